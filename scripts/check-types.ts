@@ -1,0 +1,16 @@
+/** Type-checks everything, and each neutral room without the types of any runtime it must not use. */
+import { runTool } from "./tools.ts";
+
+const PROGRAMS = [
+  ["core: language globals only", "scripts/rooms/tsconfig.core.json"],
+  ["http, client: web standards, neither Node nor Workers", "scripts/rooms/tsconfig.web.json"],
+  ["schema: web standards", "scripts/rooms/tsconfig.schema.json"],
+  ["everything", "tsconfig.json"],
+] as const;
+
+for (const [what, project] of PROGRAMS) {
+  if (runTool("tsc", ["-p", project, "--noEmit"]) !== 0) {
+    console.error(`type check failed: ${what}`);
+    process.exitCode = 1;
+  }
+}

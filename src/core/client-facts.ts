@@ -1,0 +1,133 @@
+/**
+ * What a server knows of the client whose request it serves.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+import type { VersionRules } from "./versions.ts";
+
+/** Who a request acts for: never token bytes. */
+export interface Principal {
+  /** Who vouches for the subject, such as the issuer URL of the authorization server. */
+  readonly issuer: string;
+  /** The subject within the issuer. */
+  readonly subject: string;
+  readonly scopes?: readonly string[];
+  /** Whatever else the `auth` hook wants handlers to see. */
+  readonly claims?: JsonObject;
+}
+
+/** Name and version of a client or server, as it states them. Not verified: for display and logs only. */
+export interface Implementation {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly import("./content.ts").Icon[];
+}
+
+/** Capabilities as a client declares them; unknown members are kept. */
+export interface ClientCapabilities extends JsonObject {
+  readonly sampling?: JsonObject;
+  readonly elicitation?: JsonObject;
+  readonly roots?: JsonObject;
+  readonly extensions?: JsonObject;
+}
+
+/** A capability a handler may ask about. `elicitation.form` holds for a bare `elicitation: {}` as well. */
+export type ClientCapabilityName =
+  | "sampling"
+  | "sampling.tools"
+  | "sampling.context"
+  | "elicitation"
+  | "elicitation.form"
+  | "elicitation.url"
+  | "roots";
+
+/** The client a handler talks to. */
+export class ClientFacts {
+  readonly rules: VersionRules;
+  readonly capabilities: ClientCapabilities;
+  readonly info: Implementation | undefined;
+
+  constructor(rules: VersionRules, capabilities: ClientCapabilities, info?: Implementation) {
+    this.rules = rules;
+    this.capabilities = capabilities;
+    this.info = info;
+  }
+
+  /** As the client states it; undefined when it does not, and on legacy HTTP calls, whose session id does not carry it. */
+  get name(): string | undefined {
+    return this.info?.name;
+  }
+
+  /** As the client states it; see {@link ClientFacts.name}. */
+  get version(): string | undefined {
+    return this.info?.version;
+  }
+
+  get protocolVersion(): string {
+    return this.rules.version;
+  }
+
+  get era(): "legacy" | "modern" {
+    return this.rules.era;
+  }
+
+  /** True when the client has declared the capability. */
+  can(capability: ClientCapabilityName): boolean {
+    return hasCapability(this.capabilities, capability);
+  }
+}
+
+/** True when the capabilities contain the named one. */
+export function hasCapability(capabilities: ClientCapabilities, name: ClientCapabilityName): boolean {
+  const [kind, mode] = name.split(".") as [keyof ClientCapabilities & string, string | undefined];
+  const declared = capabilities[kind];
+  if (!isObject(declared)) return false;
+  if (mode === undefined) return true;
+  // Before modes existed, `elicitation: {}` meant forms; the specification keeps that reading.
+  if (mode === "form") return declared.form !== undefined || declared.url === undefined;
+  return declared[mode] !== undefined;
+}
+
+/** The nested object a client would have declared: `sampling.tools` is `{ sampling: { tools: {} } }`. */
+export function capabilityObject(names: readonly ClientCapabilityName[]): JsonObject {
+  const required: { [kind: string]: JsonObject } = {};
+  for (const name of names) {
+    const [kind, mode] = name.split(".") as [string, string | undefined];
+    required[kind] = { ...required[kind], ...(mode === undefined ? {} : { [mode]: {} }) };
+  }
+  return required;
+}
+
+/** Reads an `Implementation` a peer sent, or undefined when it is not one. */
+export function readImplementation(value: unknown): Implementation | undefined {
+  if (!isObject(value) || typeof value.name !== "string" || typeof value.version !== "string") return undefined;
+  return value as unknown as Implementation;
+}
+
+/**
+ * The order of capability bits in a sealed session id. Ids outlive deploys, so entries are only ever added at the end.
+ * Details of a capability that no bit stands for are not remembered by a session.
+ */
+const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
+  "sampling",
+  "sampling.tools",
+  "sampling.context",
+  "elicitation",
+  "elicitation.form",
+  "elicitation.url",
+  "roots",
+];
+
+/** Capabilities as a number of at most 16 bits. */
+export function encodeCapabilities(capabilities: ClientCapabilities): number {
+  return CAPABILITY_BITS.reduce((bits, name, place) => bits | (hasCapability(capabilities, name) ? 1 << place : 0), 0);
+}
+
+/** The capabilities a number of {@link encodeCapabilities} stands for. */
+export function decodeCapabilities(bits: number): ClientCapabilities {
+  return capabilityObject(CAPABILITY_BITS.filter((_, place) => (bits & (1 << place)) !== 0));
+}

@@ -1,0 +1,210 @@
+/**
+ * One server on one {@link Transport}: stdio, in memory, or a socket of the author's own. Both eras: a request with
+ * per-request `_meta` stands alone; without, the connection's handshake counts, or the newest legacy version when
+ * there was none (a person piping requests by hand makes no handshake).
+ *
+ * @module
+ */
+import { ClientFacts } from "./client-facts.ts";
+import type { Call, ErrorReporter } from "./context.ts";
+import { dispatch } from "./dispatch.ts";
+import { KitError, McpError, toErrorObject } from "./errors.ts";
+import {
+  ErrorCode,
+  encodeError,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  parseMessage,
+  type RequestId,
+} from "./jsonrpc.ts";
+import { clientOf, hasEnvelope, negotiate, readEnvelope } from "./lifecycle.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import type { McpServer } from "./server.ts";
+import type { Transport, UnreadableMessage } from "./transport.ts";
+
+export interface ConnectOptions<Env> {
+  /** What handlers see as `ctx.env`. */
+  readonly env?: Env;
+  readonly limits?: Partial<Limits>;
+  /** Hears of exceptions when the server has no `onError`, and of failures of the transport. */
+  readonly onError: ErrorReporter;
+}
+
+/** A running connection. */
+export interface Connection {
+  /** Resolves when every request received so far has been answered and handed to the transport. */
+  idle(): Promise<void>;
+  /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */
+  close(): Promise<void>;
+}
+
+/** Serves a server on a transport. Resolves when the transport has started; rejects when it cannot. */
+export async function connect<Env>(
+  server: McpServer<Env>,
+  transport: Transport,
+  options: ConnectOptions<Env>,
+): Promise<Connection> {
+  const connection = new ServerConnection(server, transport, options);
+  await connection.start();
+  return connection;
+}
+
+class ServerConnection<Env> implements Connection {
+  readonly #server: McpServer<Env>;
+  readonly #transport: Transport;
+  readonly #options: ConnectOptions<Env>;
+  readonly #limits: Limits;
+  /** Requests being served, so that a cancellation can find its own. */
+  readonly #inFlight = new Map<RequestId, AbortController>();
+  readonly #work = new Set<Promise<void>>();
+  /** Who the handshake introduced. Modern requests never read it. */
+  #client: ClientFacts | undefined;
+
+  constructor(server: McpServer<Env>, transport: Transport, options: ConnectOptions<Env>) {
+    this.#server = server;
+    this.#transport = transport;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+
+  start(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message) => this.#track(this.#receive(message));
+    transport.onunreadable = (problem) => this.#track(this.#sendText(encodeUnreadable(problem)));
+    transport.onclose = () => this.#abortAll();
+    transport.onerror = (error) => this.#reportTransport(error);
+    return transport.start();
+  }
+
+  async idle(): Promise<void> {
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+
+  async close(): Promise<void> {
+    this.#abortAll();
+    await this.#transport.close();
+  }
+
+  #abortAll(): void {
+    for (const controller of this.#inFlight.values()) {
+      controller.abort(new KitError("transport-closed", "The connection was closed."));
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => this.#reportTransport(error))
+      .finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+
+  async #receive(value: unknown): Promise<void> {
+    if (Array.isArray(value)) return this.#receiveBatch(value);
+    const text = await this.#serve(value);
+    if (text !== undefined) await this.#sendText(text);
+  }
+
+  /** One array of answers, in the version that has batches. @see MCP 2025-03-26, basic, "Batching" */
+  async #receiveBatch(members: readonly unknown[]): Promise<void> {
+    const problem = this.#refuseBatch(members);
+    if (problem) return this.#sendText(encodeInvalid(undefined, problem));
+    const answers = await Promise.all(members.map((member) => this.#serve(member)));
+    const texts = answers.filter((text) => text !== undefined);
+    if (texts.length > 0) await this.#sendText(`[${texts.join(",")}]`);
+  }
+
+  #refuseBatch(members: readonly unknown[]): string | undefined {
+    const rules = this.#client?.rules;
+    if (!rules?.batch) return "a batch is not allowed in this protocol version; send each message by itself";
+    if (members.length === 0) return "a batch is not empty";
+    if (members.length > this.#limits.batchMax) return `a batch has at most ${this.#limits.batchMax} members`;
+    return undefined;
+  }
+
+  /** The text of the answer, or undefined where none is due. */
+  async #serve(value: unknown): Promise<string | undefined> {
+    const parsed = parseMessage(value);
+    switch (parsed.kind) {
+      case "request":
+        return this.#serveRequest(parsed.message);
+      case "notification":
+        return this.#takeNotification(parsed.message);
+      case "response":
+        return undefined;
+      case "invalid":
+        return encodeInvalid(parsed.id, parsed.problem);
+    }
+  }
+
+  #takeNotification(message: JSONRPCNotification): undefined {
+    if (message.method !== "notifications/cancelled") return;
+    const id = message.params?.requestId as RequestId;
+    this.#inFlight.get(id)?.abort(message.params?.reason ?? "cancelled by the client");
+  }
+
+  async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
+    if (this.#inFlight.has(request.id)) {
+      return encodeInvalid(request.id, `a request with id ${JSON.stringify(request.id)} is still being served`);
+    }
+    const controller = new AbortController();
+    this.#inFlight.set(request.id, controller);
+    try {
+      const client = this.#clientFor(request);
+      const answer = await dispatch(this.#server, request, this.#call(client, controller.signal));
+      // A cancelled request gets no answer; initialize cannot be cancelled.
+      return controller.signal.aborted && request.method !== "initialize" ? undefined : answer.text;
+    } catch (error) {
+      if (!McpError.is(error)) throw error;
+      return encodeError(request.id, toErrorObject(error));
+    } finally {
+      this.#inFlight.delete(request.id);
+    }
+  }
+
+  /** @throws {McpError} when the request states no era this server serves, or repeats the handshake. */
+  #clientFor(request: JSONRPCRequest): ClientFacts {
+    const { versions } = this.#server;
+    if (hasEnvelope(request.params)) return clientOf(readEnvelope(request.params), versions);
+    if (request.method === "initialize") return this.#introduce(request);
+    const newest = versions.legacy[0];
+    // Without a legacy version the request is a modern one that lacks its fields; this says which.
+    if (!newest) return clientOf(readEnvelope(request.params), versions);
+    return this.#client ?? new ClientFacts(newest, {});
+  }
+
+  #introduce(request: JSONRPCRequest): ClientFacts {
+    if (this.#client) {
+      throw new McpError(ErrorCode.InvalidRequest, "initialize was already answered on this connection.", {
+        reason: "initialized",
+      });
+    }
+    this.#client = negotiate(this.#server as unknown as McpServer<never>, request).client;
+    return this.#client;
+  }
+
+  #call(client: ClientFacts, signal: AbortSignal): Call<Env> {
+    const { onError, env } = this.#options;
+    const emit = (notification: JSONRPCNotification) => this.#track(this.#sendText(JSON.stringify(notification)));
+    return { client, env: env as Env, principal: undefined, limits: this.#limits, signal, emit, onError };
+  }
+
+  #sendText(text: string): Promise<void> {
+    const { sendText } = this.#transport;
+    if (sendText) return sendText.call(this.#transport, text);
+    return this.#transport.send(JSON.parse(text) as JSONRPCMessage);
+  }
+
+  #reportTransport(error: unknown): void {
+    this.#options.onError(error, { correlationId: crypto.randomUUID(), method: "(transport)" });
+  }
+}
+
+function encodeInvalid(id: RequestId | undefined, problem: string): string {
+  return encodeError(id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${problem}.` });
+}
+
+function encodeUnreadable({ reason, message }: UnreadableMessage): string {
+  const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
+  return encodeError(undefined, { code, message, data: { reason } });
+}

@@ -1,0 +1,182 @@
+/**
+ * Content blocks: what handlers return, made valid for the wire and for the version that is spoken.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools, "Tool Result"
+ */
+import { KitError } from "./errors.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+import type { VersionRules } from "./versions.ts";
+
+/** Who content is for, how much it matters, when it last changed (ISO 8601). */
+export interface Annotations {
+  readonly audience?: readonly ("user" | "assistant")[];
+  /** 0 to 1; 1 is effectively required. */
+  readonly priority?: number;
+  readonly lastModified?: string;
+}
+
+/** An image a client may show for a tool or server. */
+export interface Icon {
+  /** An `https:` or `data:` URI. */
+  readonly src: string;
+  readonly mimeType?: string;
+  readonly sizes?: readonly string[];
+  readonly theme?: "light" | "dark";
+}
+
+/** Base64 text, or bytes that the kit encodes. */
+export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
+
+interface BlockCommon {
+  readonly annotations?: Annotations;
+  readonly _meta?: JsonObject;
+}
+
+export interface TextContent extends BlockCommon {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ImageContent extends BlockCommon {
+  readonly type: "image";
+  readonly data: Base64OrBytes;
+  readonly mimeType: string;
+}
+
+export interface AudioContent extends BlockCommon {
+  readonly type: "audio";
+  readonly data: Base64OrBytes;
+  readonly mimeType: string;
+}
+
+export interface TextResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text: string;
+  readonly _meta?: JsonObject;
+}
+
+export interface BlobResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly blob: Base64OrBytes;
+  readonly _meta?: JsonObject;
+}
+
+export interface EmbeddedResource extends BlockCommon {
+  readonly type: "resource";
+  readonly resource: TextResourceContents | BlobResourceContents;
+}
+
+export interface ResourceLink extends BlockCommon {
+  readonly type: "resource_link";
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  /** Bytes. */
+  readonly size?: number;
+  readonly icons?: readonly Icon[];
+}
+
+export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
+
+/** The string members each kind must have; what is missing is named. */
+const REQUIRED: Readonly<Record<ContentBlock["type"], readonly string[]>> = {
+  text: ["text"],
+  image: ["mimeType"],
+  audio: ["mimeType"],
+  resource: [],
+  resource_link: ["uri", "name"],
+};
+
+/** True when the value has the `type` of a content block. */
+export function isContentBlock(value: unknown): value is ContentBlock {
+  return isObject(value) && typeof value.type === "string" && Object.hasOwn(REQUIRED, value.type);
+}
+
+/**
+ * One block as it goes on the wire of a version: bytes become base64, members the version lacks are left out, and a
+ * kind it lacks becomes text that says what was there.
+ *
+ * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type.
+ */
+export function encodeBlock(block: unknown, rules: VersionRules): JsonObject {
+  if (!isContentBlock(block)) throw invalidBlock(`is not a content block (its "type" is ${describeType(block)})`);
+  for (const field of REQUIRED[block.type]) {
+    const value = (block as unknown as JsonObject)[field];
+    if (typeof value !== "string") throw invalidBlock(`of type "${block.type}" has no string "${field}"`);
+  }
+  if (!rules.contentKinds.includes(block.type)) return { type: "text", text: describeLacking(block) };
+  const { annotations, _meta, ...rest } = block as ContentBlock & JsonObject;
+  return {
+    ...encodeBody(block, rest, rules),
+    ...(annotations ? { annotations: pick(annotations, rules.annotationFields) } : {}),
+    ...(_meta && rules.contentMeta ? { _meta } : {}),
+  };
+}
+
+function encodeBody(block: ContentBlock, rest: JsonObject, rules: VersionRules): JsonObject {
+  switch (block.type) {
+    case "text":
+      return rest;
+    case "image":
+    case "audio":
+      return { ...rest, data: toBase64(block.data, `"data" of a block of type "${block.type}"`) };
+    case "resource":
+      return { ...rest, resource: encodeContents(block.resource, rules) };
+    case "resource_link":
+      return pick(rest, rules.resourceLinkFields);
+  }
+}
+
+function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
+  if (!isObject(contents) || typeof contents.uri !== "string") {
+    throw invalidBlock('of type "resource" has no "resource" with a string "uri"');
+  }
+  const { _meta, ...rest } = contents;
+  const meta = _meta && rules.contentMeta ? { _meta } : {};
+  if (typeof rest.text === "string") return { ...rest, ...meta };
+  return { ...rest, blob: toBase64(rest.blob, '"blob" of an embedded resource'), ...meta };
+}
+
+function toBase64(data: unknown, what: string): string {
+  if (typeof data === "string") return data;
+  if (data instanceof Uint8Array) return encodeBase64(data);
+  if (data instanceof ArrayBuffer) return encodeBase64(new Uint8Array(data));
+  throw invalidBlock(`: ${what} is neither base64 text nor bytes`);
+}
+
+/** Standard base64 (RFC 4648, section 4) of bytes. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  // In slices: an argument list of megabytes overflows the stack.
+  for (let at = 0; at < bytes.length; at += 0x8000) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  }
+  return btoa(binary);
+}
+
+/** The named members of a value that are there. */
+export function pick(value: object, fields: readonly string[]): JsonObject {
+  const source = value as JsonObject;
+  const picked: JsonObject = {};
+  for (const field of fields) if (source[field] !== undefined) picked[field] = source[field];
+  return picked;
+}
+
+function describeLacking(block: ContentBlock): string {
+  if (block.type === "resource_link") return `${block.title ?? block.name}: ${block.uri}`;
+  const mimeType = "mimeType" in block ? ` (${block.mimeType})` : "";
+  return `[${block.type} content${mimeType} left out: the protocol version of this client has no such content]`;
+}
+
+function describeType(value: unknown): string {
+  return isObject(value) ? (JSON.stringify(value.type) ?? "missing") : `missing, the value is ${typeof value}`;
+}
+
+function invalidBlock(problem: string): KitError {
+  return new KitError("result-invalid", `A content block ${problem}.`);
+}

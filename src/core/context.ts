@@ -1,0 +1,109 @@
+/**
+ * What a handler is given beside its arguments.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "./client-facts.ts";
+import { KitError } from "./errors.ts";
+import type { JSONRPCNotification, JsonObject, RequestId } from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
+
+/** Where an exception came from. */
+export interface ErrorPlace {
+  /** Also in the text the client got, so that a report and a log line can be matched. */
+  readonly correlationId: string;
+  readonly method: string;
+  readonly requestId?: RequestId;
+  readonly tool?: string;
+  readonly arguments?: unknown;
+}
+
+/** Hears of every exception. Its own failure changes nothing for the client. */
+export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
+
+/** One request being served: what a transport hands to the core. */
+export interface Call<Env> {
+  readonly client: ClientFacts;
+  readonly env: Env;
+  readonly principal: Principal | undefined;
+  readonly limits: Limits;
+  /** Aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
+  readonly signal: AbortSignal;
+  /** Takes a notification that belongs to this request. Called synchronously; never throws. */
+  readonly emit: (notification: JSONRPCNotification) => void;
+  /** Used when the server has no `onError` of its own. */
+  readonly onError: ErrorReporter;
+}
+
+export interface ProgressOptions {
+  /** The value at which the work is done, when it is known. */
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
+export class ToolContext<Env = unknown> {
+  readonly #call: Call<Env>;
+  readonly #progressToken: unknown;
+  #lastProgress = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  /** The id of the request, as the client sent it. */
+  readonly requestId: RequestId;
+  /** The request's `_meta`, unknown keys kept. */
+  readonly meta: JsonObject;
+  /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
+  readonly signal: AbortSignal;
+
+  constructor(call: Call<Env>, request: { id: RequestId; meta: JsonObject }, signal: AbortSignal) {
+    this.#call = call;
+    this.#progressToken = request.meta.progressToken;
+    this.requestId = request.id;
+    this.meta = request.meta;
+    this.signal = signal;
+  }
+
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  get env(): Env {
+    return this.#call.env;
+  }
+
+  /** Who the request acts for; undefined when anonymous. */
+  get principal(): Principal | undefined {
+    return this.#call.principal;
+  }
+
+  /** Name, version, capabilities and protocol version of the client. */
+  get client(): ClientFacts {
+    return this.#call.client;
+  }
+
+  /**
+   * Tells the client how far the work is. Nothing is sent when the client did not ask (then the response stays
+   * JSON), when the value is not greater than the last one, or after the result.
+   *
+   * @throws {KitError} `progress-invalid` when a number is not finite.
+   * @see MCP 2026-07-28, basic/patterns/progress
+   */
+  progress(value: number, options: ProgressOptions = {}): void {
+    if (!Number.isFinite(value) || (options.total !== undefined && !Number.isFinite(options.total))) {
+      throw new KitError(
+        "progress-invalid",
+        `ctx.progress(${value}, { total: ${options.total} }) needs finite numbers.`,
+      );
+    }
+    const token = this.#progressToken;
+    if (typeof token !== "string" && typeof token !== "number") return;
+    if (this.#isClosed || this.signal.aborted || value <= this.#lastProgress) return;
+    this.#lastProgress = value;
+    const params: JsonObject = { progressToken: token, progress: value };
+    if (options.total !== undefined) params.total = options.total;
+    if (options.message !== undefined && this.client.rules.progressMessage) params.message = options.message;
+    this.#call.emit({ jsonrpc: "2.0", method: "notifications/progress", params });
+  }
+
+  /** Makes a context inert. For the core: nothing may follow the result. */
+  static close(context: ToolContext<never> | ToolContext): void {
+    context.#isClosed = true;
+  }
+}

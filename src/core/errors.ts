@@ -1,0 +1,105 @@
+/**
+ * The errors of the kit. Two families that never mix: {@link McpError} crosses the wire, {@link KitError} stays
+ * local. {@link ToolError} is neither: it is a tool result the model reads.
+ *
+ * Recognised by a brand as well as by class, because two copies of the package can meet in one Worker.
+ *
+ * @module
+ */
+import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "./jsonrpc.ts";
+
+const BRAND = Symbol.for("mcp-edge.error");
+
+function isBranded(value: unknown, brand: string): boolean {
+  return isObject(value) && (value as { [BRAND]?: unknown })[BRAND] === brand;
+}
+
+/**
+ * An error that travels to the client as a JSON-RPC error, with its code, message and data as they are.
+ *
+ * Codes of your own lie outside -32768..-32000, which JSON-RPC and MCP reserve.
+ *
+ * @see MCP 2026-07-28, basic, "Error Codes"
+ */
+export class McpError extends Error {
+  override readonly name = "McpError";
+  readonly [BRAND] = "McpError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+
+  static is(value: unknown): value is McpError {
+    return value instanceof McpError || isBranded(value, "McpError");
+  }
+}
+
+/**
+ * A tool failure that the model is meant to read: its text becomes an `isError` result. Any other exception of a
+ * handler gives a general text and a correlation id instead.
+ *
+ * @see MCP 2026-07-28, server/tools, "Error Handling"
+ */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly [BRAND] = "ToolError";
+  /** Content to send instead of the message as one text block. */
+  readonly content: readonly unknown[] | undefined;
+  /** Structured content to send beside it. The output schema is not enforced on errors. */
+  readonly structuredContent: unknown;
+
+  constructor(message: string, more: { content?: readonly unknown[]; structuredContent?: unknown } = {}) {
+    super(message);
+    this.content = more.content;
+    this.structuredContent = more.structuredContent;
+  }
+
+  static is(value: unknown): value is ToolError {
+    return value instanceof ToolError || isBranded(value, "ToolError");
+  }
+}
+
+/** Why a {@link KitError} was thrown. */
+export type KitErrorCode =
+  | "definition-duplicate"
+  | "definition-invalid"
+  | "schema-unsupported"
+  | "options-invalid"
+  | "binding-missing"
+  | "keys-missing"
+  | "keys-invalid"
+  | "result-invalid"
+  | "output-misfit"
+  | "progress-invalid"
+  | "transport-closed"
+  | "timeout";
+
+/** Wrong configuration or wrong use. Stays local: a client never sees its text. */
+export class KitError extends Error {
+  override readonly name = "KitError";
+  readonly [BRAND] = "KitError";
+  readonly code: KitErrorCode;
+
+  constructor(code: KitErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+
+  static is(value: unknown): value is KitError {
+    return value instanceof KitError || isBranded(value, "KitError");
+  }
+}
+
+/** The error object of an {@link McpError}. */
+export function toErrorObject(error: McpError): JSONRPCErrorObject {
+  return { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
+}
+
+/** -32602 naming what does not fit. */
+export function invalidParams(message: string, data?: JsonObject): McpError {
+  return new McpError(ErrorCode.InvalidParams, message, data);
+}

@@ -1,0 +1,61 @@
+/**
+ * mcp-edge: define an MCP server once, serve it at the edge (`mcp-edge/worker`) and over stdio (`mcp-edge/node`).
+ *
+ * @example
+ * ```ts
+ * import { McpServer } from "mcp-edge";
+ * import { z } from "zod";
+ *
+ * const server = new McpServer({ name: "calculator", version: "1.0.0" });
+ * server.tool("add", { input: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => String(a + b));
+ * ```
+ *
+ * @module
+ */
+
+export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./client-facts.ts";
+export { ClientFacts } from "./client-facts.ts";
+export type { Connection, ConnectOptions } from "./connection.ts";
+export { connect } from "./connection.ts";
+export type {
+  Annotations,
+  AudioContent,
+  BlobResourceContents,
+  ContentBlock,
+  EmbeddedResource,
+  Icon,
+  ImageContent,
+  ResourceLink,
+  TextContent,
+  TextResourceContents,
+} from "./content.ts";
+export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
+export { ToolContext } from "./context.ts";
+export type { KitErrorCode } from "./errors.ts";
+export { KitError, McpError, ToolError } from "./errors.ts";
+export type {
+  JSONRPCErrorResponse,
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
+  RequestId,
+} from "./jsonrpc.ts";
+export { ErrorCode } from "./jsonrpc.ts";
+export type { Limits } from "./limits.ts";
+export { DEFAULT_LIMITS } from "./limits.ts";
+export type {
+  AnySchema,
+  InferInput,
+  InferOutput,
+  SchemaIssue,
+  SchemaPair,
+  SchemaResult,
+  StandardJsonSchema,
+  StandardSchema,
+} from "./schema.ts";
+export type { CacheableMethod, CacheHint, ServerOptions } from "./server.ts";
+export { McpServer } from "./server.ts";
+export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolResult, ToolReturn } from "./tool.ts";
+export { defineTool } from "./tool.ts";
+export type { Transport } from "./transport.ts";

@@ -1,0 +1,125 @@
+/**
+ * JSON-RPC 2.0 as MCP narrows it: building, parsing and classifying single messages. Plain values in and out.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic, "Messages"
+ */
+
+export type RequestId = string | number;
+export type JsonObject = { [key: string]: unknown };
+
+export interface JSONRPCRequest {
+  readonly jsonrpc: "2.0";
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+export interface JSONRPCNotification {
+  readonly jsonrpc: "2.0";
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+export interface JSONRPCResultResponse {
+  readonly jsonrpc: "2.0";
+  readonly id: RequestId;
+  readonly result: JsonObject;
+}
+
+export interface JSONRPCErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export interface JSONRPCErrorResponse {
+  readonly jsonrpc: "2.0";
+  /** Absent only when the id of the offending message could not be read. */
+  readonly id?: RequestId;
+  readonly error: JSONRPCErrorObject;
+}
+
+export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResultResponse | JSONRPCErrorResponse;
+
+/** Error codes this kit emits. @see MCP 2026-07-28, basic, "Error Codes" */
+export const ErrorCode = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  /** Modern only. */
+  HeaderMismatch: -32020,
+  /** Modern only. */
+  MissingRequiredClientCapability: -32021,
+  /** Modern only. */
+  UnsupportedProtocolVersion: -32022,
+} as const;
+
+/** What one parsed JSON value turned out to be. `invalid` carries the id when it could be read, so an answer can echo it. */
+export type ParsedMessage =
+  | { readonly kind: "request"; readonly message: JSONRPCRequest }
+  | { readonly kind: "notification"; readonly message: JSONRPCNotification }
+  | { readonly kind: "response"; readonly message: JSONRPCResultResponse | JSONRPCErrorResponse }
+  | { readonly kind: "invalid"; readonly problem: string; readonly id?: RequestId };
+
+/** True for a plain JSON object: not null, not an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** True for a legal id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
+}
+
+/** Classifies one parsed JSON value. Total: never throws, and every value has exactly one kind. */
+export function parseMessage(value: unknown): ParsedMessage {
+  if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object" };
+  const id = value.id;
+  const known: { id?: RequestId } = isRequestId(id) ? { id } : {};
+  const invalid = (problem: string): ParsedMessage => ({ kind: "invalid", problem, ...known });
+  if (value.jsonrpc !== "2.0") return invalid('"jsonrpc" is not "2.0"');
+  if (id !== undefined && !isRequestId(id)) return invalid('"id" is not a string or an integer');
+  if (value.method === undefined) return parseResponse(value, invalid);
+  if (typeof value.method !== "string") return invalid('"method" is not a string');
+  if (value.params !== undefined && !isObject(value.params)) return invalid('"params" is not an object');
+  // Checked above field by field; the object itself is kept so that unknown members survive.
+  return id === undefined
+    ? { kind: "notification", message: value as unknown as JSONRPCNotification }
+    : { kind: "request", message: value as unknown as JSONRPCRequest };
+}
+
+function parseResponse(value: JsonObject, invalid: (problem: string) => ParsedMessage): ParsedMessage {
+  const { error, result } = value;
+  if (isObject(error) && result === undefined) {
+    if (!Number.isInteger(error.code) || typeof error.message !== "string") {
+      return invalid('"error" has no integer "code" or no string "message"');
+    }
+    return { kind: "response", message: value as unknown as JSONRPCErrorResponse };
+  }
+  if (isObject(result) && error === undefined && value.id !== undefined) {
+    return { kind: "response", message: value as unknown as JSONRPCResultResponse };
+  }
+  return invalid('there is no "method", and neither "result" with "id" nor "error"');
+}
+
+/** JSON text that is spliced into a message as it is, so that a list is encoded once per isolate, not once per call. */
+export class JsonText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The text of a result response. */
+export function encodeResult(id: RequestId, result: JsonObject | JsonText): string {
+  const body = result instanceof JsonText ? result.text : JSON.stringify(result);
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
+}
+
+/** The text of an error response. Without an id the member is left out (null is not a legal id in MCP). */
+export function encodeError(id: RequestId | undefined, error: JSONRPCErrorObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error });
+}

@@ -1,0 +1,35 @@
+/**
+ * Every default bound in one place. Each says which attack or accident it stops, and why the answer is a refusal.
+ *
+ * @module
+ */
+
+/** Bounds of one endpoint. All are inclusive. */
+export interface Limits {
+  /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
+  readonly bodyBytesMax: number;
+  /** Nesting of arrays and objects in one body. Stops deep recursion in parsers and schemas; refused with -32600. */
+  readonly bodyDepthMax: number;
+  /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
+  readonly batchMax: number;
+  /** Milliseconds a response waits to become JSON before it turns into an SSE stream with a heartbeat. */
+  readonly jsonWaitMs: number;
+  /** Milliseconds between SSE heartbeats. Edges cut silent streams after minutes, and the write is what finds a vanished client. */
+  readonly heartbeatMs: number;
+  /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
+  readonly streamBufferBytesMax: number;
+  /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
+  readonly toolTimeoutMs: number;
+}
+
+const MIB = 1024 * 1024;
+
+export const DEFAULT_LIMITS: Limits = {
+  bodyBytesMax: 4 * MIB,
+  bodyDepthMax: 64,
+  batchMax: 50,
+  jsonWaitMs: 2_000,
+  heartbeatMs: 15_000,
+  streamBufferBytesMax: MIB,
+  toolTimeoutMs: 0,
+};

@@ -1,0 +1,119 @@
+/**
+ * `tools/call`: find the tool, check the arguments, run the handler, check what it returned.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools, "Calling Tools"
+ */
+import { capabilityObject } from "./client-facts.ts";
+import { type Call, ToolContext } from "./context.ts";
+import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
+import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { metaOf } from "./lifecycle.ts";
+import { errorText, toErrorResult, toToolResult } from "./result.ts";
+import { describeIssues } from "./schema.ts";
+import type { McpServer } from "./server.ts";
+import type { CompiledTool } from "./tool.ts";
+
+/** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
+export async function callTool(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const { tool, args } = readCall(server, request);
+  requireCapabilities(tool, call);
+  const checked = tool.input ? await tool.input.validate(args) : { value: {} };
+  if (checked.issues) {
+    return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
+  }
+  const { rules } = call.client;
+  try {
+    const returned = await runHandler(tool, checked.value, request, call);
+    return await toToolResult(tool, returned, rules);
+  } catch (error) {
+    if (McpError.is(error)) throw error;
+    if (ToolError.is(error)) return toErrorResult(error, rules);
+    return reportFailure(error, server, tool, request, call);
+  }
+}
+
+/** What is malformed here is the request's fault (-32602), never the tool's. */
+function readCall(server: McpServer<never>, request: JSONRPCRequest): { tool: CompiledTool<never>; args: JsonObject } {
+  const { name, arguments: args = {} } = request.params ?? {};
+  if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
+  if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
+  const tool = server.tools.find(name);
+  if (!tool) throw invalidParams(`Unknown tool: ${name}`, { tool: name });
+  return { tool, args };
+}
+
+/** Legacy has no such error: there the handler meets the lack when it asks. */
+function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void {
+  const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
+  if (missing.length === 0 || call.client.era === "legacy") return;
+  throw new McpError(
+    ErrorCode.MissingRequiredClientCapability,
+    `Tool "${tool.name}" needs the client capability ${missing.join(", ")}.`,
+    { requiredCapabilities: capabilityObject(missing) },
+  );
+}
+
+/** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
+async function runHandler(
+  tool: CompiledTool<never>,
+  args: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<unknown> {
+  const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
+  const deadline = timeoutMs > 0 ? startDeadline(tool.name, timeoutMs) : undefined;
+  const signal = deadline ? AbortSignal.any([call.signal, deadline.signal]) : call.signal;
+  const context = new ToolContext(call, { id: request.id, meta: metaOf(request.params) }, signal);
+  try {
+    const running = (async () => tool.handler(args, context))();
+    return await (deadline ? Promise.race([running, deadline.passed]) : running);
+  } finally {
+    deadline?.clear();
+    ToolContext.close(context);
+  }
+}
+
+function startDeadline(name: string, timeoutMs: number) {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new KitError("timeout", `Tool "${name}" did not finish within ${timeoutMs} ms.`);
+      controller.abort(error);
+      reject(error);
+    }, timeoutMs);
+  });
+  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+}
+
+/** The client learns what kind of failure it was and a reference; `onError` gets the exception itself. */
+function reportFailure(
+  error: unknown,
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): JsonObject {
+  const correlationId = crypto.randomUUID();
+  const where = { correlationId, method: request.method, requestId: request.id, tool: tool.name };
+  server.report(error, { ...where, arguments: request.params?.arguments }, call.onError);
+  return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
+}
+
+function describeFailure(error: unknown): string {
+  if (!KitError.is(error)) return "failed";
+  switch (error.code) {
+    case "output-misfit":
+    case "result-invalid":
+      return "produced a result that does not fit its declaration";
+    case "timeout":
+      return "did not finish in time";
+    default:
+      return "failed";
+  }
+}

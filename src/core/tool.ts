@@ -1,0 +1,171 @@
+/**
+ * Tools: how an author defines one, and the checked form the registry keeps.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools
+ */
+import type { ClientCapabilityName } from "./client-facts.ts";
+import type { ContentBlock, Icon } from "./content.ts";
+import type { ToolContext } from "./context.ts";
+import { KitError } from "./errors.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
+
+/**
+ * Hints for clients about what a tool does. A hint left out stays out of the list, and every decision of the kit
+ * then uses its default: not read-only, destructive, not idempotent, open world.
+ */
+export interface ToolAnnotations {
+  readonly title?: string;
+  /** @default false */
+  readonly readOnlyHint?: boolean;
+  /** @default true */
+  readonly destructiveHint?: boolean;
+  /** @default false */
+  readonly idempotentHint?: boolean;
+  /** @default true */
+  readonly openWorldHint?: boolean;
+}
+
+/** The hints of a tool with the specification's defaults filled in. */
+export interface ToolHints {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly openWorld: boolean;
+}
+
+/** A full tool result, for handlers that want to say everything themselves. */
+export interface ToolResult {
+  readonly content?: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
+
+/** What a tool without `output` may return. A plain object becomes JSON text; nothing becomes empty content. */
+export type ToolReturn =
+  | string
+  | ContentBlock
+  | readonly ContentBlock[]
+  | ToolResult
+  | object
+  | null
+  | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement has the type void.
+  | void;
+
+export type AnySchemaOrNone = AnySchema | undefined;
+
+/** The arguments a handler gets: what the input schema yields, or an empty object. */
+export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? InferOutput<In> : Record<string, never>;
+
+/** What a handler may return, given its output schema. */
+export type ToolReturnFor<Out extends AnySchemaOrNone> = Out extends AnySchema
+  ? InferInput<Out> | ToolResult
+  : ToolReturn;
+
+/** Does the work of a tool. Throw {@link import("./errors.ts").ToolError} for a failure the model should read. */
+export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone, Env> = (
+  args: ToolArguments<In>,
+  ctx: ToolContext<Env>,
+) => ToolReturnFor<Out> | Promise<ToolReturnFor<Out>>;
+
+/** What a tool is, beside its name and handler. */
+export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
+  readonly title?: string;
+  readonly description?: string;
+  /** Schema of the arguments; its root is an object. Without it the tool takes none. */
+  readonly input?: In;
+  /** Schema of the structured result. Results that do not fit are not sent. */
+  readonly output?: Out;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
+  /** Milliseconds the handler may run; then `ctx.signal` aborts and the client gets an error result. @default limits.toolTimeoutMs */
+  readonly timeoutMs?: number;
+  /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
+  readonly asks?: readonly ClientCapabilityName[];
+}
+
+/** A tool as a value: made by {@link defineTool}, added to any number of servers. */
+export interface ToolDefinition<Env = unknown> {
+  readonly kind: "tool";
+  readonly name: string;
+  readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
+  // Method syntax: a definition that needs no bindings fits a server that has some.
+  handler(args: never, ctx: ToolContext<Env>): unknown;
+}
+
+/**
+ * A tool as a value in a module of its own, to be given to `server.add()` or to the constructor's `tools`.
+ *
+ * To use bindings, annotate the context: `async (args, ctx: ToolContext<Env>) => ...`.
+ *
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member.
+ */
+export function defineTool<
+  const In extends AnySchemaOrNone = undefined,
+  const Out extends AnySchemaOrNone = undefined,
+  Env = unknown,
+>(name: string, options: ToolOptions<In, Out>, handler: ToolHandler<In, Out, Env>): ToolDefinition<Env> {
+  const definition: ToolDefinition<Env> = { kind: "tool", name, options, handler };
+  compileTool(definition);
+  return definition;
+}
+
+/** A tool ready to be listed and called. */
+export interface CompiledTool<Env = unknown> {
+  readonly name: string;
+  readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
+  readonly hints: ToolHints;
+  readonly input: CompiledSchema | undefined;
+  readonly output: CompiledSchema | undefined;
+  /** The JSON Schema shown; an object at its root, also for a tool without arguments. */
+  readonly inputJson: JsonObject;
+  readonly handler: (args: unknown, ctx: ToolContext<Env>) => unknown;
+}
+
+/** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
+const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
+
+/** Checks a definition and makes its schemas ready. */
+export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<Env> {
+  const { name, options } = definition;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new KitError(
+      "definition-invalid",
+      `Tool name ${JSON.stringify(name)} is not allowed: 1 to 128 letters, digits, "_", "-", "." or "/" (MCP 2026-07-28, server/tools, "Tool Names").`,
+    );
+  }
+  if (typeof definition.handler !== "function") {
+    throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
+  }
+  const input = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
+  const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
+  if (input && input.json.type !== "object") {
+    throw new KitError(
+      "definition-invalid",
+      `The input of tool "${name}" has ${JSON.stringify(input.json.type)} at its root; arguments are always an object (MCP 2026-07-28, server/tools, "Tool").`,
+    );
+  }
+  // JSON Schema validation gives the handler what the schema yields, which is what its type says.
+  const handler = definition.handler as (args: unknown, ctx: ToolContext<Env>) => unknown;
+  const inputJson = input?.json ?? { type: "object", properties: {} };
+  return { name, options, hints: hintsOf(options.annotations), input, output, inputJson, handler };
+}
+
+/** The hints with the specification's defaults. @see MCP 2026-07-28, schema, `ToolAnnotations` */
+export function hintsOf(annotations: ToolAnnotations | undefined): ToolHints {
+  return {
+    readOnly: annotations?.readOnlyHint ?? false,
+    destructive: annotations?.destructiveHint ?? true,
+    idempotent: annotations?.idempotentHint ?? false,
+    openWorld: annotations?.openWorldHint ?? true,
+  };
+}
+
+/** True when the JSON Schema has an object at its root. */
+export function hasObjectRoot(json: JsonObject): boolean {
+  return isObject(json) && json.type === "object";
+}

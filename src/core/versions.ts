@@ -1,0 +1,160 @@
+/**
+ * The one table of what differs between protocol versions. Nothing else in the tree compares a version string:
+ * shared code asks a property of {@link VersionRules}. When the next revision comes, it is one more row.
+ *
+ * @module
+ */
+
+/** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
+export type Era = "legacy" | "modern";
+
+/** What one protocol version has. Everything a server sends is shaped by this. */
+export interface VersionRules {
+  readonly version: string;
+  readonly era: Era;
+  /** Place in the table. Sealed into session ids, so rows are only ever added at the end. */
+  readonly index: number;
+  /** JSON-RPC batches: only 2025-03-26 has them (added in that revision, removed in the next). */
+  readonly batch: boolean;
+  /** Properties of `Implementation` (server info). */
+  readonly implementationFields: readonly string[];
+  /** Properties of `Tool`. */
+  readonly toolFields: readonly string[];
+  /** Values of `type` a content block may have. */
+  readonly contentKinds: readonly string[];
+  /** Properties of a resource link; empty where there are none. */
+  readonly resourceLinkFields: readonly string[];
+  /** Properties of `Annotations` on content. */
+  readonly annotationFields: readonly string[];
+  /** `_meta` on content blocks and resource contents. */
+  readonly contentMeta: boolean;
+  /** What `structuredContent` (and the root of `outputSchema`) may be. */
+  readonly structured: "none" | "object" | "any";
+  /** `message` in progress notifications. */
+  readonly progressMessage: boolean;
+  /** `resultType`, `_meta` with server info, and cache hints in results. */
+  readonly resultEnvelope: boolean;
+}
+
+const TOOL_2024 = ["name", "description", "inputSchema"] as const;
+const LINK_2025_06 = [
+  "type",
+  "uri",
+  "name",
+  "title",
+  "description",
+  "mimeType",
+  "size",
+  "annotations",
+  "_meta",
+] as const;
+const IMPLEMENTATION_2025_11 = ["name", "title", "version", "description", "websiteUrl", "icons"] as const;
+
+const V2024_11_05: VersionRules = {
+  version: "2024-11-05",
+  era: "legacy",
+  index: 0,
+  batch: false,
+  implementationFields: ["name", "version"],
+  toolFields: TOOL_2024,
+  contentKinds: ["text", "image", "resource"],
+  resourceLinkFields: [],
+  annotationFields: ["audience", "priority"],
+  contentMeta: false,
+  structured: "none",
+  progressMessage: false,
+  resultEnvelope: false,
+};
+
+const V2025_03_26: VersionRules = {
+  ...V2024_11_05,
+  version: "2025-03-26",
+  index: 1,
+  batch: true,
+  toolFields: [...TOOL_2024, "annotations"],
+  contentKinds: ["text", "image", "audio", "resource"],
+  progressMessage: true,
+};
+
+const V2025_06_18: VersionRules = {
+  ...V2025_03_26,
+  version: "2025-06-18",
+  index: 2,
+  batch: false,
+  implementationFields: ["name", "title", "version"],
+  toolFields: [...TOOL_2024, "title", "annotations", "outputSchema", "_meta"],
+  contentKinds: ["text", "image", "audio", "resource", "resource_link"],
+  resourceLinkFields: LINK_2025_06,
+  annotationFields: ["audience", "priority", "lastModified"],
+  contentMeta: true,
+  structured: "object",
+};
+
+const V2025_11_25: VersionRules = {
+  ...V2025_06_18,
+  version: "2025-11-25",
+  index: 3,
+  implementationFields: IMPLEMENTATION_2025_11,
+  toolFields: [...V2025_06_18.toolFields, "icons"],
+  resourceLinkFields: [...LINK_2025_06, "icons"],
+};
+
+const V2026_07_28: VersionRules = {
+  ...V2025_11_25,
+  version: "2026-07-28",
+  era: "modern",
+  index: 4,
+  structured: "any",
+  resultEnvelope: true,
+};
+
+/** Every version the kit knows, oldest first; `index` is the position. */
+export const VERSIONS: readonly VersionRules[] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28];
+
+/**
+ * What a Streamable HTTP request without a version header is taken for where no session says otherwise.
+ *
+ * @see MCP 2025-06-18, basic/transports, "Protocol Version Header"
+ */
+export const ASSUMED_HTTP_VERSION: VersionRules = V2025_03_26;
+
+const byName = new Map(VERSIONS.map((rules) => [rules.version, rules]));
+
+/** The rules of a version by name, or undefined for a name the kit does not know. */
+export function findVersion(version: string): VersionRules | undefined {
+  return byName.get(version);
+}
+
+/** The versions one server serves, newest first within each era. */
+export interface ServedVersions {
+  readonly legacy: readonly VersionRules[];
+  readonly modern: readonly VersionRules[];
+  /** The rules of a served version, or undefined. */
+  find(version: string): VersionRules | undefined;
+}
+
+/**
+ * Narrows what is served to the given names; all versions when the argument is undefined.
+ *
+ * @throws {RangeError} when the list is empty or names an unknown version. The text lists the valid names.
+ */
+export function serveVersions(names?: readonly string[]): ServedVersions {
+  const chosen = names === undefined ? VERSIONS : names.map(knownVersion);
+  if (chosen.length === 0) throw new RangeError(`protocolVersions is empty. Valid versions: ${validNames()}.`);
+  const newestFirst = [...new Set(chosen)].sort((a, b) => b.index - a.index);
+  return {
+    legacy: newestFirst.filter((rules) => rules.era === "legacy"),
+    modern: newestFirst.filter((rules) => rules.era === "modern"),
+    find: (version) => newestFirst.find((rules) => rules.version === version),
+  };
+}
+
+function knownVersion(name: string): VersionRules {
+  const rules = byName.get(name);
+  if (!rules) throw new RangeError(`protocolVersions names ${JSON.stringify(name)}. Valid versions: ${validNames()}.`);
+  return rules;
+}
+
+function validNames(): string {
+  return VERSIONS.map((rules) => rules.version).join(", ");
+}

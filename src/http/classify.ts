@@ -1,0 +1,168 @@
+/**
+ * The request ladder as a pure function: what one POST body and its headers amount to. Never throws, touches no
+ * `Request`; each refusal is a row of the table in test/http/ladder.ts.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
+ */
+import type { ClientFacts } from "../core/client-facts.ts";
+import { McpError } from "../core/errors.ts";
+import {
+  isObject,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type ParsedMessage,
+  parseMessage,
+  type RequestId,
+} from "../core/jsonrpc.ts";
+import { clientOf, type Envelope, hasEnvelope, readEnvelope } from "../core/lifecycle.ts";
+import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/versions.ts";
+import { decodeHeaderValue } from "./headers.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** The headers the ladder reads, as they came. */
+export interface LadderHeaders {
+  readonly protocolVersion: string | null;
+  readonly method: string | null;
+  readonly name: string | null;
+  readonly sessionId: string | null;
+}
+
+/** What the endpoint serves. */
+export interface LadderOptions {
+  readonly versions: ServedVersions;
+  /** Whether legacy clients get sessions here. */
+  readonly hasSessions: boolean;
+  /** Members of one batch. */
+  readonly batchMax: number;
+}
+
+/** What the ladder decided about one POST. Plain data: safe to log, compare and table-test. */
+export type Verdict =
+  | { readonly kind: "modern"; readonly request: JSONRPCRequest; readonly client: ClientFacts }
+  /** A notification the modern era has no use for. */
+  | { readonly kind: "accepted" }
+  | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
+  /** `version` is what the header says; without one the session's, or the assumed one. */
+  | {
+      readonly kind: "legacy";
+      readonly messages: readonly ParsedMessage[];
+      readonly isBatch: boolean;
+      readonly sessionId: string | undefined;
+      readonly version: VersionRules | undefined;
+    }
+  | { readonly kind: "refuse"; readonly refusal: Refusal; readonly id?: RequestId };
+
+/** Decides what a body is. Total: every JSON value has exactly one verdict. */
+export function classify(body: unknown, headers: LadderHeaders, options: LadderOptions): Verdict {
+  if (Array.isArray(body)) return classifyBatch(body, headers, options);
+  const parsed = parseMessage(body);
+  if (parsed.kind === "invalid") return refusal({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
+  return isModern(parsed.message, headers, options)
+    ? classifyModern(parsed, headers, options)
+    : classifyLegacy([parsed], false, headers, options);
+}
+
+/** A message is modern when its `_meta` says so or, lacking that, when the version header names a modern version. */
+function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }: LadderOptions): boolean {
+  if ("params" in message && isObject(message.params) && hasEnvelope(message.params)) return true;
+  const { protocolVersion } = headers;
+  if (protocolVersion !== null) return versions.find(protocolVersion)?.era === "modern";
+  return versions.legacy.length === 0;
+}
+
+function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: LadderOptions): Verdict {
+  if (parsed.kind === "notification") return { kind: "accepted" };
+  if (parsed.kind !== "request") return refusal({ reason: "client-response" });
+  const request = parsed.message;
+  try {
+    // In this order: a missing field wins over a mismatch, a mismatch over an unserved version.
+    const envelope = readEnvelope(request.params);
+    const problem = findHeaderProblem(request, envelope, headers);
+    if (problem) return refusal({ reason: "header-mismatch", problem }, request.id);
+    return { kind: "modern", request, client: clientOf(envelope, options.versions) };
+  } catch (error) {
+    if (!McpError.is(error)) throw error;
+    return refusal({ reason: "protocol", error }, request.id);
+  }
+}
+
+/** The body member that `Mcp-Name` mirrors, for the methods that have it. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
+
+/** What disagrees between headers and body, or undefined. @see streamable-http, "Server Validation" */
+function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: LadderHeaders): string | undefined {
+  if (headers.protocolVersion === null) return "MCP-Protocol-Version is missing";
+  if (headers.protocolVersion !== envelope.version) {
+    return `MCP-Protocol-Version is ${show(headers.protocolVersion)} but the body says ${show(envelope.version)}`;
+  }
+  if (headers.method === null) return "Mcp-Method is missing";
+  if (headers.method !== request.method) {
+    return `Mcp-Method is ${show(headers.method)} but the body says ${show(request.method)}`;
+  }
+  const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined;
+  return member === undefined ? undefined : findNameProblem(headers.name, request.params?.[member]);
+}
+
+function findNameProblem(header: string | null, inBody: unknown): string | undefined {
+  // A name that is no string is the body's fault, and dispatch says so.
+  if (typeof inBody !== "string") return undefined;
+  if (header === null) return "Mcp-Name is missing";
+  const decoded = decodeHeaderValue(header);
+  if (decoded === undefined) return "Mcp-Name has invalid characters or broken base64";
+  return decoded === inBody ? undefined : `Mcp-Name is ${show(decoded)} but the body says ${show(inBody)}`;
+}
+
+function show(value: string): string {
+  return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value);
+}
+
+function classifyLegacy(
+  messages: readonly ParsedMessage[],
+  isBatch: boolean,
+  headers: LadderHeaders,
+  options: LadderOptions,
+): Verdict {
+  const [first] = messages;
+  const id = !isBatch && first?.kind === "request" ? first.message.id : undefined;
+  const version = headerVersion(headers, options.versions);
+  if (version && "reason" in version) return refusal(version, id);
+  const sessionId = headers.sessionId ?? undefined;
+  if (!isBatch && first?.kind === "request" && first.message.method === "initialize") {
+    if (sessionId !== undefined && options.hasSessions) return refusal({ reason: "already-initialized" }, id);
+    return { kind: "initialize", request: first.message };
+  }
+  if (options.hasSessions && sessionId === undefined && !isBatch) return refusal({ reason: "session-missing" }, id);
+  return { kind: "legacy", messages, isBatch, sessionId, version };
+}
+
+function headerVersion(headers: LadderHeaders, versions: ServedVersions): VersionRules | Refusal | undefined {
+  if (headers.protocolVersion === null) return undefined;
+  const rules = versions.find(headers.protocolVersion);
+  const served = versions.legacy.map(({ version }) => version);
+  return rules?.era === "legacy" ? rules : { reason: "version-header", version: headers.protocolVersion, served };
+}
+
+/** A batch is legacy by its shape. Its members may be bad one by one: each then gets its own error. */
+function classifyBatch(body: readonly unknown[], headers: LadderHeaders, options: LadderOptions): Verdict {
+  const batch = (problem: string) => refusal({ reason: "batch", problem });
+  if (headers.protocolVersion !== null && options.versions.find(headers.protocolVersion)?.batch !== true) {
+    return batch("this protocol version has no batches; send each message by itself");
+  }
+  if (!options.versions.find(ASSUMED_HTTP_VERSION.version)) return batch("no served version has batches");
+  if (body.length === 0) return batch("it is empty");
+  if (body.length > options.batchMax) return batch(`it has more than ${options.batchMax} members`);
+  const messages = body.map(parseMessage);
+  const requests = messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message] : []));
+  if (requests.some(({ method }) => method === "initialize")) return batch("initialize stands alone");
+  if (new Set(requests.map(({ id }) => id)).size < requests.length) return batch("an id occurs twice");
+  return classifyLegacy(messages, true, headers, options);
+}
+
+function refusal(reason: Refusal, id?: RequestId): Verdict {
+  return { kind: "refuse", refusal: reason, ...(id === undefined ? {} : { id }) };
+}

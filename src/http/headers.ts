@@ -1,0 +1,66 @@
+/**
+ * Reading the headers of Streamable HTTP: what a client accepts, and the values that mirror the body.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
+ */
+
+/** The forms an answer may take. `either`: JSON until the first emission, SSE after it. */
+export type AcceptedForm = "json" | "sse" | "either";
+
+/**
+ * What an Accept header admits, or undefined when neither form. A missing header or a wildcard admits both, since
+ * many tools send just that. A type with `q=0` is refused (RFC 9110, 12.4.2).
+ */
+export function acceptedForm(accept: string | null): AcceptedForm | undefined {
+  if (accept === null || accept.trim() === "") return "either";
+  let [json, sse] = [false, false];
+  for (const range of accept.toLowerCase().split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
+    if (type === "*/*") [json, sse] = [true, true];
+    if (type === "application/json" || type === "application/*") json = true;
+    if (type === "text/event-stream" || type === "text/*") sse = true;
+  }
+  if (json) return sse ? "either" : "json";
+  return sse ? "sse" : undefined;
+}
+
+/** True for `application/json`, with or without parameters, in any case. */
+export function isJsonContentType(contentType: string | null): boolean {
+  return contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+}
+
+const BASE64_VALUE = /^=\?base64\?(.*)\?=$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
+
+/**
+ * The value a header stands for: itself, or the text inside `=?base64?...?=`. Undefined when it has characters a
+ * header may not have, or its base64 or UTF-8 is broken.
+ *
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Value Encoding"
+ */
+export function decodeHeaderValue(value: string): string | undefined {
+  if (!FIELD_VALUE.test(value)) return undefined;
+  const encoded = BASE64_VALUE.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  if (!BASE64.test(encoded)) return undefined;
+  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  try {
+    // ignoreBOM: a leading U+FEFF belongs to the value.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // Not UTF-8: the value is malformed, which the caller answers.
+    return undefined;
+  }
+}
+
+/** The header form of a value: itself where that is safe, else base64. The counterpart of {@link decodeHeaderValue}. */
+export function encodeHeaderValue(value: string): string {
+  const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !BASE64_VALUE.test(value);
+  if (isPlain) return value;
+  let binary = "";
+  for (const byte of new TextEncoder().encode(value)) binary += String.fromCharCode(byte);
+  return `=?base64?${btoa(binary)}?=`;
+}

@@ -1,0 +1,77 @@
+/**
+ * Serving the messages of one legacy POST, with or without a session: the Worker does it for stateless clients, the
+ * session object for the others.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "../core/client-facts.ts";
+import type { Call, ErrorReporter } from "../core/context.ts";
+import { dispatch } from "../core/dispatch.ts";
+import {
+  ErrorCode,
+  encodeError,
+  type JSONRPCNotification,
+  type ParsedMessage,
+  type RequestId,
+} from "../core/jsonrpc.ts";
+import type { Limits } from "../core/limits.ts";
+import type { McpServer } from "../core/server.ts";
+import type { AcceptedForm } from "./headers.ts";
+import { respond } from "./respond.ts";
+
+/** What serving needs to know beside the messages. */
+export interface LegacyContext<Env> {
+  readonly server: McpServer<Env>;
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  readonly env: Env;
+  readonly limits: Limits;
+  readonly onError: ErrorReporter;
+  readonly form: AcceptedForm;
+  /** Hears of notifications; requests are answered. */
+  readonly onNotification?: (message: JSONRPCNotification) => void;
+  /** Called with each request about to run; what it returns undoes it when the request has ended. */
+  readonly register?: (id: RequestId, cancellation: AbortController) => () => void;
+}
+
+/** Answers the messages of one POST. 202 when none of them is a request. */
+export function serveLegacy<Env>(
+  messages: readonly ParsedMessage[],
+  isBatch: boolean,
+  context: LegacyContext<Env>,
+): Promise<Response> {
+  const { form, limits } = context;
+  if (messages.every(({ kind }) => kind === "notification" || kind === "response")) {
+    for (const parsed of messages) if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+    return Promise.resolve(new Response(null, { status: 202 }));
+  }
+  // A disconnect is not a cancellation in the legacy era (MCP 2025-11-25, basic/transports, "Sending Messages").
+  return respond(
+    async (emit) => {
+      const answers = await Promise.all(messages.map((parsed) => serveOne(parsed, context, emit)));
+      const texts = answers.filter((text) => text !== undefined);
+      if (texts.length === 0) return { text: undefined, status: 202 };
+      return { text: isBatch ? `[${texts.join(",")}]` : texts[0], status: 200 };
+    },
+    { form, limits, clientGone: undefined, cancelsWithClient: false },
+  );
+}
+
+async function serveOne<Env>(
+  parsed: ParsedMessage,
+  context: LegacyContext<Env>,
+  emit: Call<Env>["emit"],
+): Promise<string | undefined> {
+  if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+  if (parsed.kind === "invalid") {
+    return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
+  }
+  if (parsed.kind !== "request") return undefined;
+  const cancellation = new AbortController();
+  const unregister = context.register?.(parsed.message.id, cancellation);
+  const { server, client, principal, env, limits, onError } = context;
+  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal: cancellation.signal };
+  const answer = await dispatch(server, parsed.message, call);
+  unregister?.();
+  return cancellation.signal.aborted ? undefined : answer.text;
+}

@@ -1,0 +1,78 @@
+/**
+ * Who may call from where: the guard against DNS rebinding and foreign web pages, and the CORS answers that go with it.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Security & Endpoint"
+ */
+import type { Refusal } from "./refusal.ts";
+
+/** Which hosts and origins are served. */
+export interface OriginRules {
+  /**
+   * Host names (without port) served over plain HTTP besides loopback names. Stops DNS rebinding: a foreign page whose
+   * name was made to point at a local server. Over HTTPS every host passes, because a page cannot present the
+   * certificate of a name that is not its own. Behind a proxy that ends TLS, list the public name here.
+   *
+   * @default none
+   */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served: requests
+   * without Origin (no browser), the server's own origin, and loopback pages on a loopback server (the Inspector).
+   * Does not stop programs, which may send any Origin: that is what authorization is for.
+   *
+   * @default none
+   */
+  readonly allowedOrigins?: readonly string[];
+}
+
+/** A refusal when the Host or the Origin is not allowed. */
+export function checkOrigin(request: Request, rules: OriginRules): Refusal | undefined {
+  const url = new URL(request.url);
+  const isLocal = isLoopback(url.hostname);
+  if (url.protocol === "http:" && !isLocal && !rules.allowedHosts?.includes(url.hostname)) {
+    return { reason: "host-not-allowed", host: url.host };
+  }
+  const origin = request.headers.get("Origin");
+  if (origin === null || origin === url.origin) return undefined;
+  if (rules.allowedOrigins?.some((allowed) => allowed === "*" || allowed === origin)) return undefined;
+  if (isLocal && isLoopbackOrigin(origin)) return undefined;
+  return { reason: "origin-not-allowed", origin };
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  // "null" (sandboxed pages, files) and garbage are no URLs and never pass.
+  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
+}
+
+/** True for names that always mean this machine: `localhost` and below, 127.0.0.0/8, ::1. */
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    /^127(?:\.\d{1,3}){3}$/.test(hostname) ||
+    hostname === "[::1]"
+  );
+}
+
+const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
+
+/** Headers that let the page of an origin read the answer. The origin has passed {@link checkOrigin}. */
+export function corsHeaders(request: Request): Record<string, string> {
+  const origin = request.headers.get("Origin");
+  if (origin === null) return {};
+  return { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
+}
+
+/** The answer to a preflight: whatever headers the page wants to send, since new `Mcp-Param-*` names are the tools'. */
+export function preflight(request: Request, allow: string): Response {
+  const wanted = request.headers.get("Access-Control-Request-Headers");
+  const headers: Record<string, string> = {
+    ...corsHeaders(request),
+    Allow: `${allow}, OPTIONS`,
+    "Access-Control-Allow-Methods": allow,
+    "Access-Control-Max-Age": "86400",
+  };
+  if (wanted !== null) headers["Access-Control-Allow-Headers"] = wanted;
+  return new Response(null, { status: 204, headers });
+}

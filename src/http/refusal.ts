@@ -1,0 +1,146 @@
+/**
+ * Every way to answer a request before dispatch: one tagged value each, one place that decides what goes on the wire.
+ * Adding a reason without a row in {@link describe} does not compile.
+ *
+ * @module
+ */
+import type { McpError } from "../core/errors.ts";
+import { toErrorObject } from "../core/errors.ts";
+import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/jsonrpc.ts";
+
+/** Why a request is answered before dispatch, with the evidence. */
+export type Refusal =
+  | { readonly reason: "host-not-allowed"; readonly host: string }
+  | { readonly reason: "origin-not-allowed"; readonly origin: string }
+  | { readonly reason: "method-not-allowed"; readonly method: string; readonly allow: string }
+  | { readonly reason: "unauthorized"; readonly tokenPresented: boolean }
+  | { readonly reason: "internal"; readonly correlationId: string }
+  | { readonly reason: "content-type"; readonly contentType: string }
+  | { readonly reason: "not-acceptable"; readonly accept: string }
+  | { readonly reason: "body-too-large"; readonly bytesMax: number }
+  | { readonly reason: "body-too-deep"; readonly depthMax: number }
+  | { readonly reason: "not-json" }
+  | { readonly reason: "not-jsonrpc"; readonly problem: string }
+  | { readonly reason: "batch"; readonly problem: string }
+  | { readonly reason: "version-header"; readonly version: string; readonly served: readonly string[] }
+  | { readonly reason: "header-mismatch"; readonly problem: string }
+  | { readonly reason: "already-initialized" }
+  | { readonly reason: "session-missing" }
+  | { readonly reason: "session-unknown" }
+  | { readonly reason: "keys-unavailable"; readonly correlationId: string }
+  | { readonly reason: "client-response" }
+  | { readonly reason: "protocol"; readonly error: McpError };
+
+interface WireForm {
+  readonly status: number;
+  readonly code: number;
+  readonly message: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** Status, code and public text of each reason. */
+function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
+  const invalid = (status: number, message: string, headers?: Record<string, string>): WireForm => ({
+    status,
+    code: ErrorCode.InvalidRequest,
+    message,
+    ...(headers ? { headers } : {}),
+  });
+  switch (refusal.reason) {
+    case "host-not-allowed":
+      return invalid(
+        403,
+        `Host ${quote(refusal.host)} is not allowed over plain HTTP. Use HTTPS, a loopback name, or the option allowedHosts.`,
+      );
+    case "origin-not-allowed":
+      return invalid(
+        403,
+        `Origin ${quote(refusal.origin)} is not allowed. The server's option allowedOrigins lists those that are.`,
+      );
+    case "method-not-allowed":
+      return invalid(405, `Method ${quote(refusal.method)} is not served here. Allowed: ${refusal.allow}.`, {
+        Allow: refusal.allow,
+      });
+    case "unauthorized":
+      return invalid(401, refusal.tokenPresented ? "The token is not accepted." : "A token is required.", {
+        "WWW-Authenticate": refusal.tokenPresented ? 'Bearer error="invalid_token"' : "Bearer",
+      });
+    case "internal":
+      return {
+        status: 500,
+        code: ErrorCode.InternalError,
+        message: `Internal error. Reference: ${refusal.correlationId}`,
+      };
+    case "content-type":
+      return invalid(415, `Content-Type ${quote(refusal.contentType)} is not application/json.`);
+    case "not-acceptable":
+      return invalid(406, `Accept ${quote(refusal.accept)} admits neither application/json nor text/event-stream.`);
+    case "body-too-large":
+      return invalid(413, `The body is larger than ${refusal.bytesMax} bytes.`);
+    case "body-too-deep":
+      return invalid(400, `The body is nested deeper than ${refusal.depthMax} levels.`);
+    case "not-json":
+      return { status: 400, code: ErrorCode.ParseError, message: "The body is not JSON." };
+    case "not-jsonrpc":
+      return invalid(400, `Not a JSON-RPC message: ${refusal.problem}.`);
+    case "batch":
+      return invalid(400, `Batch refused: ${refusal.problem}.`);
+    case "version-header":
+      return invalid(
+        400,
+        `MCP-Protocol-Version ${quote(refusal.version)} is not served. Served: ${refusal.served.join(", ")}.`,
+      );
+    case "header-mismatch":
+      return { status: 400, code: ErrorCode.HeaderMismatch, message: `Header mismatch: ${refusal.problem}.` };
+    case "already-initialized":
+      return invalid(
+        400,
+        "This session is initialized already. Send initialize without Mcp-Session-Id to open another.",
+      );
+    case "session-missing":
+      return invalid(400, "Mcp-Session-Id is missing. Send initialize first and repeat the id it returns.");
+    case "session-unknown":
+      return invalid(404, "The session is not known or has ended. Send initialize to open another.");
+    case "keys-unavailable":
+      return {
+        status: 503,
+        code: ErrorCode.InternalError,
+        message: `Sessions are not available now. Reference: ${refusal.correlationId}`,
+        headers: { "Retry-After": "5" },
+      };
+    case "client-response":
+      return invalid(400, "This protocol version has no responses from the client.");
+  }
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value);
+}
+
+/** The status for an error that a dispatched or admitted request ended with. Legacy errors travel with 200. */
+export function statusOf(errorCode: number | undefined, isModern: boolean): number {
+  if (errorCode === undefined || !isModern) return 200;
+  switch (errorCode) {
+    case ErrorCode.MethodNotFound:
+      return 404;
+    case ErrorCode.HeaderMismatch:
+    case ErrorCode.MissingRequiredClientCapability:
+    case ErrorCode.UnsupportedProtocolVersion:
+      return 400;
+    default:
+      return 200;
+  }
+}
+
+/** The HTTP response of a refusal; `id` is that of the request refused, where it could be read. */
+export function refuse(refusal: Refusal, id?: RequestId): Response {
+  const headers: Record<string, string> = { "Content-Type": "application/json" };
+  if (refusal.reason === "protocol") {
+    const { error } = refusal;
+    const status = error.code === ErrorCode.MethodNotFound ? 404 : 400;
+    return new Response(encodeError(id, toErrorObject(error)), { status, headers });
+  }
+  const form = describe(refusal);
+  const error: JSONRPCErrorObject = { code: form.code, message: form.message, data: { reason: refusal.reason } };
+  return new Response(encodeError(id, error), { status: form.status, headers: { ...headers, ...form.headers } });
+}

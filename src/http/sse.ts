@@ -1,0 +1,26 @@
+/**
+ * Server-Sent Events, the sending half.
+ *
+ * @module
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+const encoder = new TextEncoder();
+
+/**
+ * One event as a frame, blank line included. JSON text has no raw line break, so one `data` line always carries it.
+ *
+ * @param id Event id for resumption; left out where the stream cannot be resumed.
+ */
+export function encodeEvent(data: string, id?: string): Uint8Array {
+  return encoder.encode(`${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${data}\n\n`);
+}
+
+/** A comment: clients ignore it, proxies see traffic, and writing it finds a vanished client. */
+export const HEARTBEAT: Uint8Array = encoder.encode(": keepalive\n\n");
+
+/** Headers of an SSE response. `no-transform` and `X-Accel-Buffering` keep proxies from holding events back. */
+export const SSE_HEADERS: Readonly<Record<string, string>> = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  "X-Accel-Buffering": "no",
+};

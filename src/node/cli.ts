@@ -1,0 +1,51 @@
+#!/usr/bin/env node
+/**
+ * The command line. `mcp-edge keys` makes a sealing key for sessions.
+ *
+ * @module
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+const USAGE = `Usage:
+  mcp-edge keys               print a new sealing key
+  mcp-edge keys --file FILE   put one into FILE as MCP_KEYS, unless it has one`;
+
+const NAME = "MCP_KEYS";
+
+function main(args: readonly string[]): number {
+  let parsed: { values: { file?: string | undefined; help?: boolean | undefined }; positionals: string[] };
+  try {
+    const options = { file: { type: "string" }, help: { type: "boolean" } } as const;
+    parsed = parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+    return 2;
+  }
+  const { values, positionals } = parsed;
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (positionals.join(" ") !== "keys") {
+    console.error(USAGE);
+    return 2;
+  }
+  const key = randomBytes(32).toString("base64url");
+  if (values.file === undefined) console.log(key);
+  else addKey(values.file, key);
+  return 0;
+}
+
+/** Leaves a file that has a key as it is: a new key would end every session sealed under the old one. */
+function addKey(file: string, key: string): void {
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  if (new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) return;
+  const separator = text === "" || text.endsWith("\n") ? "" : "\n";
+  // Only the owner may read a secret.
+  writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
+  console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
+}
+
+process.exitCode = main(process.argv.slice(2));

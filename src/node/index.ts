@@ -1,0 +1,10 @@
+/**
+ * mcp-edge/node: the same server over stdio.
+ *
+ * @module
+ */
+
+export type { ServeStdioOptions } from "./serve-stdio.ts";
+export { serveStdio } from "./serve-stdio.ts";
+export type { StdioTransportOptions } from "./stdio-transport.ts";
+export { StdioServerTransport } from "./stdio-transport.ts";

@@ -1,0 +1,131 @@
+/**
+ * The server's end of stdio: one JSON text a line, both ways.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/stdio
+ */
+import type { Readable, Writable } from "node:stream";
+import { KitError } from "../core/errors.ts";
+import type { JSONRPCMessage } from "../core/jsonrpc.ts";
+import { DEFAULT_LIMITS } from "../core/limits.ts";
+import type { Transport, UnreadableMessage } from "../core/transport.ts";
+
+export interface StdioTransportOptions {
+  /** @default process.stdin */
+  readonly input?: Readable;
+  /** @default process.stdout */
+  readonly output?: Writable;
+  /** Bytes of one line. A longer one is answered with an error and skipped. @default limits.bodyBytesMax */
+  readonly lineBytesMax?: number;
+}
+
+const NEWLINE = 0x0a;
+
+/** Newline-framed JSON over a pair of streams. The output stays open at `close`: it may be the process's own. */
+export class StdioServerTransport implements Transport {
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #lineBytesMax: number;
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  #isSkipping = false;
+  #isClosed = false;
+  #settleEnded: () => void = () => undefined;
+  onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  onclose: (() => void) | undefined;
+  onerror: ((error: Error) => void) | undefined;
+  onunreadable: ((error: UnreadableMessage) => void) | undefined;
+  /** Resolves when the input has ended, or the transport was closed: nothing more will arrive. */
+  readonly ended: Promise<void>;
+
+  constructor(options: StdioTransportOptions = {}) {
+    this.#input = options.input ?? process.stdin;
+    this.#output = options.output ?? process.stdout;
+    this.#lineBytesMax = options.lineBytesMax ?? DEFAULT_LIMITS.bodyBytesMax;
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve;
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#input.on("data", this.#onData);
+    this.#input.on("end", this.#onEnd);
+    this.#input.on("error", this.#onError);
+    // The reader of our output went away (EPIPE): there is nobody left to serve.
+    this.#output.on("error", this.#onError);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    return this.sendText(JSON.stringify(message));
+  }
+
+  /** Resolves when the line was handed to the operating system. JSON text has no raw line break to break the framing. */
+  sendText(text: string): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new KitError("transport-closed", "The stdio transport is closed."));
+    return new Promise((resolve, reject) => {
+      this.#output.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#input.off("data", this.#onData);
+    this.#input.off("end", this.#onEnd);
+    this.#input.off("error", this.#onError);
+    this.#output.off("error", this.#onError);
+    this.#input.pause();
+    this.#settleEnded();
+    this.onclose?.();
+  }
+
+  readonly #onData = (data: Buffer | string): void => {
+    // Framing works on bytes, so that a character split over two reads is put together before it is decoded.
+    let rest = typeof data === "string" ? Buffer.from(data) : data;
+    for (let at = rest.indexOf(NEWLINE); at >= 0 && !this.#isClosed; at = rest.indexOf(NEWLINE)) {
+      this.#take(rest.subarray(0, at));
+      this.#endLine();
+      rest = rest.subarray(at + 1);
+    }
+    if (rest.length > 0) this.#take(rest);
+  };
+
+  readonly #onEnd = (): void => {
+    // A last line without a line break is still a message: people pipe requests in by hand.
+    this.#endLine();
+    this.#settleEnded();
+  };
+
+  readonly #onError = (error: Error): void => {
+    this.onerror?.(error);
+    void this.close();
+  };
+
+  #take(part: Buffer): void {
+    if (this.#isSkipping) return;
+    this.#partBytes += part.length;
+    if (this.#partBytes <= this.#lineBytesMax) {
+      this.#parts.push(part);
+      return;
+    }
+    this.#isSkipping = true;
+    this.#parts = [];
+    this.onunreadable?.({ reason: "too-large", message: `A line is larger than ${this.#lineBytesMax} bytes.` });
+  }
+
+  #endLine(): void {
+    const line = this.#isSkipping ? "" : Buffer.concat(this.#parts).toString("utf8").trim();
+    this.#parts = [];
+    this.#partBytes = 0;
+    this.#isSkipping = false;
+    if (line === "") return;
+    let message: JSONRPCMessage;
+    try {
+      message = JSON.parse(line) as JSONRPCMessage;
+    } catch {
+      this.onunreadable?.({ reason: "not-json", message: "A line is not JSON." });
+      return;
+    }
+    this.onmessage?.(message);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The reference server: one of everything the kit can serve, under the names the official conformance suite calls.
+ *
+ * @module
+ */
+import { McpServer, ToolError } from "../core/index.ts";
+import { jsonSchema } from "../schema/index.ts";
+import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
+
+const contactSchema = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  type: "object",
+  $defs: {
+    address: {
+      $anchor: "addressDef",
+      type: "object",
+      properties: { street: { type: "string" }, city: { type: "string" } },
+    },
+  },
+  properties: {
+    name: { type: "string" },
+    address: { $ref: "#/$defs/address" },
+    contactMethod: { type: "string", enum: ["phone", "email"] },
+    phone: { type: "string" },
+    email: { type: "string" },
+  },
+  allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+  if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword.
+  then: { required: ["phone"] },
+  else: { required: ["email"] },
+  additionalProperties: false,
+} as const;
+
+const numbers = jsonSchema<{ a: number; b: number }>({
+  type: "object",
+  properties: {
+    a: { type: "number", description: "First summand" },
+    b: { type: "number", description: "Second summand" },
+  },
+  required: ["a", "b"],
+});
+
+const sum = jsonSchema<{ sum: number }>({
+  type: "object",
+  properties: { sum: { type: "number" } },
+  required: ["sum"],
+});
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Makes the server. A function, so that tests can have their own. */
+export function createReferenceServer(): McpServer {
+  const server = new McpServer({
+    name: "mcp-edge-reference",
+    title: "mcp-edge reference server",
+    version: "0.1.0",
+    instructions: "Serves one of everything, for conformance suites and for trying clients.",
+  });
+
+  server.tool(
+    "test_simple_text",
+    { description: "Returns one text", annotations: { readOnlyHint: true } },
+    () => "This is a simple text response for testing.",
+  );
+  server.tool("test_image_content", { description: "Returns an image" }, () => ({
+    type: "image",
+    data: IMAGE_PNG,
+    mimeType: "image/png",
+  }));
+  server.tool("test_audio_content", { description: "Returns a sound" }, () => ({
+    type: "audio",
+    data: AUDIO_WAV,
+    mimeType: "audio/wav",
+  }));
+  server.tool("test_embedded_resource", { description: "Returns an embedded resource" }, () => ({
+    type: "resource",
+    resource: { uri: "test://embedded-resource", mimeType: "text/plain", text: "This is an embedded resource." },
+  }));
+  server.tool("test_resource_link", { description: "Returns a link to a resource" }, () => ({
+    type: "resource_link",
+    uri: "test://static-text",
+    name: "static-text",
+    title: "A static text",
+    mimeType: "text/plain",
+  }));
+  server.tool("test_multiple_content_types", { description: "Returns text, image and resource together" }, () => [
+    { type: "text", text: "Multiple content types test:" },
+    { type: "image", data: IMAGE_PNG, mimeType: "image/png" },
+    { type: "resource", resource: { uri: "test://mixed-content-resource", mimeType: "application/json", text: "{}" } },
+  ]);
+  server.tool("test_error_handling", { description: "Always fails, with a text for the model" }, () => {
+    throw new ToolError("This tool intentionally returns an error for testing");
+  });
+  server.tool("test_tool_with_progress", { description: "Reports progress 0, 50 and 100 of 100" }, async (_, ctx) => {
+    for (const value of [0, 50, 100]) {
+      ctx.progress(value, { total: 100, message: `${value} of 100` });
+      await pause(50);
+    }
+    return "Progress reported.";
+  });
+  server.tool(
+    "test_missing_capability",
+    { description: "Needs a client that samples", asks: ["sampling"] },
+    () => "Sampling is declared.",
+  );
+  server.tool(
+    "json_schema_2020_12_tool",
+    {
+      description: "Shows that JSON Schema 2020-12 keywords survive",
+      input: jsonSchema<{ name?: string }>(contactSchema),
+    },
+    ({ name }) => `Hello, ${name ?? "contact"}.`,
+  );
+  server.tool(
+    "add",
+    {
+      title: "Add",
+      description: "Adds two numbers",
+      input: numbers,
+      output: sum,
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    },
+    ({ a, b }) => ({ sum: a + b }),
+  );
+  return server;
+}

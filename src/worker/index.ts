@@ -1,0 +1,10 @@
+/**
+ * mcp-edge/worker: an MCP server as a Cloudflare Worker.
+ *
+ * @module
+ */
+
+export type { AuthHook } from "../http/handler.ts";
+export type { OriginRules } from "../http/origin.ts";
+export type { EdgeApp, EdgeOptions, EdgeRuntime, SessionsPart } from "./edge.ts";
+export { edge } from "./edge.ts";

@@ -1,0 +1,120 @@
+/**
+ * The sealing keys, and sealing with them. A sealed value is `version | key id | nonce | AES-GCM ciphertext` in
+ * base64url; the head is authenticated with it, so any changed bit is refused.
+ *
+ * @module
+ */
+import { KitError } from "../core/errors.ts";
+
+/** The variable or secret the keys come from. */
+export const KEYS_VARIABLE = "MCP_KEYS";
+
+const KEY_BYTES = 32;
+const KEY_ID_BYTES = 3;
+const NONCE_BYTES = 12;
+const HEAD_BYTES = 1 + KEY_ID_BYTES;
+/** First byte of a sealed value. A new layout gets a new number; old ones stay readable for their lifetime. */
+const LAYOUT = 1;
+
+interface SealingKey {
+  readonly id: Uint8Array<ArrayBuffer>;
+  readonly aes: CryptoKey;
+}
+
+/** Keys for one purpose. The first seals, all open. */
+export class KeyRing {
+  readonly #first: SealingKey;
+  readonly #keys: readonly SealingKey[];
+
+  private constructor(first: SealingKey, keys: readonly SealingKey[]) {
+    this.#first = first;
+    this.#keys = keys;
+  }
+
+  /**
+   * Reads the list of keys: 32 bytes each in base64 or base64url, separated by commas or white space. Put a new key
+   * first and keep the old ones until everything sealed under them has expired.
+   *
+   * @param purpose Separates what is sealed for different uses: a value sealed for one does not open for another.
+   * @throws {KitError} `keys-invalid` naming the place in the list. Never contains a key.
+   */
+  static async parse(list: string, purpose: string): Promise<KeyRing> {
+    const secrets = list.split(/[\s,]+/).filter((text) => text !== "");
+    const keys = await Promise.all(secrets.map((text, place) => deriveKey(decodeSecret(text, place), purpose)));
+    const [first] = keys;
+    if (!first) throw new KitError("keys-invalid", `${KEYS_VARIABLE} is empty. Make a key with: npx mcp-edge keys`);
+    return new KeyRing(first, keys);
+  }
+
+  /** Seals bytes into visible ASCII: 4/3 of (their number + 32). */
+  async seal(plain: Uint8Array<ArrayBuffer>): Promise<string> {
+    const head = Uint8Array.of(LAYOUT, ...this.#first.id);
+    const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+    const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: head }, this.#first.aes, plain);
+    return toBase64Url(concat(head, iv, new Uint8Array(sealed)));
+  }
+
+  /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose. */
+  async open(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const bytes = fromBase64Url(text);
+    if (!bytes || bytes.length <= HEAD_BYTES + NONCE_BYTES || bytes[0] !== LAYOUT) return undefined;
+    const head = bytes.subarray(0, HEAD_BYTES);
+    const key = this.#keys.find(({ id }) => id.every((byte, place) => byte === head[place + 1]));
+    if (!key) return undefined;
+    const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
+    try {
+      const options = { name: "AES-GCM", iv, additionalData: head };
+      const plain = await crypto.subtle.decrypt(options, key.aes, bytes.subarray(HEAD_BYTES + NONCE_BYTES));
+      return new Uint8Array(plain);
+    } catch {
+      // The tag does not match: forged or altered. There is nothing more to say about it.
+      return undefined;
+    }
+  }
+}
+
+function decodeSecret(text: string, place: number): Uint8Array<ArrayBuffer> {
+  const bytes = fromBase64Url(text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
+  if (bytes?.length === KEY_BYTES) return bytes;
+  throw new KitError(
+    "keys-invalid",
+    `Key ${place + 1} of ${KEYS_VARIABLE} is not ${KEY_BYTES} bytes in base64. Make one with: npx mcp-edge keys`,
+  );
+}
+
+/** A key per purpose (HKDF, RFC 5869), and an id that says which secret it came from without telling the secret. */
+async function deriveKey(secret: Uint8Array<ArrayBuffer>, purpose: string): Promise<SealingKey> {
+  const label = (text: string) => new TextEncoder().encode(`mcp-edge ${text}`);
+  const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey", "deriveBits"]);
+  const hkdf = (info: string) => ({ name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: label(info) });
+  const [idBits, aes] = await Promise.all([
+    crypto.subtle.deriveBits(hkdf("key id"), base, KEY_ID_BYTES * 8),
+    crypto.subtle.deriveKey(hkdf(purpose), base, { name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]),
+  ]);
+  return { id: new Uint8Array(idBits), aes };
+}
+
+function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+/** Undefined for anything but the one spelling `toBase64Url` gives, so that a value has exactly one text. */
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return toBase64Url(bytes) === text ? bytes : undefined;
+}
