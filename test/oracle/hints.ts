@@ -1,0 +1,70 @@
+/** What a transport can tell the oracle of a message, and what a message tells of itself. */
+
+import { ASSUMED_VERSION, isModern, LEGACY, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
+import { isJson, type Json } from "./spec.ts";
+
+/** What the transport knows of a message. Everything is optional: stdio knows nothing. */
+export interface Hint {
+  /** The version the transport names (a header, a session). Several when it cannot tell: one of them has to fit. */
+  readonly version?: string | readonly string[] | undefined;
+  /** Where ids are unique: one POST in HTTP, the whole connection in stdio. */
+  readonly scope?: string | undefined;
+  /** Which peer speaks, where several share an oracle. Finds a request answered on another stream. */
+  readonly session?: string | undefined;
+  /** An error without an id is right here whatever was asked (a GET, an unreadable body). */
+  readonly unreadableId?: boolean | undefined;
+  /** The test meant to send something wrong: follow the message, do not judge it. */
+  readonly deliberatelyBad?: boolean | undefined;
+  /** The stream is a resumed one: an answer may be seen again. */
+  readonly replay?: boolean | undefined;
+}
+
+const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
+const SHOWN = 600;
+
+/** A request in the modern form: it carries its version, whichever that is. */
+export function namesItsVersion(message: unknown): boolean {
+  if (!isJson(message) || !isJson(message.params) || !isJson(message.params._meta)) return false;
+  return typeof message.params._meta[VERSION_KEY] === "string";
+}
+
+/** What a version header says: that version, or any that a server may take an unknown name for. */
+export function versionsOfHeader(header: string, sessionVersion: string | undefined): readonly string[] {
+  if (isLegacy(header) || isModern(header)) return [header];
+  return unique([sessionVersion ?? ASSUMED_VERSION, MODERN, NEWEST_LEGACY]);
+}
+
+export function initializeVersion(message: Json): string {
+  const asked = isJson(message.params) ? message.params.protocolVersion : undefined;
+  return typeof asked === "string" && isLegacy(asked) ? asked : NEWEST_LEGACY;
+}
+
+export function isLegacy(version: string): boolean {
+  return LEGACY.some((each) => each === version);
+}
+
+export function isId(id: unknown): boolean {
+  return typeof id === "string" || (typeof id === "number" && Number.isInteger(id));
+}
+
+export function keyOf(from: Side, id: unknown): string {
+  return `${from} ${typeof id} ${String(id)}`;
+}
+
+export function tokenOf(params: unknown): unknown {
+  return isJson(params) && isJson(params._meta) ? params._meta.progressToken : undefined;
+}
+
+export function list(version: string | readonly string[] | undefined): readonly string[] {
+  if (version === undefined) return [];
+  return typeof version === "string" ? [version] : version;
+}
+
+export function unique(versions: readonly string[]): readonly string[] {
+  return [...new Set(versions)];
+}
+
+export function shorten(message: unknown): string {
+  const text = JSON.stringify(message) ?? String(message);
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)} … (${text.length} characters)` : text;
+}

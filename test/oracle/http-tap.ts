@@ -1,0 +1,284 @@
+/**
+ * A loopback proxy in front of a server under test. Every message of both directions goes past an oracle while it
+ * streams through; nothing is held back, so timing and disconnects stay what they are.
+ */
+
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createParser } from "eventsource-parser";
+import { type Hint, namesItsVersion, versionsOfHeader } from "./hints.ts";
+import { ASSUMED_VERSION, MODERN } from "./methods.ts";
+import { WireOracle } from "./oracle.ts";
+import { isJson } from "./spec.ts";
+
+/** A request header for the tap alone: the test means to send something wrong. Not passed on. */
+export const DELIBERATELY_BAD = "x-tap-deliberately-bad";
+
+/** One request and what came back. Filled while it streams. */
+export interface Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  requestBody: string;
+  /** 0 until the server answers. */
+  status: number;
+  responseHeaders: Readonly<Record<string, string>>;
+  contentType: string;
+  /** Each JSON value of the response: the body, or every SSE event's data. */
+  readonly responseMessages: unknown[];
+  /** Text of the response as it came. */
+  responseBody: string;
+  /** True when the server ended the response; false while it runs or when either side cut it. */
+  complete: boolean;
+}
+
+export interface HttpTap {
+  /** The target's address by way of the tap. */
+  readonly url: string;
+  readonly oracle: WireOracle;
+  readonly exchanges: Exchange[];
+  close(): Promise<void>;
+}
+
+export interface HttpTapOptions {
+  /** False: client messages are followed, not judged. */
+  readonly judgeClient?: boolean;
+  /** An oracle to go on with, where several taps watch one conversation. */
+  readonly oracle?: WireOracle;
+}
+
+/** Headers of one connection, not of the message; node writes its own. */
+const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
+
+let scopes = 0;
+
+/** Starts a tap on a free loopback port. Requests to other paths of the target pass unjudged. */
+export async function startHttpTap(targetUrl: string, options: HttpTapOptions = {}): Promise<HttpTap> {
+  const target = new URL(targetUrl);
+  if (target.protocol !== "http:") throw new RangeError(`the tap speaks http only, not ${target.protocol}`);
+  const oracle = options.oracle ?? new WireOracle({ judgeClient: options.judgeClient });
+  const exchanges: Exchange[] = [];
+  const server = createServer((request, response) => pass(request, response));
+  // A tap must not be the one that cuts a quiet stream.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const own = `127.0.0.1:${port}`;
+
+  function pass(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = newExchange(request);
+    exchanges.push(exchange);
+    const judge = exchange.path.split("?")[0] === target.pathname ? new Judge(oracle, exchange) : undefined;
+    const upstream = forward({
+      hostname: target.hostname.replace(/^\[|\]$/g, ""),
+      port: target.port === "" ? 80 : target.port,
+      method: request.method,
+      path: request.url,
+      headers: passedOn(request.rawHeaders, target, own),
+      // One socket per exchange: a cut stream never leaves a dirty one behind.
+      agent: false,
+    });
+    upstream.on("response", (answer) => passBack(answer, response, exchange, judge));
+    upstream.on("error", () => {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(502).end();
+    });
+    response.on("close", () => {
+      if (!response.writableFinished) upstream.destroy();
+    });
+    const body: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => {
+      body.push(chunk);
+      if (!upstream.write(chunk)) {
+        request.pause();
+        upstream.once("drain", () => request.resume());
+      }
+    });
+    request.on("end", () => {
+      exchange.requestBody = Buffer.concat(body).toString("utf8");
+      // Before the server can see the end of it: the question is always seen before the answer.
+      judge?.request();
+      upstream.end();
+    });
+    request.on("error", () => upstream.destroy());
+  }
+
+  return {
+    url: `http://${own}${target.pathname}${target.search}`,
+    oracle,
+    exchanges,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function passBack(answer: IncomingMessage, response: ServerResponse, exchange: Exchange, judge?: Judge): void {
+  exchange.status = answer.statusCode ?? 0;
+  exchange.responseHeaders = flat(answer);
+  exchange.contentType = (exchange.responseHeaders["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  const decoder = new TextDecoder();
+  const events = createParser({
+    onEvent: ({ event, data }) => judge?.event(event, data),
+    onError: (error) => judge?.report(`SSE: ${error.message}`),
+  });
+  const isSse = exchange.contentType === "text/event-stream";
+  const see = (text: string): void => {
+    exchange.responseBody += text;
+    if (isSse) events.feed(text);
+  };
+  response.writeHead(exchange.status, answer.statusMessage, withoutHop(answer.rawHeaders));
+  // Headers of a silent stream must not wait for its first event.
+  response.flushHeaders();
+  answer.on("data", (chunk: Buffer) => see(decoder.decode(chunk, { stream: true })));
+  answer.on("end", () => {
+    see(decoder.decode());
+    exchange.complete = answer.complete;
+    if (!isSse) judge?.body();
+  });
+  answer.on("error", () => response.destroy());
+  answer.on("close", () => {
+    if (!answer.complete) response.destroy();
+  });
+  answer.pipe(response);
+}
+
+/** Feeds one exchange to the oracle. Ids are unique within a POST, hence one scope each. */
+class Judge {
+  private readonly oracle: WireOracle;
+  private readonly exchange: Exchange;
+  private readonly scope: string;
+
+  constructor(oracle: WireOracle, exchange: Exchange) {
+    this.oracle = oracle;
+    this.exchange = exchange;
+    scopes += 1;
+    this.scope = `exchange ${scopes}`;
+  }
+
+  request(): void {
+    const { method, requestBody } = this.exchange;
+    if (method !== "POST") return;
+    const parsed = parse(requestBody);
+    if (parsed === undefined) this.oracle.observeUnreadable("client", requestBody, this.hint());
+    else this.oracle.observe("client", parsed.value, this.hint());
+  }
+
+  body(): void {
+    const { status, contentType, responseBody } = this.exchange;
+    if (responseBody === "") return;
+    const parsed = parse(responseBody);
+    if (contentType !== "application/json") {
+      if (parsed !== undefined && isMessage(parsed.value)) this.report(`a message of content type "${contentType}"`);
+      return;
+    }
+    if (parsed === undefined) {
+      this.oracle.observeUnreadable("server", responseBody, this.hint());
+      return;
+    }
+    this.exchange.responseMessages.push(parsed.value);
+    // Refusals of what lies before MCP (OAuth, a proxy) speak their own JSON.
+    if (status >= 400 && !isMessage(parsed.value)) return;
+    this.oracle.observe("server", parsed.value, this.hint());
+  }
+
+  event(name: string | undefined, data: string): void {
+    // A priming event carries an id and nothing else.
+    if (data === "") return;
+    if (name !== undefined && name !== "message") this.report(`an SSE event named ${name}`);
+    const parsed = parse(data);
+    if (parsed === undefined) {
+      this.oracle.observeUnreadable("server", data, this.hint());
+      return;
+    }
+    this.exchange.responseMessages.push(parsed.value);
+    this.oracle.observe("server", parsed.value, this.hint());
+  }
+
+  report(problem: string): void {
+    const { version } = this.hint();
+    const [first = ASSUMED_VERSION] = typeof version === "string" ? [version] : (version ?? []);
+    this.oracle.report(problem, "server", first, this.exchange.responseBody);
+  }
+
+  /** Asked anew for each message: the session id of an `initialize` only comes with its answer. */
+  private hint(): Hint {
+    const { method, requestHeaders, responseHeaders, requestBody } = this.exchange;
+    const session = requestHeaders["mcp-session-id"] ?? responseHeaders["mcp-session-id"];
+    const header = requestHeaders["mcp-protocol-version"];
+    const agreed = session === undefined ? undefined : this.oracle.agreedVersion(session);
+    const version = header === undefined ? (agreed ?? ASSUMED_VERSION) : versionsOfHeader(header, agreed);
+    return {
+      // A body in the modern form outweighs any header.
+      version: namesItsVersion(parse(requestBody)?.value) ? MODERN : version,
+      scope: this.scope,
+      session,
+      unreadableId: method !== "POST",
+      deliberatelyBad: requestHeaders[DELIBERATELY_BAD] !== undefined,
+      replay: requestHeaders["last-event-id"] !== undefined,
+    };
+  }
+}
+
+function newExchange(request: IncomingMessage): Exchange {
+  return {
+    method: request.method ?? "",
+    path: request.url ?? "",
+    requestHeaders: flat(request),
+    requestBody: "",
+    status: 0,
+    responseHeaders: {},
+    contentType: "",
+    responseMessages: [],
+    responseBody: "",
+    complete: false,
+  };
+}
+
+function flat(message: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(message.headersDistinct).map(([name, values]) => [name, values?.join(", ") ?? ""]),
+  );
+}
+
+function pairs(raw: readonly string[]): [name: string, value: string][] {
+  return raw.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""]] : []));
+}
+
+function withoutHop(raw: readonly string[]): string[] {
+  return pairs(raw)
+    .filter(([name]) => !HOP_BY_HOP.has(name.toLowerCase()))
+    .flat();
+}
+
+/** The client's headers, spelled as they were, with the tap's own address replaced by the target's. */
+function passedOn(raw: readonly string[], target: URL, own: string): string[] {
+  const headers = pairs(withoutHop(raw)).flatMap(([name, value]): [string, string][] => {
+    const key = name.toLowerCase();
+    // The oracle reads what passes, so it must not be compressed.
+    if (key === DELIBERATELY_BAD || key === "accept-encoding") return [];
+    // A foreign Host or Origin is a test of its own and reaches the server untouched.
+    if (key === "host" && value === own) return [[name, target.host]];
+    if (key === "origin" && value === `http://${own}`) return [[name, target.origin]];
+    return [[name, value]];
+  });
+  return [...headers, ["Accept-Encoding", "identity"]].flat();
+}
+
+function isMessage(value: unknown): boolean {
+  return Array.isArray(value) ? value.some(isMessage) : isJson(value) && Object.hasOwn(value, "jsonrpc");
+}
+
+/** Wrapped, since null is JSON as well. */
+function parse(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

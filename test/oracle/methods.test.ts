@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { ID_OPTIONAL_IN_ERRORS } from "./check.ts";
+import { METHODS, type Side, VERSIONS } from "./methods.ts";
+import { isJson, type Spec, schemaAt, specOf, step } from "./spec.ts";
+
+/** Definition names of the union a side sends, with their method. Some unions of one are written in place. */
+function methodsInUnion(spec: Spec, union: string): string[] {
+  const found = schemaAt(spec, `${spec.root}${union}`);
+  if (found === undefined) return [];
+  const { anyOf } = found.schema;
+  const pointers = Array.isArray(anyOf)
+    ? anyOf.map((_, index) => step(found.pointer, "anyOf", `${index}`))
+    : [found.pointer];
+  return pointers.map((pointer) => {
+    const branch = schemaAt(spec, pointer);
+    const method = branch && schemaAt(spec, step(branch.pointer, "properties", "method"))?.schema.const;
+    const name = branch?.pointer.slice(spec.root.length).replace(/^ClientNotification$/, "CancelledNotification");
+    return `${String(method)} ${name}`;
+  });
+}
+
+const SIDES: readonly { side: Side; prefix: string }[] = [
+  { side: "client", prefix: "Client" },
+  { side: "server", prefix: "Server" },
+];
+
+for (const version of VERSIONS) {
+  const spec = specOf(version);
+  if (spec === undefined) continue;
+  describe(`the method table in ${version}`, () => {
+    for (const { side, prefix } of SIDES) {
+      test(`lists what a ${side} sends`, () => {
+        const rows = METHODS.filter(
+          (row) => row.versions.includes(version) && row.from.includes(side) && !row.extension,
+        );
+        const listed = rows.map((row) => `${row.method} ${row.message}`).sort();
+        const defined = ["Request", "Notification"].flatMap((kind) => methodsInUnion(spec, `${prefix}${kind}`)).sort();
+        expect(listed).toEqual(defined);
+      });
+    }
+
+    test("names results that are defined", () => {
+      const names = METHODS.filter((row) => row.versions.includes(version) && !row.extension).map((row) => row.result);
+      expect(names.filter((name) => name !== undefined && !spec.has(name))).toEqual([]);
+    });
+
+    test("knows which results may be input_required", () => {
+      const asking = METHODS.filter(
+        (row) => row.mayAskInput && row.versions.includes(version) && row.result !== undefined,
+      );
+      const defined = Object.keys(spec.defs).filter((name) => {
+        const definition = spec.defs[name];
+        return name.endsWith("ResultResponse") && JSON.stringify(definition).includes("InputRequiredResult");
+      });
+      const expected = spec.has("InputRequiredResult") ? asking.map((row) => `${row.result}Response`).sort() : [];
+      expect(defined.sort()).toEqual(expected);
+    });
+
+    test("knows whether an error may come without an id", () => {
+      const definition = spec.defs[spec.has("JSONRPCErrorResponse") ? "JSONRPCErrorResponse" : "JSONRPCError"];
+      const required = isJson(definition) && Array.isArray(definition.required) ? definition.required : [];
+      expect(required.includes("id")).toBe(!ID_OPTIONAL_IN_ERRORS.includes(version));
+    });
+  });
+}
+
+test("no side has two meanings for a method in one version", () => {
+  const keys = METHODS.flatMap((row) =>
+    row.versions.flatMap((v) => row.from.map((side) => `${row.method} ${v} ${side}`)),
+  );
+  expect(keys.length).toBe(new Set(keys).size);
+});
+
+const extension = specOf("ext-tasks");
+if (extension !== undefined) {
+  test("the tasks extension defines every message the table says it does", () => {
+    const names = METHODS.filter((row) => row.extension).flatMap((row) => [row.message, row.result ?? row.message]);
+    expect(names.filter((name) => !extension.has(name))).toEqual([]);
+  });
+}

@@ -1,0 +1,7 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const INSTALLED = join(import.meta.dirname, "../../node_modules/node/bin/node");
+
+/** A node that runs TypeScript: the project's own, since the one that runs vitest may be older. */
+export const NODE: string = existsSync(INSTALLED) ? INSTALLED : process.execPath;
