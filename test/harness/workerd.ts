@@ -12,8 +12,8 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 const ROOT = join(import.meta.dirname, "../..");
 
 export interface WorkerdOptions {
-  /** Entry file of the Worker, below the project's root. */
-  readonly entry: string;
+  /** Entry file of the Worker, below the project's root; or its TypeScript source. */
+  readonly entry: string | { readonly source: string };
   /** Durable Object bindings: binding name to class name. */
   readonly objects?: Readonly<Record<string, string>>;
   readonly bindings?: Readonly<Record<string, unknown>>;
@@ -102,9 +102,13 @@ export class Workerd {
 }
 
 /** Bundles one entry as wrangler does for Workers. */
-async function bundle(entry: string): Promise<string> {
+async function bundle(entry: WorkerdOptions["entry"]): Promise<string> {
+  const input =
+    typeof entry === "string"
+      ? { entryPoints: [join(ROOT, entry)] }
+      : { stdin: { contents: entry.source, loader: "ts" as const, resolveDir: ROOT } };
   const result = await build({
-    entryPoints: [join(ROOT, entry)],
+    ...input,
     bundle: true,
     write: false,
     format: "esm",

@@ -47,6 +47,8 @@ export function durable<Env>(options: DurableOptions = {}): SessionsPart<Env, { 
 
 function createSessionClass<Env>(runtime: EdgeRuntime<Env>): SessionClass<Env> {
   return class McpSession extends SessionObject<Env> {
-    protected override readonly runtime = runtime;
+    constructor(ctx: DurableObjectState, env: Env) {
+      super(ctx, env, runtime);
+    }
   };
 }

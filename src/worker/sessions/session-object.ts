@@ -51,11 +51,16 @@ export interface SessionRpc {
 }
 
 /** The object class, less what it serves; `durable()` makes the class to export. */
-export abstract class SessionObject<Env> extends DurableObject<Env> implements SessionRpc {
-  protected abstract readonly runtime: EdgeRuntime<Env>;
+export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc {
+  readonly #runtime: EdgeRuntime<Env>;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
   readonly #inFlight = new Map<RequestId, Set<AbortController>>();
   #state: StoredState | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>) {
+    super(ctx, env);
+    this.#runtime = runtime;
+  }
 
   // RPC
 
@@ -68,7 +73,7 @@ export abstract class SessionObject<Env> extends DurableObject<Env> implements S
     const rules = VERSIONS[caller.versionIndex];
     if (!rules)
       throw new Error("The Worker knows a protocol version that this object does not: a deploy is under way.");
-    const { server, limits, onError } = this.runtime;
+    const { server, limits, onError } = this.#runtime;
     return serveLegacy(messages, isBatch, {
       server,
       limits,

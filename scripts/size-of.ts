@@ -1,0 +1,38 @@
+/** How many bytes a program of the kit is, bundled and minified as `wrangler deploy --minify` does it. */
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { ROOT } from "./tools.ts";
+
+/** The programs measured, each with what it may weigh (KiB, min+gzip; DESIGN section 9). */
+export const PROGRAMS = [
+  { name: "stateless dual-era server, one tool", entry: "test/size/stateless.ts", gzipKibMax: 28 },
+  { name: "the same with sessions", entry: "test/size/sessions.ts", gzipKibMax: 48 },
+] as const;
+
+export interface Size {
+  readonly minified: number;
+  readonly gzip: number;
+  /** Modules of src/ that contribute bytes. */
+  readonly modules: readonly string[];
+}
+
+/** Bundles one entry below the project's root. */
+export async function sizeOf(entry: string): Promise<Size> {
+  const result = await build({
+    entryPoints: [`${ROOT}${entry}`],
+    absWorkingDir: ROOT,
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
+  });
+  const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
+  const [output] = Object.values(result.metafile.outputs);
+  const inputs = Object.entries(output?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  const modules = inputs.map(([path]) => path).filter((path) => path.startsWith("src/"));
+  return { minified: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length, modules };
+}

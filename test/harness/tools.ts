@@ -1,0 +1,16 @@
+/** Running the project's tools from tests. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Runs a tool of node_modules/.bin to its end. `output` is what it printed, both streams. */
+export function runToolQuietly(name: string, args: readonly string[], cwd = ROOT): { status: number; output: string } {
+  const { status, stdout, stderr, error } = spawnSync(join(ROOT, "node_modules/.bin", name), args, {
+    cwd,
+    encoding: "utf8",
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+  });
+  if (error) throw error;
+  return { status: status ?? 1, output: `${stdout}${stderr}` };
+}

@@ -1,0 +1,11 @@
+/** One tool whose schema brings no schema library: sizes count the kit, Hono included, and nothing else. */
+import type { AnySchema } from "../../src/core/index.ts";
+
+const json = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+
+export const nameSchema: AnySchema<{ name: string }> = {
+  schema: {
+    "~standard": { version: 1, vendor: "size", validate: (value) => ({ value: value as { name: string } }) },
+  },
+  jsonSchema: json,
+};
