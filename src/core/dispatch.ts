@@ -8,6 +8,7 @@ import type { Call } from "./context.ts";
 import { invalidParams, McpError, toErrorObject } from "./errors.ts";
 import { ErrorCode, encodeError, encodeResult, type JSONRPCRequest, type JsonObject, JsonText } from "./jsonrpc.ts";
 import { META, negotiate } from "./lifecycle.ts";
+import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 import { callTool } from "./tool-call.ts";
 import type { Era } from "./versions.ts";
@@ -61,7 +62,7 @@ export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequ
 
 /** -32601 naming the method. */
 export function unknownMethod(method: string): McpError {
-  return new McpError(ErrorCode.MethodNotFound, `Method not found: ${method}`, { method });
+  return new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(method)}`);
 }
 
 /** Adds what every modern result has; lists already carry it in their text. */

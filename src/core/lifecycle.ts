@@ -7,6 +7,7 @@
 import { type ClientCapabilities, ClientFacts, readImplementation } from "./client-facts.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
 
@@ -74,7 +75,7 @@ export function unsupportedVersion(requested: string, versions: ServedVersions):
   const hint = legacy.length > 0 ? ` By initialize: ${legacy.join(", ")}.` : "";
   return new McpError(
     ErrorCode.UnsupportedProtocolVersion,
-    `Protocol version ${JSON.stringify(requested)} is not served. Per request: ${modern.join(", ") || "none"}.${hint}`,
+    `Protocol version ${quote(requested)} is not served. Per request: ${modern.join(", ") || "none"}.${hint}`,
     { supported: modern, requested },
   );
 }

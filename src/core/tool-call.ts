@@ -9,6 +9,7 @@ import { type Call, ToolContext } from "./context.ts";
 import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
+import { quote } from "./quote.ts";
 import { errorText, toErrorResult, toToolResult } from "./result.ts";
 import { describeIssues } from "./schema.ts";
 import type { McpServer } from "./server.ts";
@@ -43,7 +44,7 @@ function readCall(server: McpServer<never>, request: JSONRPCRequest): { tool: Co
   if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
   if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
   const tool = server.tools.find(name);
-  if (!tool) throw invalidParams(`Unknown tool: ${name}`, { tool: name });
+  if (!tool) throw invalidParams(`Unknown tool: ${quote(name)}`);
   return { tool, args };
 }
 

@@ -16,6 +16,7 @@ import {
   type RequestId,
 } from "../core/jsonrpc.ts";
 import { clientOf, type Envelope, hasEnvelope, readEnvelope } from "../core/lifecycle.ts";
+import { quote } from "../core/quote.ts";
 import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
@@ -98,11 +99,11 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: LadderHeaders): string | undefined {
   if (headers.protocolVersion === null) return "MCP-Protocol-Version is missing";
   if (headers.protocolVersion !== envelope.version) {
-    return `MCP-Protocol-Version is ${show(headers.protocolVersion)} but the body says ${show(envelope.version)}`;
+    return `MCP-Protocol-Version is ${quote(headers.protocolVersion)} but the body says ${quote(envelope.version)}`;
   }
   if (headers.method === null) return "Mcp-Method is missing";
   if (headers.method !== request.method) {
-    return `Mcp-Method is ${show(headers.method)} but the body says ${show(request.method)}`;
+    return `Mcp-Method is ${quote(headers.method)} but the body says ${quote(request.method)}`;
   }
   const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined;
   return member === undefined ? undefined : findNameProblem(headers.name, request.params?.[member]);
@@ -114,11 +115,7 @@ function findNameProblem(header: string | null, inBody: unknown): string | undef
   if (header === null) return "Mcp-Name is missing";
   const decoded = decodeHeaderValue(header);
   if (decoded === undefined) return "Mcp-Name has invalid characters or broken base64";
-  return decoded === inBody ? undefined : `Mcp-Name is ${show(decoded)} but the body says ${show(inBody)}`;
-}
-
-function show(value: string): string {
-  return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value);
+  return decoded === inBody ? undefined : `Mcp-Name is ${quote(decoded)} but the body says ${quote(inBody)}`;
 }
 
 function classifyLegacy(

@@ -7,6 +7,7 @@
 import type { McpError } from "../core/errors.ts";
 import { toErrorObject } from "../core/errors.ts";
 import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/jsonrpc.ts";
+import { quote } from "../core/quote.ts";
 
 /** Why a request is answered before dispatch, with the evidence. */
 export type Refusal =
@@ -111,10 +112,6 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
     case "client-response":
       return invalid(400, "This protocol version has no responses from the client.");
   }
-}
-
-function quote(value: string): string {
-  return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value);
 }
 
 /** The status for an error that a dispatched or admitted request ended with. Legacy errors travel with 200. */

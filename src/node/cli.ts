@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /**
  * The command line. `mcp-edge keys` makes a sealing key for sessions.
  *

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { Writable } from "node:stream";
 import { connect } from "../core/connection.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import type { Limits } from "../core/limits.ts";
@@ -39,11 +40,11 @@ export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdi
 }
 
 /** Standard output for messages alone: other writers are sent to standard error from here on. */
-function keepForMessages(): NodeJS.WriteStream {
+function keepForMessages(): Writable {
   const { stdout, stderr } = process;
-  const messages = Object.create(stdout) as NodeJS.WriteStream;
-  const write = stdout.write;
-  Object.defineProperty(messages, "write", { value: (...args: Parameters<typeof write>) => write.apply(stdout, args) });
+  const write = stdout.write.bind(stdout);
+  const messages = new Writable({ write: (chunk: Buffer, _, done) => void write(chunk, done) });
+  stdout.on("error", (error) => messages.destroy(error));
   stdout.write = stderr.write.bind(stderr) as typeof write;
   return messages;
 }
