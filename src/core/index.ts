@@ -4,7 +4,7 @@
  * @example
  * ```ts
  * import { McpServer } from "mcp-edge";
- * import { z } from "zod";
+ * import * as z from "zod";
  *
  * const server = new McpServer({ name: "calculator", version: "1.0.0" });
  * server.tool("add", { input: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => String(a + b));

@@ -1,0 +1,86 @@
+/** The official clients against the weather template: on workerd over HTTP, and as a command over stdio. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Connected, HTTP_PEERS, type Peer, STDIO_PEERS } from "./peers.ts";
+import {
+  SACRAMENTO,
+  SACRAMENTO_FORECAST,
+  startWeatherCommand,
+  startWeatherWorker,
+  TEXAS_ALERTS,
+  type WeatherCommand,
+  type WeatherWorker,
+} from "./weather.ts";
+
+const MODERN = "2026-07-28";
+
+/** Vitest quotes what it takes from objects, so the name is a cell of its own. */
+function named<Target>(peer: Peer<Target>): [name: string, peer: Peer<Target>] {
+  return [`${peer.name} speaks ${peer.version}, lists and calls both tools`, peer];
+}
+
+/** What every client does, whatever carries it. */
+async function useBothTools({ client }: Connected): Promise<void> {
+  expect(client.getServerVersion()).toMatchObject({ name: "weather", version: "1.0.0" });
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast"]);
+  const alerts = await client.callTool({ name: "get_alerts", arguments: { state: "TX" } });
+  expect(alerts).toMatchObject({ content: [{ type: "text", text: TEXAS_ALERTS }] });
+  const forecast = await client.callTool({ name: "get_forecast", arguments: SACRAMENTO });
+  expect(forecast).toMatchObject({ content: [{ type: "text", text: SACRAMENTO_FORECAST }] });
+}
+
+describe("the weather template on workerd", () => {
+  let weather: WeatherWorker;
+  beforeAll(async () => {
+    weather = await startWeatherWorker();
+  });
+  afterAll(() => weather?.stop());
+
+  test.each(HTTP_PEERS.map(named))("%s", async (_, { version, connect }) => {
+    const tap = await weather.tap();
+    const connected = await connect(new URL(tap.url));
+    expect(connected.initialized).toBe(version === MODERN ? undefined : version);
+    expect(connected.sessionId === undefined).toBe(version === MODERN);
+    await useBothTools(connected);
+    const { sessionId } = connected;
+    await connected.end();
+    tap.oracle.expectClean();
+    const methods = tap.exchanges.map(({ method, status }) => `${method} ${status}`);
+    if (sessionId === undefined) {
+      expect(new Set(methods)).toEqual(new Set(["POST 200"]));
+      expect(new Set(tap.exchanges.map((each) => each.requestHeaders["mcp-protocol-version"]))).toEqual(
+        new Set([MODERN]),
+      );
+      return;
+    }
+    expect(tap.oracle.agreedVersion(sessionId)).toBe(version);
+    expect(methods.at(-1)).toMatch(/^DELETE 20[04]$/);
+    const after = await fetch(tap.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": sessionId,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    });
+    expect(after.status).toBe(404);
+  });
+});
+
+describe("the weather template over stdio", () => {
+  let weather: WeatherCommand;
+  beforeAll(async () => {
+    weather = await startWeatherCommand();
+  });
+  afterAll(() => weather?.stop());
+
+  test.each(STDIO_PEERS.map(named))("%s", async (_, { version, connect }) => {
+    const command = weather.command();
+    const connected = await connect(command);
+    expect(connected.initialized).toBe(version === MODERN ? undefined : version);
+    await useBothTools(connected);
+    await connected.end();
+    await command.expectClean();
+  });
+});
