@@ -17,4 +17,11 @@ declare class AbortController {
 declare function setTimeout(callback: () => void, ms: number): { readonly timer: unique symbol };
 declare function clearTimeout(timer: ReturnType<typeof setTimeout> | undefined): void;
 declare function btoa(binary: string): string;
+declare function atob(base64: string): string;
+declare class TextEncoder {
+  encode(text: string): Uint8Array;
+}
+declare class TextDecoder {
+  decode(bytes: Uint8Array): string;
+}
 declare const crypto: { randomUUID(): string };

@@ -8,7 +8,7 @@
 import { ClientFacts } from "./client-facts.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch } from "./dispatch.ts";
-import { KitError, McpError, toErrorObject } from "./errors.ts";
+import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
 import {
   ErrorCode,
   encodeError,
@@ -18,8 +18,9 @@ import {
   parseMessage,
   type RequestId,
 } from "./jsonrpc.ts";
-import { clientOf, hasEnvelope, negotiate, readEnvelope } from "./lifecycle.ts";
+import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import type { LoggingLevel } from "./logging.ts";
 import type { McpServer } from "./server.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
 
@@ -60,6 +61,8 @@ class ServerConnection<Env> implements Connection {
   readonly #work = new Set<Promise<void>>();
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
+  /** What `logging/setLevel` asked for. Modern requests never read it. */
+  #logLevel: LoggingLevel | undefined;
 
   constructor(server: McpServer<Env>, transport: Transport, options: ConnectOptions<Env>) {
     this.#server = server;
@@ -140,7 +143,7 @@ class ServerConnection<Env> implements Connection {
   #takeNotification(message: JSONRPCNotification): undefined {
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
-    this.#inFlight.get(id)?.abort(message.params?.reason ?? "cancelled by the client");
+    this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
   }
 
   async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
@@ -151,9 +154,9 @@ class ServerConnection<Env> implements Connection {
     this.#inFlight.set(request.id, controller);
     try {
       const client = this.#clientFor(request);
-      const answer = await dispatch(this.#server, request, this.#call(client, controller.signal));
+      const answer = await dispatch(this.#server, request, this.#call(request, client, controller.signal));
       // A cancelled request gets no answer; initialize cannot be cancelled.
-      return controller.signal.aborted && request.method !== "initialize" ? undefined : answer.text;
+      return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
       if (!McpError.is(error)) throw error;
       return encodeError(request.id, toErrorObject(error));
@@ -179,14 +182,19 @@ class ServerConnection<Env> implements Connection {
         reason: "initialized",
       });
     }
-    this.#client = negotiate(this.#server as unknown as McpServer<never>, request).client;
+    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, { logLevel: true }).client;
     return this.#client;
   }
 
-  #call(client: ClientFacts, signal: AbortSignal): Call<Env> {
+  #call(request: JSONRPCRequest, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
     const emit = (notification: JSONRPCNotification) => this.#track(this.#sendText(JSON.stringify(notification)));
-    return { client, env: env as Env, principal: undefined, limits: this.#limits, signal, emit, onError };
+    const common = { client, env: env as Env, principal: undefined, limits: this.#limits, signal, emit, onError };
+    if (client.era === "modern") return { ...common, logLevel: logLevelOf(request) };
+    const setLogLevel = (level: LoggingLevel) => {
+      this.#logLevel = level;
+    };
+    return { ...common, logLevel: this.#logLevel, setLogLevel };
   }
 
   #sendText(text: string): Promise<void> {

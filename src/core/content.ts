@@ -132,14 +132,15 @@ function encodeBody(block: ContentBlock, rest: JsonObject, rules: VersionRules):
   }
 }
 
-function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
+/** The contents of a resource, embedded or read. @throws {KitError} `result-invalid` when it has no URI, or neither text nor bytes. */
+export function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
   if (!isObject(contents) || typeof contents.uri !== "string") {
-    throw invalidBlock('of type "resource" has no "resource" with a string "uri"');
+    throw invalidBlock('of type "resource", or what a reader returned, has no string "uri"');
   }
   const { _meta, ...rest } = contents;
   const meta = _meta && rules.contentMeta ? { _meta } : {};
   if (typeof rest.text === "string") return { ...rest, ...meta };
-  return { ...rest, blob: toBase64(rest.blob, '"blob" of an embedded resource'), ...meta };
+  return { ...rest, blob: toBase64(rest.blob, '"blob" of a resource without "text"'), ...meta };
 }
 
 function toBase64(data: unknown, what: string): string {

@@ -7,6 +7,7 @@ import type { ClientFacts, Principal } from "./client-facts.ts";
 import { KitError } from "./errors.ts";
 import type { JSONRPCNotification, JsonObject, RequestId } from "./jsonrpc.ts";
 import type { Limits } from "./limits.ts";
+import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 
 /** Where an exception came from. */
 export interface ErrorPlace {
@@ -29,6 +30,10 @@ export interface Call<Env> {
   readonly limits: Limits;
   /** Aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
   readonly signal: AbortSignal;
+  /** The least grave level the client wants to hear of; undefined: none. */
+  readonly logLevel: LoggingLevel | undefined;
+  /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
+  readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /** Takes a notification that belongs to this request. Called synchronously; never throws. */
   readonly emit: (notification: JSONRPCNotification) => void;
   /** Used when the server has no `onError` of its own. */
@@ -41,10 +46,14 @@ export interface ProgressOptions {
   readonly message?: string;
 }
 
+/** Reads a resource of the server a context belongs to. */
+export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<JsonObject[]>;
+
 /** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
-export class ToolContext<Env = unknown> {
+export class HandlerContext<Env = unknown> {
   readonly #call: Call<Env>;
   readonly #progressToken: unknown;
+  readonly #read: OwnReader;
   #lastProgress = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -55,8 +64,9 @@ export class ToolContext<Env = unknown> {
   /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
   readonly signal: AbortSignal;
 
-  constructor(call: Call<Env>, request: { id: RequestId; meta: JsonObject }, signal: AbortSignal) {
+  constructor(call: Call<Env>, request: { id: RequestId; meta: JsonObject }, signal: AbortSignal, read: OwnReader) {
     this.#call = call;
+    this.#read = read;
     this.#progressToken = request.meta.progressToken;
     this.requestId = request.id;
     this.meta = request.meta;
@@ -102,8 +112,30 @@ export class ToolContext<Env = unknown> {
     this.#call.emit({ jsonrpc: "2.0", method: "notifications/progress", params });
   }
 
+  /**
+   * Sends a log message to the client whose request this is, when it asked for messages of this level or less grave
+   * ones. Never fails a call: what cannot be said is dropped.
+   *
+   * @param data Any JSON value.
+   * @param logger Name of what logs.
+   * @see MCP 2026-07-28, server/utilities/logging
+   */
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    if (this.#isClosed || this.signal.aborted || !passesLevel(level, this.#call.logLevel)) return;
+    this.#call.emit(logNotification(level, data, logger));
+  }
+
+  /**
+   * The contents of one of the server's own resources, as a client would be given them.
+   *
+   * @throws {McpError} when there is no such resource.
+   */
+  async readResource(uri: string): Promise<JsonObject[]> {
+    return this.#read(uri, this as unknown as HandlerContext<never>);
+  }
+
   /** Makes a context inert. For the core: nothing may follow the result. */
-  static close(context: ToolContext<never> | ToolContext): void {
+  static close(context: HandlerContext<never> | HandlerContext): void {
     context.#isClosed = true;
   }
 }

@@ -94,6 +94,24 @@ export class KitError extends Error {
   }
 }
 
+/** Why a signal aborted: the client cancelled the request. Nothing is sent for it any more. */
+export class CancelledError extends Error {
+  override readonly name = "CancelledError";
+  readonly [BRAND] = "CancelledError";
+  /** What the client gave as its reason. */
+  readonly reason: string | undefined;
+
+  constructor(reason: unknown) {
+    const text = typeof reason === "string" ? reason : undefined;
+    super(text === undefined ? "The client cancelled the request." : `The client cancelled the request: ${text}`);
+    this.reason = text;
+  }
+
+  static is(value: unknown): value is CancelledError {
+    return value instanceof CancelledError || isBranded(value, "CancelledError");
+  }
+}
+
 /** The error object of an {@link McpError}. */
 export function toErrorObject(error: McpError): JSONRPCErrorObject {
   return { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };

@@ -15,6 +15,7 @@
 
 export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./client-facts.ts";
 export { ClientFacts } from "./client-facts.ts";
+export type { Completer, Completers } from "./completion.ts";
 export type { Connection, ConnectOptions } from "./connection.ts";
 export { connect } from "./connection.ts";
 export type {
@@ -30,9 +31,9 @@ export type {
   TextResourceContents,
 } from "./content.ts";
 export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
-export { ToolContext } from "./context.ts";
+export { HandlerContext } from "./context.ts";
 export type { KitErrorCode } from "./errors.ts";
-export { KitError, McpError, ToolError } from "./errors.ts";
+export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";
 export type {
   JSONRPCErrorResponse,
   JSONRPCMessage,
@@ -44,6 +45,29 @@ export type {
 export { ErrorCode } from "./jsonrpc.ts";
 export type { Limits } from "./limits.ts";
 export { DEFAULT_LIMITS } from "./limits.ts";
+export type { LoggingLevel } from "./logging.ts";
+export type {
+  PromptArgument,
+  PromptDefinition,
+  PromptHandler,
+  PromptMessage,
+  PromptOptions,
+  PromptReturn,
+} from "./prompt.ts";
+export { definePrompt } from "./prompt.ts";
+export type {
+  ListedResource,
+  ReadReturn,
+  ResourceContent,
+  ResourceDefinition,
+  ResourceOptions,
+  ResourceProvider,
+  ResourceReader,
+  TemplateDefinition,
+  TemplateOptions,
+  TemplateReader,
+} from "./resource.ts";
+export { defineResource, defineResourceTemplate } from "./resource.ts";
 export type {
   AnySchema,
   InferInput,
@@ -54,8 +78,9 @@ export type {
   StandardJsonSchema,
   StandardSchema,
 } from "./schema.ts";
-export type { CacheableMethod, CacheHint, ServerOptions } from "./server.ts";
+export type { CacheableMethod, CacheHint, Definition, ServerOptions } from "./server.ts";
 export { McpServer } from "./server.ts";
 export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolResult, ToolReturn } from "./tool.ts";
 export { defineTool } from "./tool.ts";
 export type { Transport } from "./transport.ts";
+export type { TemplateVariables } from "./uri-template.ts";

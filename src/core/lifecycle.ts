@@ -7,8 +7,9 @@
 import { type ClientCapabilities, ClientFacts, readImplementation } from "./client-facts.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { type LoggingLevel, readLevel } from "./logging.ts";
 import { quote } from "./quote.ts";
-import type { McpServer } from "./server.ts";
+import type { Keeps, McpServer } from "./server.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
 
 export const META = {
@@ -16,6 +17,7 @@ export const META = {
   clientInfo: "io.modelcontextprotocol/clientInfo",
   clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
   serverInfo: "io.modelcontextprotocol/serverInfo",
+  logLevel: "io.modelcontextprotocol/logLevel",
 } as const;
 
 /** The `_meta` of a message's params; empty when there is none. */
@@ -80,6 +82,16 @@ export function unsupportedVersion(requested: string, versions: ServedVersions):
   );
 }
 
+/**
+ * The log level a modern request asks for, by its `_meta`.
+ *
+ * @throws {McpError} -32602 when it is no level.
+ */
+export function logLevelOf(request: JSONRPCRequest): LoggingLevel | undefined {
+  const level = metaOf(request.params)[META.logLevel];
+  return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
+}
+
 /** What `initialize` settles: the version, and who the client is. */
 export interface Negotiated {
   readonly client: ClientFacts;
@@ -91,7 +103,7 @@ export interface Negotiated {
  *
  * @throws {McpError} -32602 when a required field is missing; -32601 when no legacy version is served, naming those that are.
  */
-export function negotiate(server: McpServer<never>, request: JSONRPCRequest): Negotiated {
+export function negotiate(server: McpServer<never>, request: JSONRPCRequest, keeps: Keeps): Negotiated {
   const { protocolVersion, capabilities, clientInfo } = request.params ?? {};
   const newest = server.versions.legacy[0];
   if (!newest) throw noLegacy(server.versions);
@@ -101,13 +113,13 @@ export function negotiate(server: McpServer<never>, request: JSONRPCRequest): Ne
   if (!info) throw invalidParams("initialize: params.clientInfo has no string name and version.");
   const asked = server.versions.find(protocolVersion);
   const rules = asked?.era === "legacy" ? asked : newest;
-  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules) };
+  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules, keeps) };
 }
 
-function initializeResult(server: McpServer<never>, rules: VersionRules): JsonObject {
+function initializeResult(server: McpServer<never>, rules: VersionRules, keeps: Keeps): JsonObject {
   return {
     protocolVersion: rules.version,
-    capabilities: server.capabilities(),
+    capabilities: server.capabilities(rules, keeps),
     serverInfo: server.info(rules),
     ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
   };
@@ -119,4 +131,11 @@ function noLegacy(versions: ServedVersions): McpError {
     ErrorCode.MethodNotFound,
     `This server has no initialize handshake. It serves ${modern}, with the version in each request's _meta.`,
   );
+}
+
+/** Adds what every modern result has: its type, and who the server is. */
+export function completeResult(result: JsonObject, server: McpServer<never>, rules: VersionRules): JsonObject {
+  if (!rules.resultEnvelope) return result;
+  const meta = { ...(result._meta as JsonObject | undefined), [META.serverInfo]: server.info(rules) };
+  return { resultType: "complete", ...result, _meta: meta };
 }

@@ -8,8 +8,36 @@ import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter } from "./context.ts";
 import { KitError } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import { ToolRegistry } from "./registry.ts";
-import type { AnySchemaOrNone, ToolDefinition, ToolHandler, ToolOptions } from "./tool.ts";
+import {
+  type CompiledPrompt,
+  compilePrompt,
+  type PromptArguments,
+  type PromptDefinition,
+  type PromptHandler,
+  type PromptOptions,
+} from "./prompt.ts";
+import {
+  type CompiledResource,
+  type CompiledTemplate,
+  compileResource,
+  compileTemplate,
+  type ResourceDefinition,
+  type ResourceOptions,
+  type ResourceProvider,
+  type ResourceReader,
+  type TemplateDefinition,
+  type TemplateOptions,
+  type TemplateReader,
+} from "./resource.ts";
+import { Shelf } from "./shelf.ts";
+import {
+  type AnySchemaOrNone,
+  type CompiledTool,
+  compileTool,
+  type ToolDefinition,
+  type ToolHandler,
+  type ToolOptions,
+} from "./tool.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "./versions.ts";
 
 /** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
@@ -21,12 +49,34 @@ export interface CacheHint {
 }
 
 /** The methods whose results carry a {@link CacheHint}. */
-export type CacheableMethod = "server/discover" | "tools/list";
+export type CacheableMethod =
+  | "server/discover"
+  | "tools/list"
+  | "prompts/list"
+  | "resources/list"
+  | "resources/templates/list"
+  | "resources/read";
+
+/** Anything `add` takes. */
+export type Definition<Env> =
+  | ToolDefinition<Env>
+  | PromptDefinition<Env>
+  | ResourceDefinition<Env>
+  | TemplateDefinition<Env>;
+
+/** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
+export interface Keeps {
+  readonly logLevel: boolean;
+}
 
 export interface ServerOptions<Env> extends Implementation {
   /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
   readonly tools?: readonly ToolDefinition<Env>[];
+  readonly prompts?: readonly PromptDefinition<Env>[];
+  readonly resources?: readonly (ResourceDefinition<Env> | TemplateDefinition<Env>)[];
+  /** Entries on a page of each list. @default all at once */
+  readonly pageSize?: number;
   /** Members put over the capabilities that follow from what is defined; `undefined` removes one. */
   readonly capabilities?: JsonObject;
   /** Protocol versions to serve. @default all the kit knows */
@@ -47,7 +97,11 @@ export interface ServerOptions<Env> extends Implementation {
  */
 export class McpServer<Env = unknown> {
   readonly #options: ServerOptions<Env>;
-  readonly #tools = new ToolRegistry<Env>();
+  readonly tools: Shelf<CompiledTool<Env>> = new Shelf("Tool");
+  readonly prompts: Shelf<CompiledPrompt<Env>> = new Shelf("Prompt");
+  readonly resources: Shelf<CompiledResource<Env>> = new Shelf("Resource");
+  readonly templates: Shelf<CompiledTemplate<Env>> = new Shelf("Resource template");
+  #provider: ResourceProvider<Env> | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
 
@@ -61,9 +115,15 @@ export class McpServer<Env = unknown> {
     }
     this.#options = options;
     this.versions = serveVersions(options.protocolVersions);
-    options.tools?.forEach((tool, place) => {
-      this.#tools.add(tool, `tools[${place}] of new McpServer("${options.name}")`);
-    });
+    const { pageSize } = options;
+    if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize > 0)) {
+      throw new KitError("options-invalid", `pageSize is ${pageSize}; it is a whole number of at least 1.`);
+    }
+    for (const list of ["tools", "prompts", "resources"] as const) {
+      options[list]?.forEach((definition, place) => {
+        this.#add(definition, `${list}[${place}] of new McpServer("${options.name}")`);
+      });
+    }
   }
 
   /**
@@ -76,19 +136,84 @@ export class McpServer<Env = unknown> {
     options: ToolOptions<In, Out>,
     handler: ToolHandler<In, Out, Env>,
   ): this {
-    this.#tools.add({ kind: "tool", name, options, handler }, `server.tool("${name}")`);
+    return this.#add({ kind: "tool", name, options, handler }, `server.tool("${name}")`);
+  }
+
+  /** Defines a prompt. Throws as {@link McpServer.tool} does. */
+  prompt<const Args extends PromptArguments = undefined>(
+    name: string,
+    options: PromptOptions<Args>,
+    handler: PromptHandler<Args, Env>,
+  ): this {
+    return this.#add({ kind: "prompt", name, options, handler }, `server.prompt("${name}")`);
+  }
+
+  /** Defines a resource by its URI, of any scheme. Throws as {@link McpServer.tool} does. */
+  resource(uri: string, options: ResourceOptions, read: ResourceReader<Env>): this {
+    return this.#add({ kind: "resource", uri, options, read }, `server.resource("${uri}")`);
+  }
+
+  /** Defines a family of resources by a URI template (RFC 6570). Throws as {@link McpServer.tool} does. */
+  resourceTemplate(uriTemplate: string, options: TemplateOptions, read: TemplateReader<Env>): this {
+    return this.#add({ kind: "template", uriTemplate, options, read }, `server.resourceTemplate("${uriTemplate}")`);
+  }
+
+  /**
+   * Lists and reads resources whose names live elsewhere. Asked after everything defined.
+   *
+   * @throws {KitError} `definition-duplicate` when there is one already.
+   */
+  resourceProvider(provider: ResourceProvider<Env>): this {
+    if (this.#provider) throw new KitError("definition-duplicate", "This server has a resource provider already.");
+    if (typeof provider.read !== "function")
+      throw new KitError("definition-invalid", "A resource provider has no read function.");
+    this.#provider = provider;
     return this;
   }
 
-  /** Adds a definition made by `defineTool`. Throws as {@link McpServer.tool} does. */
-  add(definition: ToolDefinition<Env>): this {
-    this.#tools.add(definition, `server.add() of "${definition.name}"`);
+  /** Adds a definition made by `defineTool` and its like. Throws as {@link McpServer.tool} does. */
+  add(definition: Definition<Env>): this {
+    return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
+  }
+
+  #add(definition: Definition<Env>, place: string): this {
+    switch (definition.kind) {
+      case "tool":
+        this.tools.add(compileTool(definition), place);
+        break;
+      case "prompt":
+        this.prompts.add(compilePrompt(definition), place);
+        break;
+      case "resource":
+        this.resources.add(compileResource(definition), place);
+        break;
+      case "template":
+        this.templates.add(compileTemplate(definition), place);
+        break;
+    }
     return this;
   }
 
-  /** The registry, for the rooms that serve it. */
-  get tools(): ToolRegistry<Env> {
-    return this.#tools;
+  get provider(): ResourceProvider<Env> | undefined {
+    return this.#provider;
+  }
+
+  /** Whether there is anything to read. */
+  get hasResources(): boolean {
+    return this.resources.size > 0 || this.templates.size > 0 || this.#provider !== undefined;
+  }
+
+  /** Whether any argument or variable can be completed. */
+  get hasCompletions(): boolean {
+    const completed = ({ complete = {} }: { complete?: object }) => Object.keys(complete).length > 0;
+    return (
+      [...this.prompts.values()].some(({ options }) => completed(options)) ||
+      [...this.templates.values()].some(({ definition }) => completed(definition.options))
+    );
+  }
+
+  get pageSize(): number | undefined {
+    return this.#options.pageSize;
   }
 
   get instructions(): string | undefined {
@@ -100,9 +225,14 @@ export class McpServer<Env = unknown> {
     return pick(this.#options, rules.implementationFields);
   }
 
-  /** What this server can do. Nothing is declared that cannot be kept. */
-  capabilities(): JsonObject {
-    const derived: JsonObject = this.#tools.size > 0 ? { tools: {} } : {};
+  /** What this server can do, as far as the version has words for it and the mode can keep it. */
+  capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
+    const derived: JsonObject = {};
+    if (this.tools.size > 0) derived.tools = {};
+    if (this.prompts.size > 0) derived.prompts = {};
+    if (this.hasResources) derived.resources = {};
+    if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
+    if (keeps.logLevel) derived.logging = {};
     return { ...derived, ...this.#options.capabilities };
   }
 
@@ -120,5 +250,16 @@ export class McpServer<Env = unknown> {
     } catch (failure) {
       runtime(failure, where);
     }
+  }
+}
+
+function keyOf(definition: Definition<never>): string {
+  switch (definition.kind) {
+    case "resource":
+      return definition.uri;
+    case "template":
+      return definition.uriTemplate;
+    default:
+      return definition.name;
   }
 }

@@ -5,15 +5,15 @@
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
  */
 import { capabilityObject } from "./client-facts.ts";
-import { type Call, ToolContext } from "./context.ts";
+import type { Call } from "./context.ts";
 import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
-import { metaOf } from "./lifecycle.ts";
 import { quote } from "./quote.ts";
 import { errorText, toErrorResult, toToolResult } from "./result.ts";
 import { describeIssues } from "./schema.ts";
 import type { McpServer } from "./server.ts";
 import type { CompiledTool } from "./tool.ts";
+import { withContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
 export async function callTool(
@@ -29,7 +29,7 @@ export async function callTool(
   }
   const { rules } = call.client;
   try {
-    const returned = await runHandler(tool, checked.value, request, call);
+    const returned = await runHandler(server, tool, checked.value, request, call);
     return await toToolResult(tool, returned, rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
@@ -61,6 +61,7 @@ function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void
 
 /** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
 async function runHandler(
+  server: McpServer<never>,
   tool: CompiledTool<never>,
   args: unknown,
   request: JSONRPCRequest,
@@ -69,13 +70,13 @@ async function runHandler(
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const deadline = timeoutMs > 0 ? startDeadline(tool.name, timeoutMs) : undefined;
   const signal = deadline ? AbortSignal.any([call.signal, deadline.signal]) : call.signal;
-  const context = new ToolContext(call, { id: request.id, meta: metaOf(request.params) }, signal);
   try {
-    const running = (async () => tool.handler(args, context))();
-    return await (deadline ? Promise.race([running, deadline.passed]) : running);
+    return await withContext(server, request, call, signal, (ctx) => {
+      const running = (async () => tool.handler(args, ctx))();
+      return deadline ? Promise.race([running, deadline.passed]) : running;
+    });
   } finally {
     deadline?.clear();
-    ToolContext.close(context);
   }
 }
 

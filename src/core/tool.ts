@@ -5,11 +5,13 @@
  * @see MCP 2026-07-28, server/tools
  */
 import type { ClientCapabilityName } from "./client-facts.ts";
-import type { ContentBlock, Icon } from "./content.ts";
-import type { ToolContext } from "./context.ts";
+import { type ContentBlock, type Icon, pick } from "./content.ts";
+import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
+import type { Shelved } from "./shelf.ts";
+import type { VersionRules } from "./versions.ts";
 
 /**
  * Hints for clients about what a tool does. A hint left out stays out of the list, and every decision of the kit
@@ -68,7 +70,7 @@ export type ToolReturnFor<Out extends AnySchemaOrNone> = Out extends AnySchema
 /** Does the work of a tool. Throw {@link import("./errors.ts").ToolError} for a failure the model should read. */
 export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone, Env> = (
   args: ToolArguments<In>,
-  ctx: ToolContext<Env>,
+  ctx: HandlerContext<Env>,
 ) => ToolReturnFor<Out> | Promise<ToolReturnFor<Out>>;
 
 /** What a tool is, beside its name and handler. */
@@ -94,13 +96,13 @@ export interface ToolDefinition<Env = unknown> {
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   // Method syntax: a definition that needs no bindings fits a server that has some.
-  handler(args: never, ctx: ToolContext<Env>): unknown;
+  handler(args: never, ctx: HandlerContext<Env>): unknown;
 }
 
 /**
  * A tool as a value in a module of its own, to be given to `server.add()` or to the constructor's `tools`.
  *
- * To use bindings, annotate the context: `async (args, ctx: ToolContext<Env>) => ...`.
+ * To use bindings, annotate the context: `async (args, ctx: HandlerContext<Env>) => ...`.
  *
  * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member.
  */
@@ -115,7 +117,7 @@ export function defineTool<
 }
 
 /** A tool ready to be listed and called. */
-export interface CompiledTool<Env = unknown> {
+export interface CompiledTool<Env = unknown> extends Shelved {
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   readonly hints: ToolHints;
@@ -123,7 +125,7 @@ export interface CompiledTool<Env = unknown> {
   readonly output: CompiledSchema | undefined;
   /** The JSON Schema shown; an object at its root, also for a tool without arguments. */
   readonly inputJson: JsonObject;
-  readonly handler: (args: unknown, ctx: ToolContext<Env>) => unknown;
+  readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
 }
 
 /** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
@@ -150,9 +152,23 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
     );
   }
   // JSON Schema validation gives the handler what the schema yields, which is what its type says.
-  const handler = definition.handler as (args: unknown, ctx: ToolContext<Env>) => unknown;
+  const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
   const inputJson = input?.json ?? { type: "object", properties: {} };
-  return { name, options, hints: hintsOf(options.annotations), input, output, inputJson, handler };
+  const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
+  return { key: name, name, options, hints: hintsOf(options.annotations), input, output, inputJson, handler, entry };
+}
+
+/** One entry of `tools/list`, with only what the version has. */
+function toListEntry(
+  { name, options }: ToolDefinition<never>,
+  inputSchema: JsonObject,
+  output: JsonObject | undefined,
+  rules: VersionRules,
+): JsonObject {
+  const { title, description, annotations, icons, _meta } = options;
+  // Older versions know object roots only.
+  const outputSchema = output && (rules.structured === "any" || hasObjectRoot(output)) ? output : undefined;
+  return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
 }
 
 /** The hints with the specification's defaults. @see MCP 2026-07-28, schema, `ToolAnnotations` */

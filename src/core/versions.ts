@@ -20,6 +20,16 @@ export interface VersionRules {
   readonly implementationFields: readonly string[];
   /** Properties of `Tool`. */
   readonly toolFields: readonly string[];
+  /** Properties of `Prompt` and of `PromptArgument`. */
+  readonly promptFields: readonly string[];
+  readonly promptArgumentFields: readonly string[];
+  /** Properties of `Resource` and of `ResourceTemplate`. */
+  readonly resourceFields: readonly string[];
+  readonly templateFields: readonly string[];
+  /** The code of "resource not found" where the version has one of its own. */
+  readonly resourceNotFoundCode: number | undefined;
+  /** The `completions` capability; 2024-11-05 completes without saying so. */
+  readonly completionsCapability: boolean;
   /** Values of `type` a content block may have. */
   readonly contentKinds: readonly string[];
   /** Properties of a resource link; empty where there are none. */
@@ -50,6 +60,11 @@ const LINK_2025_06 = [
 ] as const;
 const IMPLEMENTATION_2025_11 = ["name", "title", "version", "description", "websiteUrl", "icons"] as const;
 
+const PROMPT_2024 = ["name", "description", "arguments"] as const;
+const ARGUMENT_2024 = ["name", "description", "required"] as const;
+const RESOURCE_2024 = ["uri", "name", "description", "mimeType", "size", "annotations"] as const;
+const TEMPLATE_2024 = ["uriTemplate", "name", "description", "mimeType", "annotations"] as const;
+
 const V2024_11_05: VersionRules = {
   version: "2024-11-05",
   era: "legacy",
@@ -57,6 +72,12 @@ const V2024_11_05: VersionRules = {
   batch: false,
   implementationFields: ["name", "version"],
   toolFields: TOOL_2024,
+  promptFields: PROMPT_2024,
+  promptArgumentFields: ARGUMENT_2024,
+  resourceFields: RESOURCE_2024,
+  templateFields: TEMPLATE_2024,
+  resourceNotFoundCode: -32002,
+  completionsCapability: false,
   contentKinds: ["text", "image", "resource"],
   resourceLinkFields: [],
   annotationFields: ["audience", "priority"],
@@ -72,6 +93,7 @@ const V2025_03_26: VersionRules = {
   index: 1,
   batch: true,
   toolFields: [...TOOL_2024, "annotations"],
+  completionsCapability: true,
   contentKinds: ["text", "image", "audio", "resource"],
   progressMessage: true,
 };
@@ -83,6 +105,10 @@ const V2025_06_18: VersionRules = {
   batch: false,
   implementationFields: ["name", "title", "version"],
   toolFields: [...TOOL_2024, "title", "annotations", "outputSchema", "_meta"],
+  promptFields: [...PROMPT_2024, "title", "_meta"],
+  promptArgumentFields: [...ARGUMENT_2024, "title"],
+  resourceFields: [...RESOURCE_2024, "title", "_meta"],
+  templateFields: [...TEMPLATE_2024, "title", "_meta"],
   contentKinds: ["text", "image", "audio", "resource", "resource_link"],
   resourceLinkFields: LINK_2025_06,
   annotationFields: ["audience", "priority", "lastModified"],
@@ -96,6 +122,9 @@ const V2025_11_25: VersionRules = {
   index: 3,
   implementationFields: IMPLEMENTATION_2025_11,
   toolFields: [...V2025_06_18.toolFields, "icons"],
+  promptFields: [...V2025_06_18.promptFields, "icons"],
+  resourceFields: [...V2025_06_18.resourceFields, "icons"],
+  templateFields: [...V2025_06_18.templateFields, "icons"],
   resourceLinkFields: [...LINK_2025_06, "icons"],
 };
 
@@ -104,6 +133,7 @@ const V2026_07_28: VersionRules = {
   version: "2026-07-28",
   era: "modern",
   index: 4,
+  resourceNotFoundCode: undefined,
   structured: "any",
   resultEnvelope: true,
 };

@@ -15,7 +15,8 @@ import {
   parseMessage,
   type RequestId,
 } from "../core/jsonrpc.ts";
-import { clientOf, type Envelope, hasEnvelope, readEnvelope } from "../core/lifecycle.ts";
+import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/lifecycle.ts";
+import type { LoggingLevel } from "../core/logging.ts";
 import { quote } from "../core/quote.ts";
 import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
@@ -40,7 +41,12 @@ export interface LadderOptions {
 
 /** What the ladder decided about one POST. Plain data: safe to log, compare and table-test. */
 export type Verdict =
-  | { readonly kind: "modern"; readonly request: JSONRPCRequest; readonly client: ClientFacts }
+  | {
+      readonly kind: "modern";
+      readonly request: JSONRPCRequest;
+      readonly client: ClientFacts;
+      readonly logLevel: LoggingLevel | undefined;
+    }
   /** A notification the modern era has no use for. */
   | { readonly kind: "accepted" }
   | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
@@ -81,7 +87,7 @@ function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: 
     const envelope = readEnvelope(request.params);
     const problem = findHeaderProblem(request, envelope, headers);
     if (problem) return refusal({ reason: "header-mismatch", problem }, request.id);
-    return { kind: "modern", request, client: clientOf(envelope, options.versions) };
+    return { kind: "modern", request, client: clientOf(envelope, options.versions), logLevel: logLevelOf(request) };
   } catch (error) {
     if (!McpError.is(error)) throw error;
     return refusal({ reason: "protocol", error }, request.id);
@@ -140,8 +146,12 @@ function classifyLegacy(
 function headerVersion(headers: LadderHeaders, versions: ServedVersions): VersionRules | Refusal | undefined {
   if (headers.protocolVersion === null) return undefined;
   const rules = versions.find(headers.protocolVersion);
-  const served = versions.legacy.map(({ version }) => version);
-  return rules?.era === "legacy" ? rules : { reason: "version-header", version: headers.protocolVersion, served };
+  return rules?.era === "legacy" ? rules : unservedVersion(headers.protocolVersion, versions);
+}
+
+/** The refusal of a version header that names no legacy version served here. */
+export function unservedVersion(version: string, versions: ServedVersions): Refusal {
+  return { reason: "version-header", version, served: versions.legacy.map((rules) => rules.version) };
 }
 
 /** A batch is legacy by its shape. Its members may be bad one by one: each then gets its own error. */
@@ -151,6 +161,7 @@ function classifyBatch(body: readonly unknown[], headers: LadderHeaders, options
     return batch("this protocol version has no batches; send each message by itself");
   }
   if (!options.versions.find(ASSUMED_HTTP_VERSION.version)) return batch("no served version has batches");
+  if (body.some(isModernMember)) return batch("its messages name a protocol version that has none");
   if (body.length === 0) return batch("it is empty");
   if (body.length > options.batchMax) return batch(`it has more than ${options.batchMax} members`);
   const messages = body.map(parseMessage);
@@ -158,6 +169,10 @@ function classifyBatch(body: readonly unknown[], headers: LadderHeaders, options
   if (requests.some(({ method }) => method === "initialize")) return batch("initialize stands alone");
   if (new Set(requests.map(({ id }) => id)).size < requests.length) return batch("an id occurs twice");
   return classifyLegacy(messages, true, headers, options);
+}
+
+function isModernMember(member: unknown): boolean {
+  return isObject(member) && isObject(member.params) && hasEnvelope(member.params);
 }
 
 function refusal(reason: Refusal, id?: RequestId): Verdict {

@@ -8,15 +8,15 @@
  */
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
-import { dispatch, isStaticMethod } from "../core/dispatch.ts";
+import { dispatch, isStatic } from "../core/dispatch.ts";
 import { McpError } from "../core/errors.ts";
-import { encodeResult, type JSONRPCRequest, type ParsedMessage } from "../core/jsonrpc.ts";
+import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
 import type { McpServer } from "../core/server.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
-import { classify, type Verdict } from "./classify.ts";
+import { classify, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
@@ -146,17 +146,16 @@ class Endpoint<Env> {
       case "accepted":
         return new Response(null, { status: 202 });
       case "modern":
-        return this.#serveModern(verdict.request, verdict.client, form, admitted);
+        return this.#serveModern(verdict, form, admitted);
       case "initialize":
-        return this.#guarded(() => this.#initialize(verdict.request, admitted));
+        return this.#guarded(() => this.#initialize(verdict.request, form, admitted), verdict.request.id);
       case "legacy":
-        return this.#guarded(() => this.#serveLegacy(verdict, form, admitted));
+        return this.#guarded(() => this.#serveLegacy(verdict, form, admitted), requestId(verdict.messages));
     }
   }
 
   #serveModern(
-    request: JSONRPCRequest,
-    client: ClientFacts,
+    { request, client, logLevel }: ModernVerdict,
     form: AcceptedForm,
     admitted: Admitted<Env>,
   ): Promise<Response> {
@@ -164,7 +163,7 @@ class Endpoint<Env> {
     const { onError } = this.#options;
     return respond(
       async (emit, signal) => {
-        const call = { client, env, principal, limits: this.#limits, signal, emit, onError };
+        const call = { client, env, principal, limits: this.#limits, signal, emit, onError, logLevel };
         const { text, errorCode } = await dispatch(this.#server, request, call);
         return { text, status: statusOf(errorCode, true) };
       },
@@ -172,13 +171,16 @@ class Endpoint<Env> {
     );
   }
 
-  async #initialize(request: JSONRPCRequest, { env, principal }: Admitted<Env>): Promise<Response> {
+  async #initialize(request: JSONRPCRequest, form: AcceptedForm, { env, principal }: Admitted<Env>): Promise<Response> {
     try {
-      const { client, result } = negotiate(this.#server as unknown as McpServer<never>, request);
-      const headers: Record<string, string> = { "Content-Type": "application/json" };
+      const keeps = { logLevel: this.#options.sessions !== undefined };
+      const { client, result } = negotiate(this.#server as unknown as McpServer<never>, request, keeps);
       const id = await this.#options.sessions?.open(client, principal, env);
-      if (id !== undefined) headers["Mcp-Session-Id"] = id;
-      return new Response(encodeResult(request.id, result), { headers });
+      const text = encodeResult(request.id, result);
+      const options = { form, limits: this.#limits, clientGone: undefined, cancelsWithClient: false };
+      const response = await respond(async () => ({ text, status: 200 }), options);
+      if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
+      return response;
     } catch (error) {
       if (!McpError.is(error)) throw error;
       return refuse({ reason: "protocol", error }, request.id);
@@ -203,8 +205,10 @@ class Endpoint<Env> {
   /** Lists and pings need no handler: once the object says the session lives, they are answered from what is compiled here. */
   async #serveInSession(session: FoundSession, verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>) {
     const { messages, isBatch } = verdict;
-    const isStatic = messages.every((parsed) => parsed.kind === "request" && isStaticMethod(parsed.message.method));
-    if (!isStatic) return session.post({ messages, isBatch, form });
+    const needsNoHandler = messages.every(
+      (parsed) => parsed.kind === "request" && isStatic(this.#server as unknown as McpServer<never>, parsed.message),
+    );
+    if (!needsNoHandler) return session.post({ messages, isBatch, form });
     if (!(await session.admit())) return undefined;
     return this.#serveHere(messages, isBatch, session.client, form, admitted);
   }
@@ -230,7 +234,11 @@ class Endpoint<Env> {
 
   async #delete(admitted: Admitted<Env>): Promise<Response> {
     return this.#guarded(async () => {
-      const id = admitted.request.headers.get("Mcp-Session-Id");
+      const { headers } = admitted.request;
+      const version = headers.get("MCP-Protocol-Version");
+      const { versions } = this.#server;
+      if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
+      const id = headers.get("Mcp-Session-Id");
       if (id === null) return refuse({ reason: "session-missing" });
       const session = await this.#options.sessions?.find(id, admitted.principal, admitted.env);
       const isEnded = session !== undefined && (await session.end());
@@ -239,13 +247,13 @@ class Endpoint<Env> {
   }
 
   /** Sessions that cannot be reached are 503: a 404 would tell the client that they are gone. */
-  async #guarded(serve: () => Promise<Response>): Promise<Response> {
+  async #guarded(serve: () => Promise<Response>, id?: RequestId): Promise<Response> {
     try {
       return await serve();
     } catch (error) {
       const correlationId = this.#report(error, "(sessions)");
-      if (error instanceof SessionsUnavailable) return refuse({ reason: "keys-unavailable", correlationId });
-      return refuse({ reason: "internal", correlationId });
+      if (error instanceof SessionsUnavailable) return refuse({ reason: "keys-unavailable", correlationId }, id);
+      return refuse({ reason: "internal", correlationId }, id);
     }
   }
 
@@ -256,6 +264,7 @@ class Endpoint<Env> {
   }
 }
 
+type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
 
 function requestId(messages: readonly ParsedMessage[]) {

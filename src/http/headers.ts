@@ -14,16 +14,21 @@ export type AcceptedForm = "json" | "sse" | "either";
  */
 export function acceptedForm(accept: string | null): AcceptedForm | undefined {
   if (accept === null || accept.trim() === "") return "either";
-  let [json, sse] = [false, false];
-  for (const range of accept.toLowerCase().split(",")) {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
-    if (type === "*/*") [json, sse] = [true, true];
-    if (type === "application/json" || type === "application/*") json = true;
-    if (type === "text/event-stream" || type === "text/*") sse = true;
-  }
+  const ranges = new Map(accept.toLowerCase().split(",").map(parseRange));
+  // The most specific range decides: `application/json;q=0, */*` admits SSE alone.
+  const admits = (type: string) => {
+    const [family] = type.split("/");
+    return ranges.get(type) ?? ranges.get(`${family}/*`) ?? ranges.get("*/*") ?? false;
+  };
+  const [json, sse] = [admits("application/json"), admits("text/event-stream")];
   if (json) return sse ? "either" : "json";
   return sse ? "sse" : undefined;
+}
+
+/** A media range, and whether it is wanted. */
+function parseRange(range: string): [string, boolean] {
+  const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
+  return [type, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))];
 }
 
 /** True for `application/json`, with or without parameters, in any case. */

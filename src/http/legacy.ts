@@ -7,6 +7,7 @@
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
 import { dispatch } from "../core/dispatch.ts";
+import { CancelledError } from "../core/errors.ts";
 import {
   ErrorCode,
   encodeError,
@@ -15,6 +16,7 @@ import {
   type RequestId,
 } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
+import type { LoggingLevel } from "../core/logging.ts";
 import type { McpServer } from "../core/server.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { respond } from "./respond.ts";
@@ -28,6 +30,11 @@ export interface LegacyContext<Env> {
   readonly limits: Limits;
   readonly onError: ErrorReporter;
   readonly form: AcceptedForm;
+  /** What the session keeps of `logging/setLevel`; absent without a session. */
+  readonly logging?: {
+    readonly level: LoggingLevel | undefined;
+    readonly set: (level: LoggingLevel) => void | Promise<void>;
+  };
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
@@ -70,8 +77,11 @@ async function serveOne<Env>(
   const cancellation = new AbortController();
   const unregister = context.register?.(parsed.message.id, cancellation);
   const { server, client, principal, env, limits, onError } = context;
-  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal: cancellation.signal };
+  const { signal } = cancellation;
+  const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
+  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel };
   const answer = await dispatch(server, parsed.message, call);
   unregister?.();
-  return cancellation.signal.aborted ? undefined : answer.text;
+  // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
+  return CancelledError.is(signal.reason) ? undefined : answer.text;
 }

@@ -33,15 +33,22 @@ export function checkOrigin(request: Request, rules: OriginRules): Refusal | und
   if (url.protocol === "http:" && !isLocal && !rules.allowedHosts?.includes(url.hostname)) {
     return { reason: "host-not-allowed", host: url.host };
   }
-  const origin = request.headers.get("Origin");
-  if (origin === null || origin === url.origin) return undefined;
-  if (rules.allowedOrigins?.some((allowed) => allowed === "*" || allowed === origin)) return undefined;
+  const header = request.headers.get("Origin");
+  if (header === null) return undefined;
+  // Scheme and host have no case; a URL writes them in one.
+  const origin = canonicalOrigin(header);
+  if (origin === url.origin) return undefined;
+  if (rules.allowedOrigins?.some((allowed) => allowed === "*" || canonicalOrigin(allowed) === origin)) return undefined;
   if (isLocal && isLoopbackOrigin(origin)) return undefined;
-  return { reason: "origin-not-allowed", origin };
+  return { reason: "origin-not-allowed", origin: header };
+}
+
+/** An origin in the form `URL` gives it. "null" (sandboxed pages, files) and garbage stay what they are and match nothing. */
+function canonicalOrigin(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).origin : origin;
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  // "null" (sandboxed pages, files) and garbage are no URLs and never pass.
   return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
 }
 

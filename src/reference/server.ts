@@ -5,6 +5,8 @@
  */
 import { McpServer, ToolError } from "../core/index.ts";
 import { jsonSchema } from "../schema/index.ts";
+import { addPrompts } from "./prompts.ts";
+import { addResources } from "./resources.ts";
 import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
 
 const contactSchema = {
@@ -99,6 +101,17 @@ export function createReferenceServer(): McpServer {
     }
     return "Progress reported.";
   });
+  server.tool("test_tool_with_logging", { description: "Logs three times while it works" }, async (_, ctx) => {
+    for (const step of ["started", "processing", "completed"]) {
+      ctx.log("info", `Tool execution ${step}`, "reference");
+      await pause(50);
+    }
+    return "Logged.";
+  });
+  server.tool("test_logging_tool", { description: "Logs once, to clients that ask" }, (_, ctx) => {
+    ctx.log("info", "A message for those who asked");
+    return "Logged, if asked.";
+  });
   server.tool(
     "test_missing_capability",
     { description: "Needs a client that samples", asks: ["sampling"] },
@@ -123,5 +136,7 @@ export function createReferenceServer(): McpServer {
     },
     ({ a, b }) => ({ sum: a + b }),
   );
+  addResources(server);
+  addPrompts(server);
   return server;
 }

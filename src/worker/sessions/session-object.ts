@@ -7,6 +7,7 @@
  * | written when | rows | deleted when |
  * | --- | --- | --- |
  * | DELETE: that it has ended | 1, and 1 for the alarm | the trust period in the id ends |
+ * | `logging/setLevel`: the level, which lives as long as the session | 1, and 1 for the alarm | likewise |
  * | an anonymous session is first used by a principal: who that is | 1, and 1 for the alarm | likewise |
  *
  * Nothing else writes: a session that was only opened, or only answered calls as JSON, leaves nothing behind.
@@ -16,7 +17,9 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import { CancelledError } from "../../core/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/logging.ts";
 import { VERSIONS } from "../../core/versions.ts";
 import { serveLegacy } from "../../http/legacy.ts";
 import type { SessionPost } from "../../http/sessions.ts";
@@ -39,6 +42,8 @@ interface StoredState {
   readonly isEnded?: boolean;
   /** The principal an anonymous session came to belong to. */
   readonly boundTo?: string;
+  /** What `logging/setLevel` asked for. */
+  readonly logLevel?: LoggingLevel;
 }
 
 const KEY = "session";
@@ -82,6 +87,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       env: this.env,
       principal: caller.principal,
       client: new ClientFacts(rules, decodeCapabilities(caller.capabilityBits)),
+      logging: { level: this.#state?.logLevel, set: (logLevel) => this.#store({ logLevel }, caller) },
       onNotification: (message) => this.#cancel(message),
       register: (id, cancellation) => this.#register(id, cancellation),
     });
@@ -135,7 +141,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   #cancel({ method, params }: JSONRPCNotification): void {
     if (method !== "notifications/cancelled") return;
     for (const cancellation of this.#inFlight.get(params?.requestId as RequestId) ?? []) {
-      cancellation.abort(params?.reason ?? "cancelled by the client");
+      cancellation.abort(new CancelledError(params?.reason));
     }
   }
 }

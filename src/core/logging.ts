@@ -1,0 +1,40 @@
+/**
+ * Log messages to the client: what level counts, and which messages pass it.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/utilities/logging
+ */
+import { invalidParams } from "./errors.ts";
+import type { JSONRPCNotification } from "./jsonrpc.ts";
+
+/** From least to most grave (RFC 5424). */
+export const LOGGING_LEVELS = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const;
+
+export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
+
+/** A level as a peer names it. @throws {McpError} -32602 listing the levels. */
+export function readLevel(value: unknown, field: string): LoggingLevel {
+  const level = LOGGING_LEVELS.find((known) => known === value);
+  if (level) return level;
+  throw invalidParams(`${field} is not a level. Levels: ${LOGGING_LEVELS.join(", ")}.`, { field });
+}
+
+/** True when a message is at least as grave as the level asked for; nothing passes where none was. */
+export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined): boolean {
+  return asked !== undefined && LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);
+}
+
+/** `notifications/message`. Data that is no JSON (undefined, functions) becomes its text. */
+export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
+  const params = { level, ...(logger === undefined ? {} : { logger }), data: data === undefined ? "undefined" : data };
+  return { jsonrpc: "2.0", method: "notifications/message", params };
+}

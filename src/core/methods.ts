@@ -1,0 +1,145 @@
+/**
+ * The methods of each era: one row each, with when a server offers it.
+ *
+ * @module
+ */
+import { complete, readCompletionRequest } from "./completion.ts";
+import type { Call } from "./context.ts";
+import { invalidParams } from "./errors.ts";
+import type { JSONRPCRequest, JsonObject, JsonText } from "./jsonrpc.ts";
+import { negotiate } from "./lifecycle.ts";
+import { type ListMethod, listResult } from "./lists.ts";
+import { readLevel } from "./logging.ts";
+import { readPromptArguments, toPromptResult } from "./prompt.ts";
+import { quote } from "./quote.ts";
+import { readResource } from "./reading.ts";
+import { listedResource } from "./resource.ts";
+import type { McpServer } from "./server.ts";
+import type { ListedEntry } from "./shelf.ts";
+import { callTool } from "./tool-call.ts";
+import type { Era } from "./versions.ts";
+import { withContext } from "./with-context.ts";
+
+type Serve = (
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
+
+export interface Method {
+  readonly serve: Serve;
+  /** Whether this server has it for this call. @default always */
+  readonly isOffered?: (server: McpServer<never>, call: Call<never>) => boolean;
+  /** Whether it runs no author code. @default false */
+  readonly isStatic?: (server: McpServer<never>) => boolean;
+}
+
+const always = () => true;
+const hasTools = (server: McpServer<never>) => server.tools.size > 0;
+const hasPrompts = (server: McpServer<never>) => server.prompts.size > 0;
+const hasResources = (server: McpServer<never>) => server.hasResources;
+
+function list(
+  method: ListMethod,
+  isOffered: (server: McpServer<never>) => boolean,
+  shelf: "tools" | "prompts" | "templates",
+): Method {
+  const serve: Serve = (server, request, call) => {
+    return listResult(method, server[shelf].list(call.client.rules), server, request, call);
+  };
+  return { serve, isOffered, isStatic: always };
+}
+
+const BOTH: Readonly<Record<string, Method>> = {
+  "tools/list": list("tools/list", hasTools, "tools"),
+  "tools/call": { serve: callTool, isOffered: hasTools },
+  "prompts/list": list("prompts/list", hasPrompts, "prompts"),
+  "prompts/get": { serve: getPrompt, isOffered: hasPrompts },
+  "resources/list": { serve: listResources, isOffered: hasResources, isStatic: (server) => !server.provider?.list },
+  "resources/templates/list": list("resources/templates/list", hasResources, "templates"),
+  "resources/read": { serve: read, isOffered: hasResources },
+  "completion/complete": { serve: completeArgument, isOffered: (server) => hasPrompts(server) || hasResources(server) },
+};
+
+/** What each era answers. */
+export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+  legacy: {
+    ...BOTH,
+    initialize: {
+      serve: (server, request, call) => negotiate(server, request, { logLevel: call.setLogLevel !== undefined }).result,
+    },
+    ping: { serve: () => ({}), isStatic: always },
+    "logging/setLevel": { serve: setLevel, isOffered: (_, call) => call.setLogLevel !== undefined },
+  },
+  modern: { ...BOTH, "server/discover": { serve: discover } },
+};
+
+function discover(server: McpServer<never>, _: JSONRPCRequest, call: Call<never>): JsonObject {
+  return {
+    supportedVersions: server.versions.modern.map((rules) => rules.version),
+    capabilities: server.capabilities(call.client.rules, { logLevel: true }),
+    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    ...server.cacheHint("server/discover"),
+  };
+}
+
+async function setLevel(_: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  await call.setLogLevel?.(readLevel(request.params?.level, "params.level"));
+  return {};
+}
+
+async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const name = request.params?.name;
+  if (typeof name !== "string") throw invalidParams("prompts/get: params.name is not a string.", { field: "name" });
+  const prompt = server.prompts.find(name);
+  if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
+  const args = await readPromptArguments(prompt, request.params?.arguments);
+  const returned = await withContext(server, request, call, call.signal, (ctx) => prompt.handler(args, ctx));
+  return toPromptResult(prompt, returned, call.client.rules);
+}
+
+async function listResources(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonText> {
+  const { rules } = call.client;
+  const defined = server.resources.list(rules);
+  const { provider } = server;
+  const provided = provider?.list
+    ? await withContext(server, request, call, call.signal, (ctx) => provider.list?.(ctx))
+    : [];
+  const more = (provided ?? []).map((resource): ListedEntry => {
+    return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
+  });
+  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, server, request, call);
+}
+
+async function read(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const uri = request.params?.uri;
+  if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
+  const { rules } = call.client;
+  const outcome = await withContext(server, request, call, call.signal, (ctx) => readResource(server, uri, ctx, rules));
+  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...outcome.cache } : {};
+  return { contents: outcome.contents, ...hint };
+}
+
+async function completeArgument(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const asked = readCompletionRequest(request.params);
+  const completers = findCompleters(server, asked.ref);
+  return withContext(server, request, call, call.signal, (ctx) => complete(completers, asked, ctx));
+}
+
+/** @throws {McpError} -32602 when the reference names nothing of this server. */
+function findCompleters(server: McpServer<never>, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
+  if (ref.type === "ref/prompt") {
+    const prompt = server.prompts.find(ref.name);
+    if (!prompt) throw invalidParams(`completion/complete: unknown prompt ${quote(ref.name)}.`, { field: "ref" });
+    return prompt.options.complete;
+  }
+  const template = server.templates.find(ref.uri);
+  if (template) return template.definition.options.complete;
+  // A plain resource has no variables, but asking about it is no mistake.
+  if (server.resources.find(ref.uri)) return undefined;
+  throw invalidParams(`completion/complete: unknown resource or template ${quote(ref.uri)}.`, { field: "ref" });
+}

@@ -1,0 +1,66 @@
+/**
+ * Pages of a list. A cursor names the list and the entry it follows, so it works in any isolate, and what is defined
+ * between two pages neither repeats nor skips others.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/utilities/pagination
+ */
+import { invalidParams } from "./errors.ts";
+import type { ListedEntry } from "./shelf.ts";
+
+export interface Page {
+  readonly entries: readonly ListedEntry[];
+  /** Only while more remains. */
+  readonly nextCursor: string | undefined;
+}
+
+/**
+ * The page a cursor asks for; the first without one.
+ *
+ * @param pageSize Entries on a page; undefined is all at once.
+ * @throws {McpError} -32602 when the cursor is not one this list issued, or its entry is gone.
+ */
+export function pageOf(
+  list: string,
+  entries: readonly ListedEntry[],
+  cursor: unknown,
+  pageSize: number | undefined,
+): Page {
+  const start = cursor === undefined ? 0 : placeAfter(list, entries, cursor);
+  const end = pageSize === undefined ? entries.length : start + pageSize;
+  const last = entries[end - 1];
+  const hasMore = end < entries.length && last !== undefined;
+  return { entries: entries.slice(start, end), nextCursor: hasMore ? encodeCursor(list, last.key) : undefined };
+}
+
+function placeAfter(list: string, entries: readonly ListedEntry[], cursor: unknown): number {
+  const key = typeof cursor === "string" ? decodeCursor(list, cursor) : undefined;
+  const place = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
+  if (place >= 0) return place + 1;
+  throw invalidParams(
+    `params.cursor was not issued for ${list}, or what it pointed to is gone. Start again without it.`,
+    { field: "cursor" },
+  );
+}
+
+function encodeCursor(list: string, key: string): string {
+  const bytes = new TextEncoder().encode(JSON.stringify([list, key]));
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+function decodeCursor(list: string, cursor: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(cursor), (character) => character.charCodeAt(0));
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (!Array.isArray(value) || value.length !== 2) return undefined;
+    // One spelling per cursor: what is not what encodeCursor gives was not issued.
+    return value[0] === list && typeof value[1] === "string" && encodeCursor(list, value[1]) === cursor
+      ? value[1]
+      : undefined;
+  } catch {
+    // Not base64, or not JSON: garbage, which the caller answers.
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Running author code.
+ *
+ * @module
+ */
+import { type Call, HandlerContext } from "./context.ts";
+import type { JSONRPCRequest } from "./jsonrpc.ts";
+import { metaOf } from "./lifecycle.ts";
+import { readResource } from "./reading.ts";
+import type { McpServer } from "./server.ts";
+
+/** Runs author code with a context of its own, which is inert once the code has settled. */
+export async function withContext<Result>(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  signal: AbortSignal,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  const { rules } = call.client;
+  const readOwn = async (uri: string, ctx: HandlerContext<never>) =>
+    (await readResource(server, uri, ctx, rules)).contents;
+  const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params) }, signal, readOwn);
+  try {
+    return await work(context);
+  } finally {
+    HandlerContext.close(context);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The reference server's prompts.
+ *
+ * @module
+ */
+import type { McpServer } from "../core/index.ts";
+import { IMAGE_PNG } from "./samples.ts";
+
+const LANGUAGES = ["go", "java", "javascript", "python", "ruby", "rust", "typescript"];
+
+export function addPrompts(server: McpServer): void {
+  server.prompt(
+    "test_simple_prompt",
+    { description: "One message without arguments" },
+    () => "This is a simple prompt for testing.",
+  );
+  server.prompt(
+    "test_prompt_with_arguments",
+    {
+      description: "Repeats its two arguments",
+      arguments: [
+        { name: "arg1", description: "First test argument", required: true },
+        { name: "arg2", description: "Second test argument", required: true },
+      ],
+      complete: { arg1: (typed) => ["testing", "tested", "paris"].filter((value) => value.startsWith(typed)) },
+    },
+    ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+  );
+  server.prompt(
+    "test_prompt_with_embedded_resource",
+    {
+      description: "Embeds a resource",
+      arguments: [{ name: "resourceUri", description: "URI of the resource to embed", required: true }],
+    },
+    ({ resourceUri = "" }) => [
+      {
+        role: "user",
+        content: {
+          type: "resource",
+          resource: { uri: resourceUri, mimeType: "text/plain", text: "Embedded resource content for testing." },
+        },
+      },
+      { role: "user", content: "Please process the embedded resource above." },
+    ],
+  );
+  server.prompt("test_prompt_with_image", { description: "Shows an image" }, () => [
+    { role: "user", content: { type: "image", data: IMAGE_PNG, mimeType: "image/png" } },
+    { role: "user", content: "Please analyze the image above." },
+  ]);
+  server.prompt(
+    "git-commit",
+    {
+      description: "Write a commit message",
+      arguments: [{ name: "changes", description: "Diff or description of the changes", required: true }],
+    },
+    ({ changes }) => `Write a concise but descriptive commit message for these changes:\n\n${changes}`,
+  );
+  server.prompt(
+    "explain-code",
+    {
+      description: "Explain how code works",
+      arguments: [
+        { name: "code", description: "Code to explain", required: true },
+        { name: "language", description: "Programming language" },
+      ],
+      complete: { language: (typed) => LANGUAGES.filter((language) => language.startsWith(typed)) },
+    },
+    ({ code, language }) => `Explain how this${language ? ` ${language}` : ""} code works:\n\n${code}`,
+  );
+  server.prompt(
+    "debug-error",
+    {
+      description: "Find the cause of an error in three turns",
+      arguments: [{ name: "error", description: "Error message", required: true }],
+    },
+    ({ error }) => [
+      { role: "user", content: `Here's an error I'm seeing:\n\n${error}` },
+      { role: "assistant", content: "I'll help find the cause. What have you tried so far?" },
+      { role: "user", content: "I've tried restarting the service, but the error is still there." },
+    ],
+  );
+}

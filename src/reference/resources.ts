@@ -1,0 +1,40 @@
+/**
+ * The reference server's resources.
+ *
+ * @module
+ */
+import type { McpServer } from "../core/index.ts";
+import { IMAGE_PNG } from "./samples.ts";
+
+export function addResources(server: McpServer): void {
+  server.resource(
+    "test://static-text",
+    { name: "static-text", title: "A static text", description: "Text that never changes", mimeType: "text/plain" },
+    () => "This is the content of the static text resource.",
+  );
+  server.resource(
+    "test://static-binary",
+    { name: "static-binary", description: "An image that never changes", mimeType: "image/png" },
+    (uri) => ({ uri, blob: IMAGE_PNG }),
+  );
+  server.resource(
+    "file:///logs/app.log",
+    {
+      name: "app.log",
+      description: "The application's log",
+      mimeType: "text/plain",
+      annotations: { audience: ["user"] },
+    },
+    () => "2026-07-28T10:00:00Z INFO started\n2026-07-28T10:00:01Z WARN disk is 91 % full\n",
+  );
+  server.resourceTemplate(
+    "test://template/{id}/data",
+    {
+      name: "template-data",
+      description: "Data of an id",
+      mimeType: "application/json",
+      complete: { id: (typed) => ["1", "12", "123"].filter((id) => id.startsWith(typed)) },
+    },
+    (_, { id }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+  );
+}

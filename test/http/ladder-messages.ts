@@ -1,0 +1,407 @@
+/** Rows about the body: JSON, JSON-RPC, ids, params, notifications, batches, size. */
+
+import { both, type Row, row } from "./ladder-row.ts";
+import {
+  CONTENT,
+  initialize,
+  meta,
+  NEWEST_LEGACY,
+  nested,
+  notification,
+  post,
+  request,
+  requestOf,
+  standardHeaders,
+} from "./messages.ts";
+import type { Ask } from "./wire.ts";
+
+const TABLE = "DESIGN 8, not JSON; not JSON-RPC; id null or fractional";
+const BATCH = "DESIGN 8, batch; SEED C6; 2025-03-26 transports, Sending Messages";
+const SIZE = "DESIGN 8, body too large; nested too deep";
+const IDS = "basic/index, Requests: a string or integer id, not null; SEED C5";
+const PARSE_ERROR = { status: 400, code: -32700, id: null } as const;
+const INVALID = { status: 400, code: -32600 } as const;
+const NO_ID = { ...INVALID, id: null } as const;
+const ACCEPTED = { status: 202, body: "empty" } as const;
+
+const NOT_JSON: readonly Row[] = [
+  ["empty", ""],
+  ["white space", " \n"],
+  ["cut off", '{"jsonrpc":"2.0","id":7,"method":"tools/list"'],
+  ["two values", "{} {}"],
+  ["a trailing comma", '{"jsonrpc":"2.0","id":7,"method":"ping",}'],
+  ["NaN as id", '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
+  ["form data", "jsonrpc=2.0&method=ping"],
+].flatMap(([cell, body = ""]) => both(`not JSON: ${cell}`, (era) => post(era, { body }), PARSE_ERROR, TABLE));
+
+const NOT_UTF8: readonly Row[] = [
+  { cell: "a lone byte in a string", body: Buffer.from('{"jsonrpc":"2.0","id":7,"method":"\xff"}', "latin1") },
+  { cell: "UTF-16", body: Buffer.from('{"jsonrpc":"2.0","id":7,"method":"ping"}', "utf16le") },
+  { cell: "an encoded surrogate", body: Buffer.from('{"jsonrpc":"2.0","id":7,"method":"\xed\xa0\x80"}', "latin1") },
+].flatMap(({ cell, body }) =>
+  both(`not UTF-8: ${cell}`, (era) => post(era, { body }), PARSE_ERROR, "transports: JSON-RPC messages MUST be UTF-8"),
+);
+
+const NOT_JSON_RPC: readonly Row[] = [
+  ...["null", "true", "5", '"ping"', "{}"].flatMap((body) =>
+    both(`not JSON-RPC: ${body}`, (era) => post(era, { body }), NO_ID, TABLE),
+  ),
+  ...[
+    { cell: 'jsonrpc "1.0"', change: { jsonrpc: "1.0" } },
+    { cell: "jsonrpc a number", change: { jsonrpc: 2 } },
+    { cell: "jsonrpc missing", change: { jsonrpc: undefined } },
+    { cell: "method a number", change: { method: 5 } },
+    { cell: "method null", change: { method: null } },
+    { cell: "method an object", change: { method: {} } },
+    { cell: "method missing", change: { method: undefined } },
+  ].flatMap(({ cell, change }) =>
+    both(
+      `not JSON-RPC: ${cell}`,
+      (era) => post(era, { message: { ...requestOf(era, "tools/list"), ...change } }),
+      INVALID,
+      TABLE,
+    ),
+  ),
+  ...[
+    { cell: "an array", params: [] },
+    { cell: "null", params: null },
+    { cell: "a string", params: "x" },
+  ].flatMap(({ cell, params }) =>
+    both(
+      `params ${cell}`,
+      (era) => post(era, { message: request("tools/list", params) }),
+      // Both codes can be argued for: no request of MCP, or a malformed `params`.
+      { status: 400, code: [-32600, -32602] },
+      "SEED C5: params, where present, is an object: an array is refused",
+    ),
+  ),
+  row(
+    "modern",
+    "a response from the client",
+    post("modern", {
+      message: { jsonrpc: "2.0", id: 7, result: {} },
+      headers: { "mcp-protocol-version": "2026-07-28" },
+    }),
+    INVALID,
+    "2026-07-28 streamable-http, Sending Messages 4: the client MUST NOT send responses",
+  ),
+  row(
+    "legacy",
+    "a response that nobody waits for",
+    post("legacy", { message: { jsonrpc: "2.0", id: "nobody", result: {} } }),
+    ACCEPTED,
+    "2025-11-25 transports, Sending Messages 4: a response is accepted with 202",
+  ),
+];
+
+const IDS_ROWS: readonly Row[] = [
+  ...[null, 1.5, -0.1, true, false, {}, [], [1]].flatMap((id) =>
+    both(`id ${JSON.stringify(id)}`, (era) => post(era, { message: requestOf(era, "tools/list", {}, id) }), NO_ID, IDS),
+  ),
+  ...[0, -1, "", "0", "a b", "é☃", "x".repeat(1000), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER].flatMap((id) =>
+    both(
+      `id ${JSON.stringify(id).slice(0, 30)}`,
+      (era) => post(era, { message: requestOf(era, "tools/list", {}, id) }),
+      { status: 200, id, contentType: "application/json" },
+      IDS,
+    ),
+  ),
+  ...["1.0", "1e2"].flatMap((id) =>
+    both(
+      `id written ${id}`,
+      (era) => post(era, { body: JSON.stringify(requestOf(era, "tools/list")).replace('"id":7', `"id":${id}`) }),
+      { status: 200, id: Number(id) },
+      "JSON has one number type: the value is an integer however it is written",
+    ),
+  ),
+];
+
+const NOTIFICATIONS: readonly Row[] = [
+  row(
+    "legacy",
+    "notifications/initialized",
+    post("legacy", { message: notification("notifications/initialized") }),
+    ACCEPTED,
+    "2025-11-25 transports, Sending Messages 4",
+  ),
+  ...[
+    { cell: "of an unknown method", message: notification("notifications/unknown") },
+    { cell: "that is malformed", message: notification("notifications/cancelled", {}) },
+    { cell: "that cancels what does not run", message: notification("notifications/cancelled", { requestId: 99 }) },
+    { cell: "named as a request", message: notification("tools/list") },
+  ].flatMap(({ cell, message }) =>
+    both(
+      `a notification ${cell}`,
+      (era) => post(era, { message }),
+      ACCEPTED,
+      "SEED C5: notifications are never answered, even bad ones; over HTTP 202 with no body",
+    ),
+  ),
+];
+
+const OLD: Ask["headers"] = {
+  ...CONTENT,
+  "mcp-session-id": "<session 2025-03-26>",
+  "mcp-protocol-version": "2025-03-26",
+};
+
+/** A POST of a 2025-03-26 client, within its session. */
+function old(message: unknown, headers: Ask["headers"] = OLD): Ask {
+  return { method: "POST", headers, body: JSON.stringify(message) };
+}
+
+const PAIR = [request("ping", undefined, 1), request("nobody/knows", undefined, "two")];
+const TWO_ANSWERS = [{ jsonrpc: "2.0", id: 1, result: {} }, errorOf(-32601, "two")];
+
+function errorOf(code: number, id?: unknown): unknown {
+  return { jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code } };
+}
+
+const BATCHES_SERVED: readonly Row[] = [
+  row("legacy", "batch with session and header", old(PAIR), { status: 200, message: TWO_ANSWERS }, BATCH),
+  row(
+    "legacy",
+    "batch with session, without header",
+    old(PAIR, { ...OLD, "mcp-protocol-version": undefined }),
+    { status: 200, message: TWO_ANSWERS },
+    BATCH,
+  ),
+  row("legacy", "batch without session and header", old(PAIR, CONTENT), { status: 200, message: TWO_ANSWERS }, BATCH),
+  row(
+    "legacy",
+    "batch without session, with header",
+    old(PAIR, { ...OLD, "mcp-session-id": undefined }),
+    { status: 200, message: TWO_ANSWERS },
+    BATCH,
+  ),
+  row("legacy", "batch where there are no sessions", old(PAIR, CONTENT), { status: 200, message: TWO_ANSWERS }, BATCH, {
+    at: "plain",
+  }),
+  row(
+    "legacy",
+    "batch of requests and notifications",
+    old([notification("notifications/initialized"), request("ping", undefined, 1)]),
+    { status: 200, message: [{ jsonrpc: "2.0", id: 1, result: {} }] },
+    "SEED C6: one array of answers, none for notifications",
+  ),
+  row(
+    "legacy",
+    "batch of one request",
+    old([request("ping", undefined, 1)]),
+    { status: 200, message: [{ jsonrpc: "2.0", id: 1, result: {} }] },
+    "JSON-RPC 2.0, Batch: an array is answered with an array",
+  ),
+  row(
+    "legacy",
+    'batch whose ids are 1 and "1"',
+    old([request("ping", undefined, 1), request("ping", undefined, "1")]),
+    {
+      status: 200,
+      message: [
+        { jsonrpc: "2.0", id: 1, result: {} },
+        { jsonrpc: "2.0", id: "1", result: {} },
+      ],
+    },
+    "SEED C5: ids come back with value and type, so these two differ",
+  ),
+  row(
+    "legacy",
+    "batch of notifications only",
+    old([notification("notifications/initialized"), notification("a/b")]),
+    ACCEPTED,
+    BATCH,
+  ),
+  row(
+    "legacy",
+    "batch of responses only",
+    old([{ jsonrpc: "2.0", id: "nobody", result: {} }]),
+    ACCEPTED,
+    "2025-03-26 transports, Sending Messages 4: solely responses or notifications: 202 with no body",
+  ),
+  row(
+    "legacy",
+    "batch with bad members",
+    old([request("ping", undefined, 1), { foo: "boo" }, 5, [request("ping")], request("ping", undefined, 2)]),
+    {
+      status: 200,
+      message: [
+        { jsonrpc: "2.0", id: 1, result: {} },
+        errorOf(-32600),
+        errorOf(-32600),
+        errorOf(-32600),
+        { jsonrpc: "2.0", id: 2, result: {} },
+      ],
+    },
+    "SEED C6: a bad member gets its own error and the rest still run",
+  ),
+  row(
+    "legacy",
+    "batch as long as the limit",
+    old(
+      [1, 2, 3].map((id) => request("ping", undefined, id)),
+      CONTENT,
+    ),
+    { status: 200 },
+    "limits.batchMax is inclusive",
+    { at: "small" },
+  ),
+];
+
+const BATCHES_REFUSED: readonly Row[] = [
+  row("legacy", "empty batch", old([]), NO_ID, BATCH),
+  row("legacy", "empty batch without session and header", old([], CONTENT), NO_ID, BATCH),
+  row("legacy", "batch with initialize", old([initialize("2025-03-26"), request("ping")], CONTENT), INVALID, BATCH),
+  row("legacy", "batch of initialize alone", old([initialize("2025-03-26")], CONTENT), INVALID, BATCH),
+  row(
+    "legacy",
+    "batch that repeats an id",
+    old([request("ping", undefined, 3), request("ping", undefined, 3)]),
+    INVALID,
+    BATCH,
+  ),
+  row(
+    "legacy",
+    "batch longer than the limit",
+    old(
+      [1, 2, 3, 4].map((id) => request("ping", undefined, id)),
+      CONTENT,
+    ),
+    { ...INVALID, names: /\b3\b/ },
+    "core/limits: batchMax stops one POST from starting thousands of calls; refused with -32600",
+    { at: "small" },
+  ),
+  ...["2024-11-05", "2025-06-18", NEWEST_LEGACY].map((version) =>
+    row(
+      "legacy",
+      `batch in ${version}`,
+      old(PAIR, { ...OLD, "mcp-session-id": `<session ${version}>`, "mcp-protocol-version": version }),
+      { ...INVALID, names: /batch/i },
+      BATCH,
+    ),
+  ),
+  ...["2024-11-05", "2025-06-18", NEWEST_LEGACY].map((version) =>
+    row(
+      "legacy",
+      `batch in a session of ${version} without header`,
+      old(PAIR, { ...CONTENT, "mcp-session-id": `<session ${version}>` }),
+      INVALID,
+      BATCH,
+    ),
+  ),
+  row(
+    "legacy",
+    "notifications-only batch in 2025-11-25",
+    post("legacy", { message: [notification("a/b")] }),
+    INVALID,
+    BATCH,
+  ),
+  row("modern", "batch", post("modern", { message: [requestOf("modern", "tools/list")] }), INVALID, BATCH),
+  row(
+    "modern",
+    "batch with the headers of its only member",
+    post("modern", { message: [requestOf("modern", "tools/list")], headers: standardHeaders(request("tools/list")) }),
+    INVALID,
+    BATCH,
+  ),
+  row("modern", "empty batch", post("modern", { message: [], headers: standardHeaders({}) }), NO_ID, BATCH),
+  row(
+    "modern",
+    "batch of messages that name 2026-07-28, without header",
+    old([requestOf("modern", "tools/list")], CONTENT),
+    INVALID,
+    "DESIGN 8, batch: modern 400 -32600; versioning: the request's _meta selects the era",
+  ),
+];
+
+/** A body of exactly so many bytes, most of them two to a character. */
+function sized(bytes: number, text: string): Uint8Array {
+  const wide = Buffer.from(text.replace("}}", `},"x":"é"}`));
+  return Buffer.concat([wide, Buffer.alloc(bytes - wide.length, " ")]);
+}
+
+/** A request whose arrays and objects, the outermost counted, are nested so deep. */
+function deep(era: "legacy" | "modern", depth: number): string {
+  const inside = '"com.example/deep":0';
+  const text = JSON.stringify(
+    request("tools/list", { _meta: era === "modern" ? meta({ "com.example/deep": 0 }) : { "com.example/deep": 0 } }),
+  );
+  return text.replace(inside, `"com.example/deep":${nested(depth - 3)}`);
+}
+
+const SMALL = { at: "small" } as const;
+const LONE = { "mcp-session-id": undefined } as const;
+
+const SIZES: readonly Row[] = [
+  ...both(
+    "body one byte over the limit",
+    (era) => post(era, { body: sized(1001, JSON.stringify(requestOf(era, "tools/list"))), headers: LONE }),
+    { status: 413, code: -32600, names: /1000|1,000|bodyBytesMax/ },
+    SIZE,
+    SMALL,
+  ),
+  ...both(
+    "chunked body one byte over the limit",
+    (era) =>
+      post(era, { body: sized(1001, JSON.stringify(requestOf(era, "tools/list"))), headers: LONE, chunked: true }),
+    { status: 413, code: -32600 },
+    SIZE,
+    SMALL,
+  ),
+  ...both(
+    "body as large as the limit",
+    (era) => post(era, { body: sized(1000, JSON.stringify(requestOf(era, "tools/list"))), headers: LONE }),
+    { status: 200 },
+    "core/limits: bounds are inclusive",
+    SMALL,
+  ),
+  ...both(
+    "chunked body as large as the limit",
+    (era) =>
+      post(era, { body: sized(1000, JSON.stringify(requestOf(era, "tools/list"))), headers: LONE, chunked: true }),
+    { status: 200 },
+    "core/limits: bounds are inclusive",
+    SMALL,
+  ),
+  ...both(
+    "nested one level deeper than the limit",
+    (era) => post(era, { body: deep(era, 65) }),
+    { ...INVALID, names: /64|bodyDepthMax/ },
+    SIZE,
+  ),
+  ...both(
+    "nested as deep as the limit",
+    (era) => post(era, { body: deep(era, 64) }),
+    { status: 200 },
+    "core/limits: bounds are inclusive",
+  ),
+  ...both("nested 100,000 deep", (era) => post(era, { body: deep(era, 100_000) }), INVALID, SIZE),
+  ...both(
+    "nested 100,000 deep and never closed",
+    (era) => post(era, { body: "[".repeat(100_000) }),
+    { status: 400, code: [-32600, -32700] },
+    SIZE,
+  ),
+  ...both(
+    "a string of brackets",
+    (era) => post(era, { message: requestOf(era, "tools/list", {}, nested(200)) }),
+    { status: 200, id: nested(200) },
+    "brackets within a string are no nesting",
+  ),
+  ...both(
+    "a string of brackets after an escaped quote",
+    (era) => post(era, { message: requestOf(era, "tools/list", {}, `\\"${nested(200)}\\`) }),
+    { status: 200, id: `\\"${nested(200)}\\` },
+    "brackets within a string are no nesting",
+  ),
+];
+
+export const MESSAGE_ROWS: readonly Row[] = [
+  ...NOT_JSON,
+  ...NOT_UTF8,
+  ...NOT_JSON_RPC,
+  ...IDS_ROWS,
+  ...NOTIFICATIONS,
+  ...BATCHES_SERVED,
+  ...BATCHES_REFUSED,
+  ...SIZES,
+];

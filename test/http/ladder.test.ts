@@ -1,0 +1,368 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LADDER } from "./ladder.ts";
+import type { Endpoint, Expected, Row } from "./ladder-row.ts";
+import {
+  CONTENT,
+  type Era,
+  initialize,
+  isMembers,
+  LEGACY_VERSIONS,
+  type Members,
+  NEWEST_LEGACY,
+  post,
+  request,
+  requestOf,
+} from "./messages.ts";
+import { type Answer, type Ask, type HeaderValue, parse, problemsOf, send, sendPart, sendUnfinished } from "./wire.ts";
+
+interface Place {
+  readonly worker: "reference" | "lab" | "many";
+  readonly path: string;
+}
+
+const PLACES: Readonly<Record<Endpoint, Place>> = {
+  reference: { worker: "reference", path: "/mcp" },
+  lab: { worker: "lab", path: "/mcp" },
+  plain: { worker: "many", path: "/tools/mcp" },
+  private: { worker: "many", path: "/private/mcp" },
+  listed: { worker: "many", path: "/listed/mcp" },
+  open: { worker: "many", path: "/open/mcp" },
+  small: { worker: "many", path: "/small/mcp" },
+};
+
+const workers = new Map<string, Workerd>();
+/** Open sessions of the reference server, by version. */
+const sessions = new Map<string, string>();
+
+beforeAll(async () => {
+  const sessionful = () => ({ bindings: { MCP_KEYS: newKeys() } });
+  const [reference, lab, many] = await Promise.all([
+    Workerd.start({ entry: "src/reference/index.ts", objects: { MCP_SESSION: "McpSession" }, ...sessionful() }),
+    Workerd.start({
+      entry: "test/worker/fixtures/lab-sessions.ts",
+      objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
+      ...sessionful(),
+    }),
+    Workerd.start({ entry: "test/worker/fixtures/many.ts" }),
+  ]);
+  workers.set("reference", reference).set("lab", lab).set("many", many);
+  for (const version of LEGACY_VERSIONS) {
+    sessions.set(version, await openSession(reference.origin, version));
+  }
+});
+
+afterAll(async () => {
+  for (const worker of workers.values()) await worker.stop();
+});
+
+async function openSession(origin: string, version: string): Promise<string> {
+  const answer = await send(origin, {
+    method: "POST",
+    headers: CONTENT,
+    body: JSON.stringify(initialize(version)),
+  });
+  const id = answer.headers["mcp-session-id"];
+  if (id === undefined) throw new Error(`initialize gave no session: ${answer.status} ${answer.text}`);
+  return id;
+}
+
+function workerOf(name: string): Workerd {
+  const worker = workers.get(name);
+  if (worker === undefined) throw new Error(`no Worker named ${name} runs`);
+  return worker;
+}
+
+/** Puts what is known only now in the place of `<session>`, `<session 2025-03-26>`, `<origin>` and `<port>`. */
+function filled(ask: Ask, origin: string): Ask {
+  const fill = (text: string): string =>
+    text
+      .replace("<origin>", origin)
+      .replace("<port>", new URL(origin).port)
+      .replace(/<session(?: (\S+))?>/, (_, version = NEWEST_LEGACY) => sessions.get(version) ?? "");
+  const headers = Object.entries(ask.headers).map(([name, value]): [string, HeaderValue | undefined] => {
+    if (value === undefined || typeof value === "string") return [name, value === undefined ? value : fill(value)];
+    return [name, value.map(fill)];
+  });
+  return { ...ask, headers: Object.fromEntries(headers) };
+}
+
+/** The version of the session a request names. */
+function agreedOf(ask: Ask): { agreed?: string } {
+  const found = [...sessions].find(([, id]) => id === ask.headers["mcp-session-id"]);
+  return found === undefined ? {} : { agreed: found[0] };
+}
+
+async function exchange(row: Pick<Row, "at" | "ask">): Promise<{ ask: Ask; answer: Answer }> {
+  const { worker, path } = PLACES[row.at];
+  const { origin } = workerOf(worker);
+  const ask = filled({ path, ...row.ask }, origin);
+  return { ask, answer: await send(origin, ask) };
+}
+
+function single(answer: Answer): Members {
+  const [message] = answer.messages;
+  if (answer.messages.length !== 1 || !isMembers(message)) throw new Error(`not one message: ${answer.text}`);
+  return message;
+}
+
+/** Anything that looks as if it came from inside: a frame of a stack, a file, an engine's error name. */
+const INSIDES =
+  /\bat [^"]*:\d+:\d+|\.[cm]?[jt]s:\d+|node_modules|\b(Type|Range|Syntax|Reference)Error\b|MCP_SESSION|MCP_KEYS/;
+
+function expectError(expected: Expected, ask: Ask, answer: Answer): void {
+  const message = single(answer);
+  expect(answer.contentType).toBe("application/json");
+  expect(message).not.toHaveProperty("result");
+  const error = isMembers(message.error) ? message.error : {};
+  expect([expected.code].flat()).toContain(error.code);
+  if (expected.names) expect(error.message).toMatch(expected.names);
+  if (expected.data) expect(error.data).toMatchObject(expected.data);
+  const sent = ask.body === undefined ? undefined : parse(Buffer.from(ask.body).toString("utf8"))?.value;
+  if (expected.id === null) expect(message).not.toHaveProperty("id");
+  else if (expected.id !== undefined) expect(message.id).toBe(expected.id);
+  else if (Object.hasOwn(message, "id")) expect(message.id).toBe(isMembers(sent) ? sent.id : "no id at all");
+}
+
+function expectAnswer(expected: Expected, ask: Ask, answer: Answer): void {
+  expect([expected.status].flat(), answer.text).toContain(answer.status);
+  expect(answer.text).not.toMatch(INSIDES);
+  for (const [name, value] of Object.entries(expected.headers ?? {})) {
+    if (value === null) expect(answer.headers).not.toHaveProperty(name);
+    else expect(answer.headers[name] ?? "(absent)").toMatch(value);
+  }
+  if (expected.contentType) expect(answer.contentType).toBe(expected.contentType);
+  if (expected.body === "empty") expect(answer.text).toBe("");
+  if (expected.message !== undefined) expect(parse(answer.text)?.value).toMatchObject(expected.message as object);
+  if (expected.code !== undefined) expectError(expected, ask, answer);
+  else if (expected.id !== undefined && expected.id !== null) {
+    expect(single(answer)).toMatchObject({ id: expected.id, result: expected.result ?? {} });
+  }
+}
+
+describe("the ladder", () => {
+  test("has one row to a cell", () => {
+    const names = LADDER.map(({ era, cell }) => `${era}: ${cell}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  test.each(LADDER.map((row): [string, Row] => [`${row.era}: ${row.cell}`, row]))("%s", async (_, row) => {
+    const { ask, answer } = await exchange(row);
+    expectAnswer(row.expected, ask, answer);
+    expect(problemsOf(ask, answer, agreedOf(ask))).toEqual([]);
+  });
+});
+
+const ERAS: readonly Era[] = ["legacy", "modern"];
+
+/** The reference server's limit on a body. */
+const LIMIT_BYTES = 4 * 1024 * 1024;
+
+describe("a body that never ends", () => {
+  test.each(ERAS)("is refused by its announced length before a byte of it is sent (%s)", async (era) => {
+    const { origin } = workerOf("reference");
+    const { body: _, ...ask } = filled(post(era, { headers: { "content-length": `${LIMIT_BYTES + 1}` } }), origin);
+    expect(await sendUnfinished(origin, ask)).toBe(413);
+  });
+
+  test.each(ERAS)("is refused at the byte that is one too many (%s)", async (era) => {
+    const { origin } = workerOf("reference");
+    const ask = filled(post(era, { chunked: true, body: Buffer.alloc(LIMIT_BYTES + 1, " ") }), origin);
+    expect(await sendUnfinished(origin, ask)).toBe(413);
+  });
+});
+
+describe("a client that vanishes in the middle of its body", () => {
+  test.each(ERAS)("leaves the endpoint working (%s)", async (era) => {
+    const { origin } = workerOf("reference");
+    const ask = filled(post(era, { headers: { "content-length": "100000" } }), origin);
+    await Promise.all(Array.from({ length: 5 }, () => sendPart(origin, ask)));
+    const { answer } = await exchange({ at: "reference", ask: post(era) });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe("both eras at one URL", () => {
+  test("do not disturb each other", async () => {
+    const asks = Array.from({ length: 40 }, (_, index): { at: Endpoint; ask: Ask } => {
+      const era = ERAS[index % 2] ?? "legacy";
+      return { at: "reference", ask: post(era, { message: requestOf(era, "tools/list", {}, index) }) };
+    });
+    const answers = await Promise.all(asks.map(exchange));
+    for (const [index, { ask, answer }] of answers.entries()) {
+      expect(single(answer)).toMatchObject({ id: index, result: index % 2 === 0 ? {} : { resultType: "complete" } });
+      if (index % 2 === 0) expect(answer.text).not.toContain("resultType");
+      expect(problemsOf(ask, answer, agreedOf(ask))).toEqual([]);
+    }
+  });
+});
+
+describe("an id beyond 2^53", () => {
+  test.each(ERAS)("never comes back as another number (%s)", async (era) => {
+    const id = "12345678901234567890";
+    const body = JSON.stringify(requestOf(era, "tools/list")).replace('"id":7', `"id":${id}`);
+    const { answer } = await exchange({ at: "reference", ask: post(era, { body }) });
+    const [, echoed] = /"id":\s*(-?[0-9.eE+]+)[,}]/.exec(answer.text) ?? [];
+    expect([id, undefined]).toContain(echoed);
+    expect(answer.status).toBe(echoed === undefined ? 400 : 200);
+  });
+});
+
+describe("an unserved modern version", () => {
+  test("is answered with the versions that server/discover names", async () => {
+    const discover = await exchange({
+      at: "reference",
+      ask: post("modern", { message: requestOf("modern", "server/discover") }),
+    });
+    const refused = await exchange({
+      at: "reference",
+      ask: post("modern", {
+        message: requestOf("modern", "tools/list", {
+          _meta: {
+            "io.modelcontextprotocol/protocolVersion": "v999.0.0",
+            "io.modelcontextprotocol/clientCapabilities": {},
+          },
+        }),
+        headers: { "mcp-protocol-version": "v999.0.0" },
+      }),
+    });
+    const { result } = single(discover.answer);
+    const { error } = single(refused.answer);
+    const data = isMembers(error) ? error.data : undefined;
+    expect(data).toMatchObject({ requested: "v999.0.0", supported: expect.arrayContaining(["2026-07-28"]) });
+    const known = isMembers(result) ? result.supportedVersions : undefined;
+    expect(known).toEqual(expect.arrayContaining(isMembers(data) ? (data.supported as unknown[]) : []));
+  });
+});
+
+describe("a misfit", () => {
+  test.each(ERAS)("names the field (%s)", async (era) => {
+    const message = requestOf(era, "tools/call", { name: "add", arguments: { a: 1, b: "two" } });
+    const { answer } = await exchange({ at: "reference", ask: post(era, { message }) });
+    const { result } = single(answer);
+    expect(JSON.stringify(isMembers(result) ? result.content : undefined)).toMatch(/\bb\b.*number/);
+  });
+});
+
+describe("a handler that throws", () => {
+  test.each(ERAS)("tells the client a correlation id and nothing of the exception (%s)", async (era) => {
+    const ask = post(era, {
+      message: requestOf(era, "tools/call", { name: "fail" }),
+      headers: { "mcp-session-id": undefined },
+    });
+    const { answer } = await exchange({ at: "plain", ask });
+    expect(answer.status).toBe(200);
+    expect(single(answer)).toMatchObject({ result: { isError: true } });
+    expect(answer.text).not.toMatch(/hunter2|db-internal|refused/);
+    expect(answer.text).not.toMatch(INSIDES);
+    const report = requestOf(era, "tools/call", { name: "report", arguments: { key: "errors" } });
+    const reported = await exchange({
+      at: "plain",
+      ask: post(era, { message: report, headers: { "mcp-session-id": undefined } }),
+    });
+    const ids = reported.answer.text.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
+    expect(ids.filter((id) => answer.text.includes(id))).toHaveLength(1);
+  });
+});
+
+describe("CORS", () => {
+  const page = "http://localhost:6274";
+  const wanted = ["content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "authorization"];
+  const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
+
+  test.each(["reference", "plain", "private"] as const)(
+    "admits a page's preflight without a token (%s)",
+    async (at) => {
+      const { answer } = await exchange({
+        at,
+        ask: {
+          method: "OPTIONS",
+          headers: {
+            origin: page,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": [...wanted, "mcp-param-region"].join(","),
+          },
+        },
+      });
+      expect([200, 204]).toContain(answer.status);
+      expect(answer.text).toBe("");
+      expect(answer.headers["access-control-allow-origin"]).toBe(page);
+      expect(names(answer.headers["access-control-allow-methods"])).toContain("post");
+      expect(names(answer.headers["access-control-allow-headers"])).toEqual(
+        expect.arrayContaining([...wanted, "mcp-param-region"]),
+      );
+      expect(names(answer.headers.vary)).toContain("origin");
+    },
+  );
+
+  test("preflight of an endpoint with sessions allows DELETE", async () => {
+    const { answer } = await exchange({
+      at: "reference",
+      ask: { method: "OPTIONS", headers: { origin: page, "access-control-request-method": "DELETE" } },
+    });
+    expect(names(answer.headers["access-control-allow-methods"])).toContain("delete");
+  });
+
+  test("OPTIONS without an origin names the methods", async () => {
+    const { answer } = await exchange({ at: "reference", ask: { method: "OPTIONS", headers: {} } });
+    expect([200, 204]).toContain(answer.status);
+    expect(names(answer.headers.allow)).toEqual(expect.arrayContaining(["post", "delete"]));
+  });
+
+  test("lets a page read the session id that initialize gives", async () => {
+    const { answer } = await exchange({
+      at: "reference",
+      ask: { method: "POST", headers: { ...CONTENT, origin: page }, body: JSON.stringify(initialize()) },
+    });
+    expect(answer.headers["access-control-allow-origin"]).toBe(page);
+    expect(names(answer.headers["access-control-expose-headers"])).toContain("mcp-session-id");
+    expect(names(answer.headers.vary)).toContain("origin");
+  });
+
+  test("lets a page read why it was refused", async () => {
+    const { answer } = await exchange({
+      at: "private",
+      ask: post("modern", { headers: { origin: page } }),
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers["access-control-allow-origin"]).toBe(page);
+    expect(names(answer.headers["access-control-expose-headers"])).toContain("www-authenticate");
+  });
+});
+
+describe("refused requests", () => {
+  test("wake no session object", async () => {
+    const worker = workerOf("lab");
+    const before = worker.storedObjects("McpSession");
+    const session = await openSession(worker.origin, NEWEST_LEGACY);
+    const foreign = await openSession(workerOf("reference").origin, NEWEST_LEGACY);
+    const forged = [foreign, session.slice(0, -1), session.slice(1), `${session}A`, session.toUpperCase(), "garbage"];
+    for (const id of forged) {
+      for (const method of ["POST", "DELETE"]) {
+        const { body, ...ask } = post("legacy", { headers: { "mcp-session-id": id } });
+        const answer = await send(worker.origin, { ...ask, method, ...(method === "POST" && body ? { body } : {}) });
+        expect([answer.status, id]).toEqual([404, id]);
+      }
+    }
+    expect(worker.storedObjects("McpSession")).toEqual(before);
+  });
+
+  test("include every session id with one changed character", async () => {
+    const { origin } = workerOf("lab");
+    const session = await openSession(origin, NEWEST_LEGACY);
+    const forged = [...session].map((character, index) => {
+      return `${session.slice(0, index)}${character === "A" ? "B" : "A"}${session.slice(index + 1)}`;
+    });
+    // The last character of base64 may carry bits that no byte uses; they are part of the id all the same.
+    const alphabet = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"];
+    forged.push(...alphabet.map((last) => session.slice(0, -1) + last).filter((id) => id !== session));
+    const message = request("ping");
+    const answers = await Promise.all(
+      forged.map((id) => send(origin, post("legacy", { message, headers: { "mcp-session-id": id } }))),
+    );
+    const opened = forged.filter((_, index) => answers[index]?.status !== 404);
+    expect(opened).toEqual([]);
+    const own = await send(origin, post("legacy", { message, headers: { "mcp-session-id": session } }));
+    expect(own.status).toBe(200);
+  });
+});

@@ -1,0 +1,8 @@
+/** The table of what the endpoint answers to what, as data: DESIGN section 8, for what exists. */
+
+import { CALL_ROWS } from "./ladder-calls.ts";
+import { HTTP_ROWS } from "./ladder-http.ts";
+import { MESSAGE_ROWS } from "./ladder-messages.ts";
+import type { Row } from "./ladder-row.ts";
+
+export const LADDER: readonly Row[] = [...MESSAGE_ROWS, ...HTTP_ROWS, ...CALL_ROWS];

@@ -1,0 +1,331 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { LegacyClient, ModernClient, told } from "./client.ts";
+
+const LAB = {
+  entry: "test/worker/fixtures/lab-sessions.ts",
+  objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
+} as const;
+
+const closing: (() => Promise<unknown>)[] = [];
+let oracle = new WireOracle();
+
+async function closeAll(): Promise<void> {
+  for (const close of closing.splice(0).reverse()) await close();
+}
+
+/** A Worker of a test's own. */
+async function start(keys: string | undefined): Promise<Workerd> {
+  const worker = await Workerd.start({ ...LAB, bindings: keys === undefined ? {} : { MCP_KEYS: keys } });
+  closing.push(() => worker.stop());
+  return worker;
+}
+
+/** The Worker's address by way of a tap of its own. */
+async function tapped(worker: Workerd): Promise<string> {
+  const tap = await startHttpTap(`${worker.origin}/mcp`, { oracle });
+  closing.push(() => tap.close());
+  return tap.url;
+}
+
+describe("a session", () => {
+  let worker: Workerd;
+  let tap: HttpTap;
+  let url = "";
+
+  beforeAll(async () => {
+    worker = await Workerd.start({ ...LAB, bindings: { MCP_KEYS: newKeys() } });
+  });
+  afterAll(() => worker.stop());
+
+  beforeEach(async () => {
+    tap = await startHttpTap(`${worker.origin}/mcp`);
+    url = tap.url;
+  });
+  afterEach(async () => {
+    await tap.close();
+    tap.oracle.expectClean();
+  });
+
+  test.each(LEGACY_VERSIONS)("of %s is negotiated, used and deleted", async (version) => {
+    const client = await LegacyClient.open(url, { version });
+    expect(client.greeting.protocolVersion).toBe(version);
+    expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,128}$/);
+    expect((await client.notify("notifications/initialized")).status).toBe(202);
+    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+    expect(await told(client.request("tools/list"))).toMatchObject({ status: 200 });
+    const deleted = await client.delete();
+    expect(deleted.ok).toBe(true);
+    expect((await client.request("tools/list")).status).toBe(404);
+    expect((await client.delete()).status).toBe(404);
+    // Past the tap: the older schemas know no error without an id, the transport does for what answers a notification.
+    const past = client.at(`${worker.origin}/mcp`);
+    expect((await past.notify("notifications/initialized")).status).toBe(404);
+  });
+
+  test.each(["1999-01-01", "2099-12-31", "2026-07-28", "latest", ""])(
+    "is offered 2025-11-25 when it asks for %j",
+    async (version) => {
+      const client = await LegacyClient.open(url, { version });
+      expect(client.greeting.protocolVersion).toBe("2025-11-25");
+      expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+    },
+  );
+
+  test("keeps its version without the header", async () => {
+    for (const version of LEGACY_VERSIONS) {
+      const client = await LegacyClient.open(url, { version });
+      const options = { progressToken: 1, headers: { "mcp-protocol-version": undefined } };
+      const { messages } = await told(client.call("emit_twice", {}, options));
+      const [progress] = messages;
+      expect(progress).toMatchObject({ method: "notifications/progress" });
+      // `message` came with 2025-03-26.
+      expect(JSON.stringify(progress).includes('"message":"one"')).toBe(version !== "2024-11-05");
+    }
+  });
+
+  test("stores nothing by being opened", async () => {
+    const before = worker.storedObjects("McpSession");
+    await Promise.all(LEGACY_VERSIONS.map((version) => LegacyClient.open(url, { version, silent: true })));
+    await Promise.all(
+      LEGACY_VERSIONS.map((version) => LegacyClient.open(url, { version, silent: true, token: "alice" })),
+    );
+    expect(worker.storedObjects("McpSession")).toEqual(before);
+  });
+
+  test("has an id that no other has", async () => {
+    const clients = await Promise.all(Array.from({ length: 20 }, () => LegacyClient.open(url, { silent: true })));
+    expect(new Set(clients.map(({ sessionId }) => sessionId)).size).toBe(20);
+  });
+
+  test("is untouched by the end of another", async () => {
+    const [left, right] = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
+    expect((await left.delete()).ok).toBe(true);
+    expect((await left.request("ping")).status).toBe(404);
+    expect(await told(right.call("echo", { key: "still here" }))).toMatchObject({ text: "still here" });
+  });
+
+  test("never sees the answer to another's request of the same id", async () => {
+    const clients = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
+    const modern = new ModernClient(url);
+    const keys = ["same id, left", "same id, right"];
+    const running = clients.map((client, index) => told(client.call("hold", { key: keys[index] }, { id: 1 })));
+    for (const key of keys) {
+      await until(`${key} runs`, async () => (await told(modern.call("report", { key }))).text === "started");
+    }
+    for (const key of keys.toReversed()) await modern.call("release", { key });
+    const answers = await Promise.all(running);
+    expect(answers.map(({ text }) => text)).toEqual(keys);
+    expect(answers.map(({ messages }) => messages.at(-1)?.id)).toEqual([1, 1]);
+  });
+
+  test("serves another request that reuses the id of one in flight", async () => {
+    const client = await LegacyClient.open(url);
+    const key = "reused id";
+    const first = told(client.call("hold", { key }, { id: 1 }));
+    const modern = new ModernClient(url);
+    await until("the first runs", async () => (await told(modern.call("report", { key }))).text === "started");
+    expect(await told(client.call("echo", { key: "second" }, { id: 1 }))).toMatchObject({ text: "second" });
+    await client.call("release", { key });
+    expect(await first).toMatchObject({ text: key });
+  });
+
+  test("answers many calls at once, each with its own result", async () => {
+    const client = await LegacyClient.open(url);
+    const keys = Array.from({ length: 25 }, (_, index) => `call ${index}`);
+    const answers = await Promise.all(keys.map((key) => told(client.call("echo", { key }))));
+    expect(answers.map(({ text }) => text)).toEqual(keys);
+  });
+
+  test.each([undefined, {}])("answers a ping with params %j before notifications/initialized", async (params) => {
+    const client = await LegacyClient.open(url, { silent: true });
+    const { status, messages } = await told(client.request("ping", params, { id: 0 }));
+    expect([status, ...messages]).toEqual([200, { jsonrpc: "2.0", id: 0, result: {} }]);
+  });
+
+  test("answers a ping while a handler runs", async () => {
+    const client = await LegacyClient.open(url);
+    const key = "held during ping";
+    const held = told(client.call("hold", { key }));
+    const modern = new ModernClient(url);
+    await until("the handler runs", async () => (await told(modern.call("report", { key }))).text === "started");
+    const { messages } = await told(client.request("ping", undefined, { id: "p" }));
+    expect(messages).toEqual([{ jsonrpc: "2.0", id: "p", result: {} }]);
+    expect(await told(modern.call("report", { key }))).toMatchObject({ text: "started" });
+    await client.call("release", { key });
+    expect(await held).toMatchObject({ text: key });
+  });
+
+  test("answers the call that DELETE overtakes, with its result or an error", async () => {
+    const client = await LegacyClient.open(url);
+    const modern = new ModernClient(url);
+    const key = "deleted meanwhile";
+    const held = told(client.call("hold", { key }, { id: "overtaken" }));
+    await until("the handler runs", async () => (await told(modern.call("report", { key }))).text === "started");
+    expect((await client.delete()).ok).toBe(true);
+    expect((await client.request("ping")).status).toBe(404);
+    await modern.call("release", { key });
+    const { status, messages } = await held;
+    expect([200, 404]).toContain(status);
+    expect(messages).toEqual([expect.objectContaining({ id: "overtaken" })]);
+  });
+
+  test("refuses a second initialize", async () => {
+    const client = await LegacyClient.open(url);
+    const again = await client.send(initialize("2025-11-25", "again"), { [DELIBERATELY_BAD]: "1" });
+    expect(again.status).toBe(400);
+    expect(again.headers.get("mcp-session-id")).toBeNull();
+    expect(await again.json()).toMatchObject({ id: "again", error: { code: -32600 } });
+    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+  });
+
+  test("outlives a DELETE that names no version there is", async () => {
+    const client = await LegacyClient.open(url);
+    const headers = { "mcp-session-id": client.sessionId ?? "", "mcp-protocol-version": "garbage" };
+    expect((await fetch(url, { method: "DELETE", headers })).status).toBe(400);
+    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+  });
+
+  test("declares only what it can keep", async () => {
+    const client = await LegacyClient.open(url);
+    expect(client.greeting.capabilities).toHaveProperty("tools");
+    // No standalone stream exists yet, so no notice could be delivered.
+    expect(JSON.stringify(client.greeting.capabilities)).not.toMatch(/"(listChanged|subscribe)":true/);
+    expect(client.greeting.serverInfo).toMatchObject({ name: "patient", version: "1.0.0" });
+  });
+
+  describe("and its principal", () => {
+    test("opened by one is for nobody else", async () => {
+      const alice = await LegacyClient.open(url, { token: "alice" });
+      expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      for (const foreign of [alice.as("bob"), alice.as(undefined)]) {
+        expect((await foreign.call("whoami")).status).toBe(404);
+        expect((await foreign.notify("notifications/initialized")).status).toBe(404);
+        expect((await foreign.delete()).status).toBe(404);
+      }
+      expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+    });
+
+    test("foreign use wakes no object", async () => {
+      const before = worker.storedObjects("McpSession");
+      const alice = await LegacyClient.open(url, { token: "alice", silent: true });
+      expect((await alice.as("bob").call("whoami")).status).toBe(404);
+      expect((await alice.as("bob").delete()).status).toBe(404);
+      expect(worker.storedObjects("McpSession")).toEqual(before);
+    });
+
+    test("a bad token is 401 before the session is looked at", async () => {
+      const alice = await LegacyClient.open(url, { token: "alice" });
+      const refused = await alice.as("stolen").call("whoami");
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer\b/i);
+    });
+
+    test("opened anonymously is bound to the first principal that uses it", async () => {
+      const anonymous = await LegacyClient.open(url);
+      expect(await told(anonymous.call("whoami"))).toMatchObject({ status: 200, text: "anonymous" });
+      expect(await told(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      expect((await anonymous.as("bob").call("whoami")).status).toBe(404);
+      expect((await anonymous.call("whoami")).status).toBe(404);
+      expect((await anonymous.delete()).status).toBe(404);
+      expect(await told(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+    });
+
+    test("of two that come at once only one is bound", async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const anonymous = await LegacyClient.open(url, { silent: true });
+        const both = await Promise.all(["alice", "bob"].map((token) => told(anonymous.as(token).call("whoami"))));
+        expect(both.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+      }
+    });
+  });
+});
+
+describe("kill -9", () => {
+  afterEach(closeAll);
+
+  test("leaves a session that was only opened, one that was used, one that is deleted and one that is bound", async () => {
+    oracle = new WireOracle();
+    const worker = await start(newKeys());
+    const before = await tapped(worker);
+    const opened = await LegacyClient.open(before, { silent: true });
+    const used = await LegacyClient.open(before, { version: "2025-06-18" });
+    const deleted = await LegacyClient.open(before);
+    const deletedUnused = await LegacyClient.open(before, { silent: true });
+    const bound = await LegacyClient.open(before);
+    expect(await told(used.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+    expect((await deleted.delete()).ok).toBe(true);
+    expect((await deletedUnused.delete()).ok).toBe(true);
+    expect(await told(bound.as("alice").call("whoami"))).toMatchObject({ text: "alice" });
+
+    await worker.killAndRestart();
+    const after = await tapped(worker);
+    expect(await told(opened.at(after).call("echo", { key: "opened" }))).toMatchObject({ text: "opened" });
+    expect(await told(used.at(after).call("echo", { key: "used" }))).toMatchObject({ text: "used" });
+    expect((await deleted.at(after).request("ping")).status).toBe(404);
+    expect((await deleted.at(after).delete()).status).toBe(404);
+    expect((await deletedUnused.at(after).request("ping")).status).toBe(404);
+    expect(await told(bound.at(after).as("alice").call("whoami"))).toMatchObject({ text: "alice" });
+    expect((await bound.at(after).as("bob").call("whoami")).status).toBe(404);
+    expect((await bound.at(after).call("whoami")).status).toBe(404);
+    oracle.expectClean();
+  });
+});
+
+describe("keys", () => {
+  afterEach(closeAll);
+
+  test.each([undefined, "", "too-short"])(
+    "that cannot be had (%j) make sessions 503 and nothing else",
+    async (keys) => {
+      oracle = new WireOracle();
+      const worker = await start(keys);
+      const url = await tapped(worker);
+      const healthy = await start(newKeys());
+      const other = await LegacyClient.open(await tapped(healthy));
+      const refusals = [
+        await fetch(url, {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+          body: JSON.stringify(initialize("2025-11-25", 1)),
+        }),
+        await other.at(url).request("tools/list", undefined, { id: 2 }),
+        await other.at(url).send(request("ping", undefined, 3)),
+      ];
+      const ids: unknown[] = [];
+      for (const refusal of refusals) {
+        expect(refusal.status).toBe(503);
+        expect(refusal.headers.get("mcp-session-id")).toBeNull();
+        const text = await refusal.text();
+        const error: Members = JSON.parse(text);
+        expect(error).toMatchObject({ jsonrpc: "2.0", error: { code: -32603 } });
+        expect(text).not.toMatch(/MCP_KEYS|MCP_SESSION|too-short|\.[jt]s:\d+/);
+        ids.push(error.id);
+      }
+      expect((await other.at(url).delete()).status).toBe(503);
+      expect(await told(new ModernClient(url).call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+      // basic/index, Responses: an error carries the id of its request.
+      expect(ids).toEqual([1, 2, 3]);
+      oracle.expectClean();
+    },
+  );
+
+  test("open what older ones of the list sealed, and nothing that a dropped one sealed", async () => {
+    oracle = new WireOracle();
+    const [older, newer] = [newKeys(), newKeys()];
+    const first = await LegacyClient.open(await tapped(await start(older)));
+    const rotated = await tapped(await start(`${newer},${older}`));
+    const second = await LegacyClient.open(rotated);
+    expect(await told(first.at(rotated).call("echo", { key: "old id" }))).toMatchObject({ text: "old id" });
+    expect(await told(second.call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
+    const dropped = await tapped(await start(newer));
+    expect((await first.at(dropped).request("ping")).status).toBe(404);
+    // The new key has been sealing since it came first.
+    expect(await told(second.at(dropped).call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
+    oracle.expectClean();
+  });
+});
