@@ -19,9 +19,24 @@ declare function clearTimeout(timer: ReturnType<typeof setTimeout> | undefined):
 declare function btoa(binary: string): string;
 declare function atob(base64: string): string;
 declare class TextEncoder {
-  encode(text: string): Uint8Array;
+  encode(text: string): Uint8Array<ArrayBuffer>;
 }
 declare class TextDecoder {
   decode(bytes: Uint8Array): string;
 }
-declare const crypto: { randomUUID(): string };
+/** Opaque here: only handed from one WebCrypto call to the next. */
+interface CryptoKey {
+  readonly type: string;
+}
+interface SubtleCrypto {
+  importKey(format: "raw", key: Uint8Array, algorithm: string, extractable: boolean, usages: string[]): Promise<CryptoKey>;
+  deriveBits(algorithm: object, base: CryptoKey, bits: number): Promise<ArrayBuffer>;
+  deriveKey(algorithm: object, base: CryptoKey, derived: object, extractable: boolean, usages: string[]): Promise<CryptoKey>;
+  encrypt(algorithm: object, key: CryptoKey, data: Uint8Array): Promise<ArrayBuffer>;
+  decrypt(algorithm: object, key: CryptoKey, data: Uint8Array): Promise<ArrayBuffer>;
+}
+declare const crypto: {
+  randomUUID(): string;
+  getRandomValues<T extends Uint8Array>(bytes: T): T;
+  readonly subtle: SubtleCrypto;
+};

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { askNobody, askWith, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch } from "./dispatch.ts";
@@ -18,6 +19,7 @@ import {
   parseMessage,
   type RequestId,
 } from "./jsonrpc.ts";
+import { KeyRing } from "./key-ring.ts";
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
@@ -59,6 +61,7 @@ class ServerConnection<Env> implements Connection {
   /** Requests being served, so that a cancellation can find its own. */
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
+  readonly #questions = new PendingQuestions();
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
   /** What `logging/setLevel` asked for. Modern requests never read it. */
@@ -134,6 +137,7 @@ class ServerConnection<Env> implements Connection {
       case "notification":
         return this.#takeNotification(parsed.message);
       case "response":
+        this.#questions.settle(parsed.message);
         return undefined;
       case "invalid":
         return encodeInvalid(parsed.id, parsed.problem);
@@ -188,14 +192,34 @@ class ServerConnection<Env> implements Connection {
 
   #call(request: JSONRPCRequest, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
-    const emit = (notification: JSONRPCNotification) => this.#track(this.#sendText(JSON.stringify(notification)));
-    const common = { client, env: env as Env, principal: undefined, limits: this.#limits, signal, emit, onError };
-    if (client.era === "modern") return { ...common, logLevel: logLevelOf(request) };
+    const emit = (message: JSONRPCNotification | JSONRPCRequest) =>
+      this.#track(this.#sendText(JSON.stringify(message)));
+    const ask = askWith(this.#questions, { client, emit, limits: this.#limits, signal });
+    const stateKeys = () => this.#stateKeys();
+    const common = {
+      client,
+      env: env as Env,
+      principal: undefined,
+      limits: this.#limits,
+      signal,
+      emit,
+      onError,
+      stateKeys,
+    };
+    if (client.era === "modern") return { ...common, ask: askNobody, logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
       this.#logLevel = level;
     };
-    return { ...common, logLevel: this.#logLevel, setLogLevel };
+    return { ...common, ask, logLevel: this.#logLevel, setLogLevel };
   }
+
+  /** Made for this connection: a state need not outlive the process that serves it. */
+  #stateKeys(): Promise<KeyRing> {
+    this.#ring ??= KeyRing.ephemeral("request state");
+    return this.#ring;
+  }
+
+  #ring: Promise<KeyRing> | undefined;
 
   #sendText(text: string): Promise<void> {
     const { sendText } = this.#transport;

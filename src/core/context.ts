@@ -4,10 +4,26 @@
  * @module
  */
 import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError } from "./errors.ts";
-import type { JSONRPCNotification, JsonObject, RequestId } from "./jsonrpc.ts";
+import type { Round } from "./input-required.ts";
+import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "./jsonrpc.ts";
+import type { KeyRing } from "./key-ring.ts";
 import type { Limits } from "./limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
+import {
+  checkSampleParams,
+  type ElicitResult,
+  elicitQuestion,
+  type Question,
+  type Root,
+  readElicitResult,
+  readRoots,
+  readSampleResult,
+  type SampleParams,
+  type SampleResult,
+} from "./questions.ts";
+import type { AnySchema, InferOutput } from "./schema.ts";
 
 /** Where an exception came from. */
 export interface ErrorPlace {
@@ -34,8 +50,12 @@ export interface Call<Env> {
   readonly logLevel: LoggingLevel | undefined;
   /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
-  /** Takes a notification that belongs to this request. Called synchronously; never throws. */
-  readonly emit: (notification: JSONRPCNotification) => void;
+  /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
+  readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
+  /** Asks the client and waits. Rejects with a QuestionError where this way of serving cannot. */
+  readonly ask: (question: Question, signal?: AbortSignal) => Promise<unknown>;
+  /** Keys for `requestState`; absent where there are none. */
+  readonly stateKeys?: (() => Promise<KeyRing>) | undefined;
   /** Used when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
@@ -61,15 +81,26 @@ export class HandlerContext<Env = unknown> {
   readonly requestId: RequestId;
   /** The request's `_meta`, unknown keys kept. */
   readonly meta: JsonObject;
+  /** Answers to what an earlier run of this handler asked for with `inputRequired`, by its keys; not yet checked. */
+  readonly inputResponses: JsonObject;
+  /** The state that run gave to `inputRequired`. */
+  readonly requestState: string | undefined;
   /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
   readonly signal: AbortSignal;
 
-  constructor(call: Call<Env>, request: { id: RequestId; meta: JsonObject }, signal: AbortSignal, read: OwnReader) {
+  constructor(
+    call: Call<Env>,
+    request: { id: RequestId; meta: JsonObject; round: Round },
+    signal: AbortSignal,
+    read: OwnReader,
+  ) {
     this.#call = call;
     this.#read = read;
     this.#progressToken = request.meta.progressToken;
     this.requestId = request.id;
     this.meta = request.meta;
+    this.inputResponses = request.round.inputResponses;
+    this.requestState = request.round.requestState;
     this.signal = signal;
   }
 
@@ -132,6 +163,41 @@ export class HandlerContext<Env = unknown> {
    */
   async readResource(uri: string): Promise<JsonObject[]> {
     return this.#read(uri, this as unknown as HandlerContext<never>);
+  }
+
+  /**
+   * Asks the user to fill in a form. Declining and cancelling are values of the result.
+   *
+   * @param schema Flat: strings, numbers, booleans, choices. What comes back is checked against it.
+   * @throws {QuestionError} when the client cannot be asked, does not answer in time, or answers wrongly.
+   * @see MCP 2025-11-25, client/elicitation
+   */
+  async elicit<const S extends AnySchema | ElicitationSchema>(
+    message: string,
+    schema: S,
+  ): Promise<ElicitResult<S extends AnySchema ? InferOutput<S> : JsonObject>> {
+    return readElicitResult(await this.#call.ask(elicitQuestion(message, schema), this.signal), schema);
+  }
+
+  /**
+   * Asks the client's model.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} when a parameter is wrong.
+   * @see MCP 2025-11-25, client/sampling
+   */
+  async sample(params: SampleParams): Promise<SampleResult> {
+    checkSampleParams(params);
+    return readSampleResult(await this.#call.ask({ method: "sampling/createMessage", params }, this.signal));
+  }
+
+  /**
+   * The folders the user has opened to the server: a guide, not a protection.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does.
+   * @see MCP 2025-11-25, client/roots
+   */
+  async listRoots(): Promise<readonly Root[]> {
+    return readRoots(await this.#call.ask({ method: "roots/list" }, this.signal));
   }
 
   /** Makes a context inert. For the core: nothing may follow the result. */

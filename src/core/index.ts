@@ -32,8 +32,11 @@ export type {
 } from "./content.ts";
 export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
 export { HandlerContext } from "./context.ts";
+export type { ElicitationSchema } from "./elicitation-schema.ts";
 export type { KitErrorCode } from "./errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";
+export type { InputRequired } from "./input-required.ts";
+export { inputRequired } from "./input-required.ts";
 export type {
   JSONRPCErrorResponse,
   JSONRPCMessage,
@@ -55,6 +58,8 @@ export type {
   PromptReturn,
 } from "./prompt.ts";
 export { definePrompt } from "./prompt.ts";
+export type { ElicitResult, Question, Root, SampleParams, SampleResult } from "./questions.ts";
+export { elicitQuestion, QuestionError } from "./questions.ts";
 export type {
   ListedResource,
   ReadReturn,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { KitError } from "../core/errors.ts";
+import { KitError } from "./errors.ts";
 
 /** The variable or secret the keys come from. */
 export const KEYS_VARIABLE = "MCP_KEYS";
@@ -46,16 +46,27 @@ export class KeyRing {
     return new KeyRing(first, keys);
   }
 
-  /** Seals bytes into visible ASCII: 4/3 of (their number + 32). */
-  async seal(plain: Uint8Array<ArrayBuffer>): Promise<string> {
+  /** A ring of one key that nobody else has, for what need not outlive this process. */
+  static async ephemeral(purpose: string): Promise<KeyRing> {
+    const key = await deriveKey(crypto.getRandomValues(new Uint8Array(KEY_BYTES)), purpose);
+    return new KeyRing(key, [key]);
+  }
+
+  /**
+   * Seals bytes into visible ASCII: 4/3 of (their number + 32).
+   *
+   * @param bound What the value is bound to without containing it: it opens only with the same text.
+   */
+  async seal(plain: Uint8Array<ArrayBuffer>, bound = ""): Promise<string> {
     const head = Uint8Array.of(LAYOUT, ...this.#first.id);
     const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-    const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: head }, this.#first.aes, plain);
+    const options = { name: "AES-GCM", iv, additionalData: concat(head, new TextEncoder().encode(bound)) };
+    const sealed = await crypto.subtle.encrypt(options, this.#first.aes, plain);
     return toBase64Url(concat(head, iv, new Uint8Array(sealed)));
   }
 
-  /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose. */
-  async open(text: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose, bound to this text. */
+  async open(text: string, bound = ""): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const bytes = fromBase64Url(text);
     if (!bytes || bytes.length <= HEAD_BYTES + NONCE_BYTES || bytes[0] !== LAYOUT) return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -63,7 +74,7 @@ export class KeyRing {
     if (!key) return undefined;
     const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
     try {
-      const options = { name: "AES-GCM", iv, additionalData: head };
+      const options = { name: "AES-GCM", iv, additionalData: concat(head, new TextEncoder().encode(bound)) };
       const plain = await crypto.subtle.decrypt(options, key.aes, bytes.subarray(HEAD_BYTES + NONCE_BYTES));
       return new Uint8Array(plain);
     } catch {

@@ -18,6 +18,10 @@ export interface Limits {
   readonly heartbeatMs: number;
   /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
   readonly streamBufferBytesMax: number;
+  /** Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. */
+  readonly elicitTimeoutMs: number;
+  /** Milliseconds a client has to answer a question for itself (roots, sampling). */
+  readonly askTimeoutMs: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
 }
@@ -31,5 +35,7 @@ export const DEFAULT_LIMITS: Limits = {
   jsonWaitMs: 2_000,
   heartbeatMs: 15_000,
   streamBufferBytesMax: MIB,
+  elicitTimeoutMs: 10 * 60_000,
+  askTimeoutMs: 60_000,
   toolTimeoutMs: 0,
 };

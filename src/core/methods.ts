@@ -6,6 +6,7 @@
 import { complete, readCompletionRequest } from "./completion.ts";
 import type { Call } from "./context.ts";
 import { invalidParams } from "./errors.ts";
+import { FIRST_ROUND, runRounds } from "./input-required.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "./jsonrpc.ts";
 import { negotiate } from "./lifecycle.ts";
 import { type ListMethod, listResult } from "./lists.ts";
@@ -94,8 +95,10 @@ async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call
   const prompt = server.prompts.find(name);
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
   const args = await readPromptArguments(prompt, request.params?.arguments);
-  const returned = await withContext(server, request, call, call.signal, (ctx) => prompt.handler(args, ctx));
-  return toPromptResult(prompt, returned, call.client.rules);
+  const outcome = await runRounds(request, call, (round) => {
+    return withContext(server, request, call, call.signal, round, (ctx) => prompt.handler(args, ctx));
+  });
+  return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
 }
 
 async function listResources(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonText> {
@@ -103,7 +106,7 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
   const defined = server.resources.list(rules);
   const { provider } = server;
   const provided = provider?.list
-    ? await withContext(server, request, call, call.signal, (ctx) => provider.list?.(ctx))
+    ? await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
   const more = (provided ?? []).map((resource): ListedEntry => {
     return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
@@ -115,7 +118,9 @@ async function read(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   const uri = request.params?.uri;
   if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
   const { rules } = call.client;
-  const outcome = await withContext(server, request, call, call.signal, (ctx) => readResource(server, uri, ctx, rules));
+  const outcome = await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) =>
+    readResource(server, uri, ctx, rules),
+  );
   const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...outcome.cache } : {};
   return { contents: outcome.contents, ...hint };
 }
@@ -127,7 +132,7 @@ async function completeArgument(
 ): Promise<JsonObject> {
   const asked = readCompletionRequest(request.params);
   const completers = findCompleters(server, asked.ref);
-  return withContext(server, request, call, call.signal, (ctx) => complete(completers, asked, ctx));
+  return withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
 /** @throws {McpError} -32602 when the reference names nothing of this server. */

@@ -8,6 +8,7 @@ import type { Completers } from "./completion.ts";
 import { type ContentBlock, encodeBlock, type Icon, pick } from "./content.ts";
 import type { HandlerContext } from "./context.ts";
 import { invalidParams, KitError } from "./errors.ts";
+import type { InputRequired } from "./input-required.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, describeIssues, type InferOutput } from "./schema.ts";
@@ -47,7 +48,8 @@ export type PromptReturn =
   | string
   | PromptMessage
   | readonly PromptMessage[]
-  | { readonly description?: string; readonly messages: readonly PromptMessage[]; readonly _meta?: JsonObject };
+  | { readonly description?: string; readonly messages: readonly PromptMessage[]; readonly _meta?: JsonObject }
+  | InputRequired;
 
 /** What the handler is given for its arguments. */
 export type PromptValues<Args extends PromptArguments> = Args extends AnySchema

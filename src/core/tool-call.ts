@@ -7,6 +7,7 @@
 import { capabilityObject } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
+import { type Round, runRounds } from "./input-required.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 import { errorText, toErrorResult, toToolResult } from "./result.ts";
@@ -29,8 +30,10 @@ export async function callTool(
   }
   const { rules } = call.client;
   try {
-    const returned = await runHandler(server, tool, checked.value, request, call);
-    return await toToolResult(tool, returned, rules);
+    const outcome = await runRounds(request, call, (round) =>
+      runHandler(server, tool, checked.value, request, call, round),
+    );
+    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
     if (ToolError.is(error)) return toErrorResult(error, rules);
@@ -66,12 +69,13 @@ async function runHandler(
   args: unknown,
   request: JSONRPCRequest,
   call: Call<never>,
+  round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const deadline = timeoutMs > 0 ? startDeadline(tool.name, timeoutMs) : undefined;
   const signal = deadline ? AbortSignal.any([call.signal, deadline.signal]) : call.signal;
   try {
-    return await withContext(server, request, call, signal, (ctx) => {
+    return await withContext(server, request, call, signal, round, (ctx) => {
       const running = (async () => tool.handler(args, ctx))();
       return deadline ? Promise.race([running, deadline.passed]) : running;
     });

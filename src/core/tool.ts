@@ -8,6 +8,7 @@ import type { ClientCapabilityName } from "./client-facts.ts";
 import { type ContentBlock, type Icon, pick } from "./content.ts";
 import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
+import type { InputRequired } from "./input-required.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
 import type { Shelved } from "./shelf.ts";
@@ -64,7 +65,7 @@ export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? I
 
 /** What a handler may return, given its output schema. */
 export type ToolReturnFor<Out extends AnySchemaOrNone> = Out extends AnySchema
-  ? InferInput<Out> | ToolResult
+  ? InferInput<Out> | ToolResult | InputRequired
   : ToolReturn;
 
 /** Does the work of a tool. Throw {@link import("./errors.ts").ToolError} for a failure the model should read. */

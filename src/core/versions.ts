@@ -30,6 +30,8 @@ export interface VersionRules {
   readonly resourceNotFoundCode: number | undefined;
   /** The `completions` capability; 2024-11-05 completes without saying so. */
   readonly completionsCapability: boolean;
+  /** Elicitation with `mode`, URLs, titled choices and defaults of every type. */
+  readonly elicitationModes: boolean;
   /** Values of `type` a content block may have. */
   readonly contentKinds: readonly string[];
   /** Properties of a resource link; empty where there are none. */
@@ -78,6 +80,7 @@ const V2024_11_05: VersionRules = {
   templateFields: TEMPLATE_2024,
   resourceNotFoundCode: -32002,
   completionsCapability: false,
+  elicitationModes: false,
   contentKinds: ["text", "image", "resource"],
   resourceLinkFields: [],
   annotationFields: ["audience", "priority"],
@@ -121,6 +124,7 @@ const V2025_11_25: VersionRules = {
   version: "2025-11-25",
   index: 3,
   implementationFields: IMPLEMENTATION_2025_11,
+  elicitationModes: true,
   toolFields: [...V2025_06_18.toolFields, "icons"],
   promptFields: [...V2025_06_18.promptFields, "icons"],
   resourceFields: [...V2025_06_18.resourceFields, "icons"],

@@ -4,6 +4,7 @@
  * @module
  */
 import { type Call, HandlerContext } from "./context.ts";
+import type { Round } from "./input-required.ts";
 import type { JSONRPCRequest } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
 import { readResource } from "./reading.ts";
@@ -15,12 +16,13 @@ export async function withContext<Result>(
   request: JSONRPCRequest,
   call: Call<never>,
   signal: AbortSignal,
+  round: Round,
   work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
 ): Promise<Result> {
   const { rules } = call.client;
   const readOwn = async (uri: string, ctx: HandlerContext<never>) =>
     (await readResource(server, uri, ctx, rules)).contents;
-  const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params) }, signal, readOwn);
+  const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params), round }, signal, readOwn);
   try {
     return await work(context);
   } finally {

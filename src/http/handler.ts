@@ -6,11 +6,13 @@
  *
  * @module
  */
+import { askNobody } from "../core/asking.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
-import type { ErrorReporter } from "../core/context.ts";
+import type { Call, ErrorReporter } from "../core/context.ts";
 import { dispatch, isStatic } from "../core/dispatch.ts";
 import { McpError } from "../core/errors.ts";
 import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
+import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
 import type { McpServer } from "../core/server.ts";
@@ -39,6 +41,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly auth?: AuthHook<Env>;
   /** Legacy sessions; without them legacy requests each stand alone. */
   readonly sessions?: SessionGate<Env>;
+  /** Keys that seal `requestState`. Rejects when there are none. */
+  readonly stateKeys?: (env: Env) => Promise<KeyRing>;
   /** Hears of exceptions when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
@@ -160,10 +164,12 @@ class Endpoint<Env> {
     admitted: Admitted<Env>,
   ): Promise<Response> {
     const { env, principal } = admitted;
-    const { onError } = this.#options;
+    const { onError, stateKeys } = this.#options;
+    const shared = { client, env, principal, limits: this.#limits, onError, logLevel, ask: askNobody };
+    const keys = stateKeys ? { stateKeys: () => stateKeys(env) } : {};
     return respond(
       async (emit, signal) => {
-        const call = { client, env, principal, limits: this.#limits, signal, emit, onError, logLevel };
+        const call: Call<Env> = { ...shared, ...keys, signal, emit };
         const { text, errorCode } = await dispatch(this.#server, request, call);
         return { text, status: statusOf(errorCode, true) };
       },

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { askInMode, askWith, type PendingQuestions } from "../core/asking.ts";
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
 import { dispatch } from "../core/dispatch.ts";
@@ -35,6 +36,8 @@ export interface LegacyContext<Env> {
     readonly level: LoggingLevel | undefined;
     readonly set: (level: LoggingLevel) => void | Promise<void>;
   };
+  /** What the session has asked its client; absent without a session, which then cannot ask. */
+  readonly questions?: PendingQuestions;
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
@@ -49,7 +52,7 @@ export function serveLegacy<Env>(
 ): Promise<Response> {
   const { form, limits } = context;
   if (messages.every(({ kind }) => kind === "notification" || kind === "response")) {
-    for (const parsed of messages) if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+    for (const parsed of messages) take(parsed, context);
     return Promise.resolve(new Response(null, { status: 202 }));
   }
   // A disconnect is not a cancellation in the legacy era (MCP 2025-11-25, basic/transports, "Sending Messages").
@@ -64,12 +67,29 @@ export function serveLegacy<Env>(
   );
 }
 
+/** Takes what no answer is due to. */
+function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
+  if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+  if (parsed.kind === "response") context.questions?.settle(parsed.message);
+}
+
+/** How this POST can ask its client, or why not. */
+function askOf<Env>(
+  { questions, form, client, limits }: LegacyContext<Env>,
+  emit: Call<Env>["emit"],
+  signal: AbortSignal,
+) {
+  if (!questions) return askInMode("this server keeps no sessions, so no answer could find the question");
+  if (form === "json") return askInMode("the client accepts JSON answers only, which have no place for a question");
+  return askWith(questions, { client, emit, signal, limits });
+}
+
 async function serveOne<Env>(
   parsed: ParsedMessage,
   context: LegacyContext<Env>,
   emit: Call<Env>["emit"],
 ): Promise<string | undefined> {
-  if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+  take(parsed, context);
   if (parsed.kind === "invalid") {
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
@@ -79,7 +99,8 @@ async function serveOne<Env>(
   const { server, client, principal, env, limits, onError } = context;
   const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
-  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel };
+  const ask = askOf(context, emit, signal);
+  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel, ask };
   const answer = await dispatch(server, parsed.message, call);
   unregister?.();
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { JSONRPCNotification } from "../core/jsonrpc.ts";
+import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
@@ -20,7 +20,10 @@ export interface Outcome {
 }
 
 /** Does the work. Never rejects. */
-export type Run = (emit: (notification: JSONRPCNotification) => void, signal: AbortSignal) => Promise<Outcome>;
+export type Run = (
+  emit: (message: JSONRPCNotification | JSONRPCRequest) => void,
+  signal: AbortSignal,
+) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
@@ -40,9 +43,9 @@ export async function respond(run: Run, options: RespondOptions): Promise<Respon
   };
   options.clientGone?.addEventListener("abort", clientGone, { once: true });
   const stream = new EventStream(limits, clientGone);
-  const running = run((notification) => {
-    // A client that takes only JSON has no place for notifications.
-    if (form !== "json") stream.emit(JSON.stringify(notification));
+  const running = run((message) => {
+    // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
+    if (form !== "json") stream.emit(JSON.stringify(message), !("id" in message));
   }, cancellation.signal);
   const finished = await untilStreaming(running, stream, options);
   if (finished) {
@@ -95,12 +98,13 @@ class EventStream {
     });
   }
 
-  /** Sends a notification, or drops it when the client is too far behind: it is news about a call, not its result. */
-  emit(text: string): void {
+  /** Sends a message; a droppable one is dropped when the client is too far behind: it is news about a call, not its result. */
+  emit(text: string, isDroppable: boolean): void {
     const frame = encodeEvent(text);
     if (this.#isOver) return;
     if (this.#controller) {
-      if ((this.#controller.desiredSize ?? 0) >= frame.byteLength) this.#controller.enqueue(frame);
+      const hasRoom = (this.#controller.desiredSize ?? 0) >= frame.byteLength;
+      if (hasRoom || !isDroppable) this.#controller.enqueue(frame);
       return;
     }
     this.#held.push(frame);

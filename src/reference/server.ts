@@ -6,6 +6,7 @@
 import { McpServer, ToolError } from "../core/index.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { addPrompts } from "./prompts.ts";
+import { addQuestions } from "./questions.ts";
 import { addResources } from "./resources.ts";
 import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
 
@@ -136,6 +137,7 @@ export function createReferenceServer(): McpServer {
     },
     ({ a, b }) => ({ sum: a + b }),
   );
+  addQuestions(server);
   addResources(server);
   addPrompts(server);
   return server;

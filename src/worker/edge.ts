@@ -10,6 +10,7 @@ import type { McpServer } from "../core/server.ts";
 import { type AuthHook, createHttpHandler } from "../http/handler.ts";
 import type { OriginRules } from "../http/origin.ts";
 import type { SessionGate } from "../http/sessions.ts";
+import { EnvKeys } from "./env-keys.ts";
 
 /** What an attached part (sessions now; hub, tasks later) is given: the one server and how it is served. */
 export interface EdgeRuntime<Env> {
@@ -63,7 +64,14 @@ export function edge<Env, Objects extends object = Record<never, never>>(
   const { path = "/mcp", sessions, limits, ...http } = options;
   const runtime: EdgeRuntime<Env> = { server, limits: { ...DEFAULT_LIMITS, ...limits }, onError: logError };
   const part = sessions?.attach(runtime);
-  const handle = createHttpHandler(server, { ...http, ...runtime, ...(part ? { sessions: part.gate } : {}) });
+  const keys = new EnvKeys("request state", "Or do without requestState.");
+  const stateKeys = (env: Env) => keys.ring(env);
+  const handle = createHttpHandler(server, {
+    ...http,
+    ...runtime,
+    stateKeys,
+    ...(part ? { sessions: part.gate } : {}),
+  });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env));

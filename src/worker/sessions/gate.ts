@@ -8,8 +8,9 @@
  */
 import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { KitError } from "../../core/errors.ts";
+import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
-import { KEYS_VARIABLE, KeyRing } from "../keys.ts";
+import { EnvKeys } from "../env-keys.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { Caller, SessionRpc } from "./session-object.ts";
 
@@ -25,8 +26,7 @@ type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & Sessio
 /** Sessions on Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions;
-  /** The key ring of the last list seen: deriving keys is dearer than a call. */
-  #ring: { readonly list: string; readonly ring: Promise<KeyRing> } | undefined;
+  readonly #ring = new EnvKeys("session id", "Or leave out the option sessions.");
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -82,18 +82,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async #keys(env: Env): Promise<KeyRing> {
-    const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
-    if (typeof list !== "string" || list.trim() === "") {
-      throw unavailable(
-        new KitError(
-          "keys-missing",
-          `Sessions need the secret ${KEYS_VARIABLE}. Locally: npx mcp-edge keys --file .dev.vars. ` +
-            `In production: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}. Or leave out the option sessions.`,
-        ),
-      );
-    }
-    if (this.#ring?.list !== list) this.#ring = { list, ring: KeyRing.parse(list, "session id") };
-    return this.#ring.ring.catch((error: unknown) => {
+    return this.#ring.ring(env).catch((error: unknown) => {
       throw unavailable(error);
     });
   }

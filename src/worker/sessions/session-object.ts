@@ -16,6 +16,7 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import { PendingQuestions } from "../../core/asking.ts";
 import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { CancelledError } from "../../core/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/jsonrpc.ts";
@@ -60,6 +61,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   readonly #runtime: EdgeRuntime<Env>;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
   readonly #inFlight = new Map<RequestId, Set<AbortController>>();
+  /** Questions wait in memory: one that is open when the object is reset ends with its request. */
+  readonly #questions = new PendingQuestions();
   #state: StoredState | undefined;
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>) {
@@ -88,6 +91,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       principal: caller.principal,
       client: new ClientFacts(rules, decodeCapabilities(caller.capabilityBits)),
       logging: { level: this.#state?.logLevel, set: (logLevel) => this.#store({ logLevel }, caller) },
+      questions: this.#questions,
       onNotification: (message) => this.#cancel(message),
       register: (id, cancellation) => this.#register(id, cancellation),
     });

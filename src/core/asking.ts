@@ -1,0 +1,121 @@
+/**
+ * Requests a server sends to a legacy client while it serves one of the client's own, and the answers that come back
+ * by another message.
+ *
+ * @module
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+ */
+import type { ClientFacts } from "./client-facts.ts";
+import { McpError } from "./errors.ts";
+import type {
+  JSONRPCErrorResponse,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
+  RequestId,
+} from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
+import { type Question, QuestionError, refusedQuestion, requireAnswerable, shapeQuestion } from "./questions.ts";
+
+/** Where a question goes out, and when it is given up. */
+export interface AskOptions {
+  readonly client: ClientFacts;
+  /** Takes messages for the stream of the request being served. */
+  readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
+  /** Of the request being served: when it aborts, so does the question. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** The questions one peer has not answered yet. */
+export class PendingQuestions {
+  readonly #pending = new Map<RequestId, Pending>();
+
+  /**
+   * Asks and waits.
+   *
+   * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
+   *   is told that the question is off); the reason of `signal` when that aborts first.
+   */
+  ask(question: Question, options: AskOptions): Promise<unknown> {
+    const { client, emit, signal, timeoutMs } = options;
+    requireAnswerable(question, client);
+    // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
+    const id = crypto.randomUUID();
+    const giveUp = (reason: string) =>
+      emit({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        settle();
+        giveUp("timed out");
+        reject(new QuestionError("timeout", `The client did not answer ${question.method} within ${timeoutMs} ms.`));
+      }, timeoutMs);
+      const onAbort = () => {
+        settle();
+        giveUp("the request it belonged to was cancelled");
+        reject(signal.reason);
+      };
+      const settle = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        this.#pending.delete(id);
+      };
+      if (signal.aborted) {
+        clearTimeout(timer);
+        return reject(signal.reason);
+      }
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#pending.set(id, {
+        resolve: (result) => {
+          settle();
+          resolve(result);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      emit({ jsonrpc: "2.0", id, method: question.method, params: shapeQuestion(question, client) });
+    });
+  }
+
+  /** Takes an answer. One to nothing that is asked (late, foreign, made up) is ignored. */
+  settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
+    const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
+    if (!pending) return;
+    if ("error" in response)
+      pending.reject(refusedQuestion("the question", new McpError(response.error.code, response.error.message)));
+    else pending.resolve(response.result);
+  }
+}
+
+/** `Call.ask` over the stream of a legacy request. */
+export function askWith(
+  questions: PendingQuestions,
+  { client, emit, signal, limits }: Omit<AskOptions, "timeoutMs"> & { readonly limits: Limits },
+): (question: Question, signal?: AbortSignal) => Promise<unknown> {
+  return async (question, narrower = signal) => {
+    const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
+    return questions.ask(question, { client, emit, signal: narrower, timeoutMs });
+  };
+}
+
+/** `Call.ask` where nobody can be asked in the middle of a request. */
+export async function askNobody(question: Question): Promise<never> {
+  throw new QuestionError(
+    "unavailable",
+    `${question.method} cannot be asked in the middle of this request. Return inputRequired({ ... }) from the handler instead.`,
+  );
+}
+
+/** `Call.ask` of a mode that has no way to ask, named in the error. */
+export function askInMode(mode: string): (question: Question) => Promise<never> {
+  return async (question) => {
+    throw new QuestionError("unavailable", `${question.method} cannot be asked: ${mode}.`);
+  };
+}
