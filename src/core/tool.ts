@@ -10,6 +10,7 @@ import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
 import type { Shelved } from "./shelf.ts";
 import type { VersionRules } from "./versions.ts";
@@ -126,6 +127,8 @@ export interface CompiledTool<Env = unknown> extends Shelved {
   readonly output: CompiledSchema | undefined;
   /** The JSON Schema shown; an object at its root, also for a tool without arguments. */
   readonly inputJson: JsonObject;
+  /** Arguments that modern HTTP clients mirror into headers. */
+  readonly paramHeaders: readonly ParamHeader[];
   readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
 }
 
@@ -156,7 +159,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
-  return { key: name, name, options, hints: hintsOf(options.annotations), input, output, inputJson, handler, entry };
+  const paramHeaders = paramHeadersOf(name, inputJson);
+  const hints = hintsOf(options.annotations);
+  return { key: name, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
 }
 
 /** One entry of `tools/list`, with only what the version has. */

@@ -22,6 +22,7 @@ import { classify, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
+import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { respond } from "./respond.ts";
 import { type FoundSession, type SessionGate, SessionsUnavailable } from "./sessions.ts";
@@ -163,6 +164,8 @@ class Endpoint<Env> {
     form: AcceptedForm,
     admitted: Admitted<Env>,
   ): Promise<Response> {
+    const problem = this.#findParamProblem(request, admitted.request.headers);
+    if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
     const { env, principal } = admitted;
     const { onError, stateKeys } = this.#options;
     const shared = { client, env, principal, limits: this.#limits, onError, logLevel, ask: askNobody };
@@ -175,6 +178,12 @@ class Endpoint<Env> {
       },
       { form, limits: this.#limits, clientGone: admitted.request.signal, cancelsWithClient: true },
     );
+  }
+
+  #findParamProblem({ method, params }: JSONRPCRequest, headers: Headers): string | undefined {
+    const tool =
+      method === "tools/call" && typeof params?.name === "string" ? this.#server.tools.find(params.name) : undefined;
+    return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
   }
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, { env, principal }: Admitted<Env>): Promise<Response> {

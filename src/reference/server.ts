@@ -118,6 +118,15 @@ export function createReferenceServer(): McpServer {
     { description: "Needs a client that samples", asks: ["sampling"] },
     () => "Sampling is declared.",
   );
+  const region = { type: "string", description: "Region to ask in", "x-mcp-header": "Region" };
+  server.tool(
+    "test_x_mcp_header",
+    {
+      description: "Has an argument that is mirrored into a header",
+      input: jsonSchema<{ region: string }>({ type: "object", properties: { region }, required: ["region"] }),
+    },
+    ({ region }) => `Region: ${region}`,
+  );
   server.tool(
     "json_schema_2020_12_tool",
     {

@@ -1,0 +1,43 @@
+/**
+ * Checking that `Mcp-Param-*` headers say what the arguments say.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers"
+ */
+import { isObject } from "../core/jsonrpc.ts";
+import type { ParamHeader } from "../core/param-headers.ts";
+import { decodeHeaderValue } from "./headers.ts";
+
+/** What disagrees, or undefined. A header is due exactly where the argument is there and not null. */
+export function findParamProblem(
+  expected: readonly ParamHeader[],
+  args: unknown,
+  headers: Headers,
+): string | undefined {
+  for (const { name, path } of expected) {
+    const header = `Mcp-Param-${name}`;
+    const problem = findProblem(headers.get(header), valueAt(args, path));
+    if (problem) return `${header} ${problem}`;
+  }
+  return undefined;
+}
+
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+function findProblem(header: string | null, value: unknown): string | undefined {
+  if (value === undefined || value === null) return header === null ? undefined : "is sent but the argument is not";
+  if (header === null) return "is missing";
+  const decoded = decodeHeaderValue(header);
+  if (decoded === undefined) return "has invalid characters or broken base64";
+  return agrees(decoded, value) ? undefined : "does not say what the argument says";
+}
+
+/** Integers agree as numbers: "42.0" is 42. Values of another type are for validation to refuse. */
+function agrees(text: string, value: unknown): boolean {
+  if (typeof value === "number") return text.trim() !== "" && Number(text) === value;
+  return text === String(value);
+}
