@@ -29,9 +29,21 @@ interface CryptoKey {
   readonly type: string;
 }
 interface SubtleCrypto {
-  importKey(format: "raw", key: Uint8Array, algorithm: string, extractable: boolean, usages: string[]): Promise<CryptoKey>;
+  importKey(
+    format: "raw",
+    key: Uint8Array,
+    algorithm: string,
+    extractable: boolean,
+    usages: string[],
+  ): Promise<CryptoKey>;
   deriveBits(algorithm: object, base: CryptoKey, bits: number): Promise<ArrayBuffer>;
-  deriveKey(algorithm: object, base: CryptoKey, derived: object, extractable: boolean, usages: string[]): Promise<CryptoKey>;
+  deriveKey(
+    algorithm: object,
+    base: CryptoKey,
+    derived: object,
+    extractable: boolean,
+    usages: string[],
+  ): Promise<CryptoKey>;
   encrypt(algorithm: object, key: CryptoKey, data: Uint8Array): Promise<ArrayBuffer>;
   decrypt(algorithm: object, key: CryptoKey, data: Uint8Array): Promise<ArrayBuffer>;
 }
