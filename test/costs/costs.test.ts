@@ -1,15 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 
 let worker: Workerd;
+let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/worker.ts",
     objects: { MCP_SESSION: "McpSession" },
     bindings: { MCP_KEYS: newKeys() },
   });
+  tap = await startHttpTap(`${worker.origin}/mcp`);
 });
-afterAll(() => worker.stop());
+afterAll(async () => {
+  await tap.close();
+  await worker.stop();
+  tap.oracle.expectClean();
+});
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -17,7 +24,7 @@ const META = {
 };
 
 function send(message: object, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${worker.origin}/mcp`, {
+  return fetch(tap.url, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify({ jsonrpc: "2.0", ...message }),
@@ -77,7 +84,7 @@ test.each([
 test("DELETE asks one thing of the object and leaves one row and an alarm", async () => {
   const session = await open();
   await costs();
-  await fetch(`${worker.origin}/mcp`, { method: "DELETE", headers: session });
+  await fetch(tap.url, { method: "DELETE", headers: session });
   expect(await costs()).toEqual({ objectRequests: 1, stored: { keys: 1, alarm: true } });
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runToolQuietly } from "../harness/tools.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
+import { startHttpTap } from "../oracle/http-tap.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -24,9 +25,10 @@ beforeAll(async () => {
 afterAll(() => worker.stop());
 
 test("the README's server answers a call on workerd", async () => {
+  const tap = await startHttpTap(`${worker.origin}/mcp`);
   const headers = { "Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25" };
   const send = (message: object, more: Record<string, string> = {}) =>
-    fetch(`${worker.origin}/mcp`, {
+    fetch(tap.url, {
       method: "POST",
       headers: { ...headers, ...more },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
@@ -42,6 +44,8 @@ test("the README's server answers a call on workerd", async () => {
   );
   const { result } = (await called.json()) as { result: { structuredContent: { rolls: number[] } } };
   expect(result.structuredContent.rolls).toHaveLength(3);
+  await tap.close();
+  tap.oracle.expectClean();
 });
 
 test("the README's server type-checks against the built package, and wrangler would deploy it as it is configured there", () => {

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startHttpTap } from "../oracle/http-tap.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** Long enough for wrangler to bundle and start on a loaded machine. */
+const START_MS = 60_000;
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+/** Runs `npm start` in a process group of its own, and waits until the port answers. */
+async function npmStart(port: number, state: string): Promise<ChildProcess> {
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+  const args = ["start", "--", "--port", String(port), "--persist-to", state];
+  const child = spawn("npm", args, { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data) => {
+      output += data;
+    });
+  }
+  await expect
+    .poll(
+      () =>
+        fetch(`http://127.0.0.1:${port}/mcp`).then(
+          ({ status }) => status,
+          () => output,
+        ),
+      { timeout: START_MS },
+    )
+    .toBe(405);
+  return child;
+}
+
+/** Ends every process of the group at once, as a crash of the machine would. */
+async function killGroup(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  process.kill(-(child.pid ?? 0), "SIGKILL");
+  await ended;
+}
+
+test("npm start serves at the port given, and a session outlives kill -9 on the state given", {
+  timeout: 3 * START_MS,
+}, async () => {
+  const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
+  const tap = await startHttpTap(`http://127.0.0.1:${port}/mcp`);
+  const send = (message: object, headers: Record<string, string> = {}) =>
+    fetch(tap.url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    });
+  let child = await npmStart(port, state);
+  try {
+    const clientInfo = { name: "start", version: "1.0.0" };
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const opened = await send({ id: 0, method: "initialize", params });
+    expect(opened.status).toBe(200);
+    const session = { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
+    const level = await send({ id: 1, method: "logging/setLevel", params: { level: "info" } }, session);
+    expect(level.status).toBe(200);
+    expect(existsSync(state) && readdirSync(state).length).toBeGreaterThan(0);
+    await killGroup(child);
+    child = await npmStart(port, state);
+    const called = await send(
+      { id: 2, method: "tools/call", params: { name: "add", arguments: { a: 5, b: 3 } } },
+      session,
+    );
+    expect(await called.json()).toMatchObject({ id: 2, result: { structuredContent: { sum: 8 } } });
+  } finally {
+    await killGroup(child);
+    await tap.close();
+    rmSync(state, { recursive: true, force: true });
+  }
+  tap.oracle.expectClean();
+});
