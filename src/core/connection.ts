@@ -8,7 +8,7 @@
 import { askNobody, askWith, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import type { Call, ErrorReporter } from "./context.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
 import {
   ErrorCode,
@@ -145,6 +145,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   #takeNotification(message: JSONRPCNotification): undefined {
+    takeCustomNotification(this.#server, message, this.#options.onError);
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));

@@ -4,11 +4,19 @@
  *
  * @module
  */
-import type { Call } from "./context.ts";
+import type { Call, ErrorReporter } from "./context.ts";
 import { McpError, toErrorObject } from "./errors.ts";
-import { ErrorCode, encodeError, encodeResult, type JSONRPCRequest, JsonText } from "./jsonrpc.ts";
+import { describeRequest, runAround } from "./hooks.ts";
+import {
+  ErrorCode,
+  encodeError,
+  encodeResult,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  JsonText,
+} from "./jsonrpc.ts";
 import { completeResult } from "./lifecycle.ts";
-import { METHODS } from "./methods.ts";
+import { METHODS, type Serve, serveCustom } from "./methods.ts";
 import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 
@@ -22,21 +30,33 @@ export interface Answer {
 export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
   // Handlers see the Env they were defined with; in between it is opaque.
   const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
+  const startedAtMs = performance.now();
+  const answer = await serve(anyServer, request, anyCall);
+  server.reportEnd(() => {
+    const about = describeRequest(request, call.client, call.principal);
+    return { ...about, errorCode: answer.errorCode, durationMs: performance.now() - startedAtMs };
+  }, call.onError);
+  return answer;
+}
+
+async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
   try {
-    const result = await findMethod(anyServer, request, anyCall)(anyServer, request, anyCall);
-    const { rules } = call.client;
-    const complete = result instanceof JsonText ? result : completeResult(result, anyServer, rules);
+    const result = await runAround(server.around, describeRequest(request, call.client, call.principal), async () => {
+      return findMethod(server, request, call)(server, request, call);
+    });
+    const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };
   } catch (error) {
-    const known = McpError.is(error) ? error : redact(error, anyServer, request, anyCall);
+    const known = McpError.is(error) ? error : redact(error, server, request, call);
     return { text: encodeError(request.id, toErrorObject(known)), errorCode: known.code };
   }
 }
 
-function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>) {
+function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
   const methods = METHODS[call.client.rules.era];
   const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (method && (method.isOffered?.(server, call) ?? true)) return method.serve;
+  if (server.methods.has(request.method)) return serveCustom;
   throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
 }
 
@@ -45,7 +65,9 @@ function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Cal
  * and wake no object for the work.
  */
 export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boolean {
-  return METHODS.legacy[request.method]?.isStatic?.(server) ?? false;
+  if (server.around.length > 0) return false;
+  const method = Object.hasOwn(METHODS.legacy, request.method) ? METHODS.legacy[request.method] : undefined;
+  return method?.isStatic?.(server) ?? false;
 }
 
 /** -32603 with a correlation id in place of the exception, which goes to `onError` under the same id. */
@@ -56,4 +78,21 @@ function redact(error: unknown, server: McpServer<never>, request: JSONRPCReques
     reason: "internal",
     correlationId,
   });
+}
+
+/** Hands a notification to its custom handler, where there is one. A failure goes to `onError`; nobody waits for it. */
+export function takeCustomNotification<Env>(
+  server: McpServer<Env>,
+  message: JSONRPCNotification,
+  runtime: ErrorReporter,
+): void {
+  const handler = server.notifications.get(message.method);
+  if (!handler) return;
+  const failed = (error: unknown) =>
+    server.report(error, { correlationId: crypto.randomUUID(), method: message.method }, runtime);
+  try {
+    Promise.resolve(handler(message.params ?? {})).catch(failed);
+  } catch (error) {
+    failed(error);
+  }
 }

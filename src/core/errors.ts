@@ -67,6 +67,7 @@ export class ToolError extends Error {
 export type KitErrorCode =
   | "definition-duplicate"
   | "definition-invalid"
+  | "method-defined"
   | "schema-unsupported"
   | "options-invalid"
   | "binding-missing"

@@ -32,9 +32,11 @@ export type {
 } from "./content.ts";
 export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
 export { HandlerContext } from "./context.ts";
+export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";
 export type { KitErrorCode } from "./errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";
+export type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "./hooks.ts";
 export type { InputRequired } from "./input-required.ts";
 export { inputRequired } from "./input-required.ts";
 export type {

@@ -5,6 +5,7 @@
  */
 import { complete, readCompletionRequest } from "./completion.ts";
 import type { Call } from "./context.ts";
+import { toCustomResult } from "./custom.ts";
 import { invalidParams } from "./errors.ts";
 import { FIRST_ROUND, runRounds } from "./input-required.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "./jsonrpc.ts";
@@ -21,7 +22,8 @@ import { callTool } from "./tool-call.ts";
 import type { Era } from "./versions.ts";
 import { withContext } from "./with-context.ts";
 
-type Serve = (
+/** Serves one request of a method. */
+export type Serve = (
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
@@ -147,4 +149,17 @@ function findCompleters(server: McpServer<never>, ref: ReturnType<typeof readCom
   // A plain resource has no variables, but asking about it is no mistake.
   if (server.resources.find(ref.uri)) return undefined;
   throw invalidParams(`completion/complete: unknown resource or template ${quote(ref.uri)}.`, { field: "ref" });
+}
+
+/** A method of the author's own. */
+export async function serveCustom(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const handler = server.methods.get(request.method);
+  const value = await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) =>
+    handler?.(request.params ?? {}, ctx),
+  );
+  return toCustomResult(value, call.client.rules);
 }

@@ -6,7 +6,9 @@
 import type { Implementation } from "./client-facts.ts";
 import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter } from "./context.ts";
+import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
+import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import {
   type CompiledPrompt,
@@ -82,6 +84,10 @@ export interface ServerOptions<Env> extends Implementation {
   /** Protocol versions to serve. @default all the kit knows */
   readonly protocolVersions?: readonly string[];
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
+  /** Around every request, the first one outermost. */
+  readonly around?: readonly AroundHook[];
+  /** Called once for each request, however it ends. Its own failure changes nothing. */
+  readonly onRequestEnd?: RequestEndHook;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
   readonly onError?: ErrorReporter;
 }
@@ -101,6 +107,9 @@ export class McpServer<Env = unknown> {
   readonly prompts: Shelf<CompiledPrompt<Env>> = new Shelf("Prompt");
   readonly resources: Shelf<CompiledResource<Env>> = new Shelf("Resource");
   readonly templates: Shelf<CompiledTemplate<Env>> = new Shelf("Resource template");
+  /** Methods and notifications of the author's own, by name. */
+  readonly methods: Map<string, CustomHandler<Env>> = new Map();
+  readonly notifications: Map<string, CustomNotificationHandler> = new Map();
   #provider: ResourceProvider<Env> | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
@@ -168,6 +177,24 @@ export class McpServer<Env = unknown> {
     if (typeof provider.read !== "function")
       throw new KitError("definition-invalid", "A resource provider has no read function.");
     this.#provider = provider;
+    return this;
+  }
+
+  /**
+   * Defines a method of your own. Context, limits and hooks apply to it as to the protocol's.
+   *
+   * @throws {KitError} `method-defined` when the name is the protocol's, of any version, or taken.
+   */
+  method(name: string, handler: CustomHandler<Env>): this {
+    checkCustomName(name, this.methods);
+    this.methods.set(name, handler);
+    return this;
+  }
+
+  /** Hears of a notification of your own. Throws as {@link McpServer.method} does. */
+  notification(name: string, handler: CustomNotificationHandler): this {
+    checkCustomName(name, this.notifications);
+    this.notifications.set(name, handler);
     return this;
   }
 
@@ -239,6 +266,28 @@ export class McpServer<Env = unknown> {
   cacheHint(method: CacheableMethod): Required<CacheHint> {
     const hint = this.#options.cacheHints?.[method];
     return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
+  }
+
+  get around(): readonly AroundHook[] {
+    return this.#options.around ?? [];
+  }
+
+  /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
+  reportEnd(end: () => RequestEnd, runtime: ErrorReporter): void {
+    const { onRequestEnd } = this.#options;
+    if (!onRequestEnd) return;
+    const { method, requestId, ...rest } = end();
+    const failed = (error: unknown) =>
+      this.report(
+        error,
+        { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${method})`, requestId },
+        runtime,
+      );
+    try {
+      Promise.resolve(onRequestEnd({ method, requestId, ...rest })).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */

@@ -10,6 +10,7 @@ import { McpError } from "../core/errors.ts";
 import {
   isObject,
   type JSONRPCMessage,
+  type JSONRPCNotification,
   type JSONRPCRequest,
   type ParsedMessage,
   parseMessage,
@@ -47,8 +48,8 @@ export type Verdict =
       readonly client: ClientFacts;
       readonly logLevel: LoggingLevel | undefined;
     }
-  /** A notification the modern era has no use for. */
-  | { readonly kind: "accepted" }
+  /** A notification: the modern protocol has none over HTTP, but a server may have its own. */
+  | { readonly kind: "notification"; readonly message: JSONRPCNotification }
   | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
   /** `version` is what the header says; without one the session's, or the assumed one. */
   | {
@@ -79,7 +80,7 @@ function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }:
 }
 
 function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: LadderOptions): Verdict {
-  if (parsed.kind === "notification") return { kind: "accepted" };
+  if (parsed.kind === "notification") return { kind: "notification", message: parsed.message };
   if (parsed.kind !== "request") return refusal({ reason: "client-response" });
   const request = parsed.message;
   try {

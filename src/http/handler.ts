@@ -9,7 +9,7 @@
 import { askNobody } from "../core/asking.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
-import { dispatch, isStatic } from "../core/dispatch.ts";
+import { dispatch, isStatic, takeCustomNotification } from "../core/dispatch.ts";
 import { McpError } from "../core/errors.ts";
 import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
@@ -148,7 +148,8 @@ class Endpoint<Env> {
     switch (verdict.kind) {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
-      case "accepted":
+      case "notification":
+        takeCustomNotification(this.#server, verdict.message, this.#options.onError);
         return new Response(null, { status: 202 });
       case "modern":
         return this.#serveModern(verdict, form, admitted);

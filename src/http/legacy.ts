@@ -7,7 +7,7 @@
 import { askInMode, askWith, type PendingQuestions } from "../core/asking.ts";
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
-import { dispatch } from "../core/dispatch.ts";
+import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import { CancelledError } from "../core/errors.ts";
 import {
   ErrorCode,
@@ -69,7 +69,10 @@ export function serveLegacy<Env>(
 
 /** Takes what no answer is due to. */
 function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
-  if (parsed.kind === "notification") context.onNotification?.(parsed.message);
+  if (parsed.kind === "notification") {
+    takeCustomNotification(context.server, parsed.message, context.onError);
+    context.onNotification?.(parsed.message);
+  }
   if (parsed.kind === "response") context.questions?.settle(parsed.message);
 }
 

@@ -1,0 +1,101 @@
+/**
+ * Code of the author's around every request: `around` hooks in onion order, and one callback when it is over.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "./client-facts.ts";
+import { KitError } from "./errors.ts";
+import { isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
+
+/** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
+export interface RequestData {
+  readonly method: string;
+  readonly requestId: RequestId;
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  /** Name of the tool called. */
+  readonly tool?: string;
+  /** Name of the prompt asked for. */
+  readonly prompt?: string;
+  /** URI of the resource read. */
+  readonly uri?: string;
+  /** Arguments as the client sent them, not yet checked. */
+  readonly arguments?: unknown;
+  result?: JsonObject;
+  error?: unknown;
+}
+
+/** Wraps a request. Returns what `next()` gave, or a result of its own; may throw McpError to refuse. */
+export type AroundHook = (data: RequestData, next: () => Promise<JsonObject>) => Promise<JsonObject>;
+
+/** What is known when a request is over. */
+export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
+  /** The code the client was answered with; undefined on success. */
+  readonly errorCode: number | undefined;
+  /** Milliseconds from dispatch to answer, hooks included. */
+  readonly durationMs: number;
+}
+
+export type RequestEndHook = (end: RequestEnd) => void | Promise<void>;
+
+/** What a request is about, for hooks. */
+export function describeRequest(
+  request: JSONRPCRequest,
+  client: ClientFacts,
+  principal: Principal | undefined,
+): RequestData {
+  const { name, uri, arguments: args } = request.params ?? {};
+  return {
+    method: request.method,
+    requestId: request.id,
+    client,
+    principal,
+    ...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),
+    ...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),
+    ...(typeof uri === "string" ? { uri } : {}),
+    ...(args === undefined ? {} : { arguments: args }),
+  };
+}
+
+/**
+ * Serves a request within its hooks.
+ *
+ * @throws {KitError} `options-invalid` naming the hook that neither called `next()` nor returned a result.
+ */
+export function runAround(
+  hooks: readonly AroundHook[],
+  data: RequestData,
+  serve: () => Promise<JsonObject | JsonText>,
+): Promise<JsonObject | JsonText> {
+  if (hooks.length === 0) return serve();
+  const innermost = async (): Promise<JsonObject> => {
+    try {
+      const result = await serve();
+      // Hooks see objects; the ready text of lists is for those who have none.
+      data.result = result instanceof JsonText ? (JSON.parse(result.text) as JsonObject) : result;
+      return data.result;
+    } catch (error) {
+      data.error = error;
+      throw error;
+    }
+  };
+  const onion = hooks.reduceRight<() => Promise<JsonObject>>(
+    (next, hook, place) => () => runHook(hook, place, data, next),
+    innermost,
+  );
+  return onion();
+}
+
+async function runHook(
+  hook: AroundHook,
+  place: number,
+  data: RequestData,
+  next: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const result = await hook(data, next);
+  if (isObject(result)) return result;
+  throw new KitError(
+    "options-invalid",
+    `The around hook ${hook.name || `number ${place + 1}`} returned no result. Return what next() gives, or a result object.`,
+  );
+}
