@@ -24,6 +24,7 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./li
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import type { McpServer } from "./server.ts";
+import { Subscriptions } from "./subscriptions.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
 
 export interface ConnectOptions<Env> {
@@ -36,7 +37,7 @@ export interface ConnectOptions<Env> {
 
 /** A running connection. */
 export interface Connection {
-  /** Resolves when every request received so far has been answered and handed to the transport. */
+  /** Resolves when every request received so far has been answered and handed to the transport; subscriptions end first. */
   idle(): Promise<void>;
   /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */
   close(): Promise<void>;
@@ -62,6 +63,7 @@ class ServerConnection<Env> implements Connection {
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
   readonly #questions = new PendingQuestions();
+  readonly #subscriptions: Subscriptions;
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
   /** What `logging/setLevel` asked for. Modern requests never read it. */
@@ -72,6 +74,9 @@ class ServerConnection<Env> implements Connection {
     this.#transport = transport;
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#subscriptions = new Subscriptions(server as unknown as McpServer<never>, (notification) =>
+      this.#emit(notification),
+    );
   }
 
   start(): Promise<void> {
@@ -84,6 +89,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   async idle(): Promise<void> {
+    this.#subscriptions.end();
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
 
@@ -93,6 +99,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   #abortAll(): void {
+    this.#subscriptions.end();
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
@@ -146,6 +153,7 @@ class ServerConnection<Env> implements Connection {
 
   #takeNotification(message: JSONRPCNotification): undefined {
     takeCustomNotification(this.#server, message, this.#options.onError);
+    if (message.method === "notifications/initialized" && this.#client) this.#subscriptions.startLegacy();
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -187,14 +195,16 @@ class ServerConnection<Env> implements Connection {
         reason: "initialized",
       });
     }
-    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, { logLevel: true }).client;
+    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, {
+      logLevel: true,
+      notices: true,
+    }).client;
     return this.#client;
   }
 
   #call(request: JSONRPCRequest, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
-    const emit = (message: JSONRPCNotification | JSONRPCRequest) =>
-      this.#track(this.#sendText(JSON.stringify(message)));
+    const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const ask = askWith(this.#questions, { client, emit, limits: this.#limits, signal });
     const stateKeys = () => this.#stateKeys();
     const common = {
@@ -206,12 +216,17 @@ class ServerConnection<Env> implements Connection {
       emit,
       onError,
       stateKeys,
+      methods: this.#subscriptions.methods(client.era),
     };
     if (client.era === "modern") return { ...common, ask: askNobody, logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
       this.#logLevel = level;
     };
     return { ...common, ask, logLevel: this.#logLevel, setLogLevel };
+  }
+
+  #emit(message: JSONRPCNotification | JSONRPCRequest): void {
+    this.#track(this.#sendText(JSON.stringify(message)));
   }
 
   /** Made for this connection: a state need not outlive the process that serves it. */

@@ -11,6 +11,7 @@ import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from 
 import type { KeyRing } from "./key-ring.ts";
 import type { Limits } from "./limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
+import type { Method } from "./methods.ts";
 import {
   checkSampleParams,
   type ElicitResult,
@@ -48,6 +49,8 @@ export interface Call<Env> {
   readonly signal: AbortSignal;
   /** The least grave level the client wants to hear of; undefined: none. */
   readonly logLevel: LoggingLevel | undefined;
+  /** Methods this way of serving adds to the protocol's own tables. */
+  readonly methods?: Readonly<Record<string, Method>> | undefined;
   /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */

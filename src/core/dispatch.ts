@@ -53,9 +53,10 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Ca
 }
 
 function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
-  const methods = METHODS[call.client.rules.era];
-  const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-  if (method && (method.isOffered?.(server, call) ?? true)) return method.serve;
+  for (const methods of [METHODS[call.client.rules.era], call.methods ?? {}]) {
+    const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+    if (method && (method.isOffered?.(server, call) ?? true)) return method.serve;
+  }
   if (server.methods.has(request.method)) return serveCustom;
   throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
 }

@@ -69,7 +69,9 @@ export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = 
   legacy: {
     ...BOTH,
     initialize: {
-      serve: (server, request, call) => negotiate(server, request, { logLevel: call.setLogLevel !== undefined }).result,
+      serve: (server, request, call) =>
+        negotiate(server, request, { logLevel: call.setLogLevel !== undefined, notices: call.methods !== undefined })
+          .result,
     },
     ping: { serve: () => ({}), isStatic: always },
     "logging/setLevel": { serve: setLevel, isOffered: (_, call) => call.setLogLevel !== undefined },
@@ -80,7 +82,7 @@ export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = 
 function discover(server: McpServer<never>, _: JSONRPCRequest, call: Call<never>): JsonObject {
   return {
     supportedVersions: server.versions.modern.map((rules) => rules.version),
-    capabilities: server.capabilities(call.client.rules, { logLevel: true }),
+    capabilities: server.capabilities(call.client.rules, { logLevel: true, notices: call.methods !== undefined }),
     ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
     ...server.cacheHint("server/discover"),
   };

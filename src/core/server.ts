@@ -10,6 +10,7 @@ import { type CustomHandler, type CustomNotificationHandler, checkCustomName } f
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
+import { NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -69,6 +70,8 @@ export type Definition<Env> =
 /** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
 export interface Keeps {
   readonly logLevel: boolean;
+  /** Whether notices of changes reach the client. */
+  readonly notices: boolean;
 }
 
 export interface ServerOptions<Env> extends Implementation {
@@ -110,6 +113,8 @@ export class McpServer<Env = unknown> {
   /** Methods and notifications of the author's own, by name. */
   readonly methods: Map<string, CustomHandler<Env>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler> = new Map();
+  /** Notices of changes, for the ways of serving that can deliver them. */
+  readonly notices: NoticeBus = new NoticeBus();
   #provider: ResourceProvider<Env> | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
@@ -203,22 +208,60 @@ export class McpServer<Env = unknown> {
     return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
   }
 
-  #add(definition: Definition<Env>, place: string): this {
+  #add(definition: Definition<Env>, place: string, isReplacing = false): this {
     switch (definition.kind) {
       case "tool":
-        this.tools.add(compileTool(definition), place);
+        this.tools.add(compileTool(definition), place, isReplacing);
         break;
       case "prompt":
-        this.prompts.add(compilePrompt(definition), place);
+        this.prompts.add(compilePrompt(definition), place, isReplacing);
         break;
       case "resource":
-        this.resources.add(compileResource(definition), place);
+        this.resources.add(compileResource(definition), place, isReplacing);
         break;
       case "template":
-        this.templates.add(compileTemplate(definition), place);
+        this.templates.add(compileTemplate(definition), place, isReplacing);
         break;
     }
+    this.notices.publish({ kind: LISTS[definition.kind].notice });
     return this;
+  }
+
+  /**
+   * Takes a definition away, also while clients are connected: later lists and calls do not have it, calls in flight
+   * end as they began.
+   *
+   * @param key Name of a tool or prompt, URI of a resource, or URI template.
+   * @returns Whether there was one.
+   */
+  remove(kind: Definition<Env>["kind"], key: string): boolean {
+    const { shelf, notice } = LISTS[kind];
+    const wasThere = this[shelf].remove(key);
+    if (wasThere) this.notices.publish({ kind: notice });
+    return wasThere;
+  }
+
+  /** Puts a definition in the place of the one with its name or URI, or adds it. Throws as {@link McpServer.tool} does. */
+  replace(definition: Definition<Env>): this {
+    return this.#add(definition, "server.replace()", true);
+  }
+
+  /** Tells clients that the list of tools changed: for lists that differ by more than `add` and `remove`. */
+  toolsChanged(): void {
+    this.notices.publish({ kind: "tools" });
+  }
+
+  promptsChanged(): void {
+    this.notices.publish({ kind: "prompts" });
+  }
+
+  resourcesChanged(): void {
+    this.notices.publish({ kind: "resources" });
+  }
+
+  /** Tells the subscribers of a resource, and nobody else, that what it holds has changed. */
+  resourceUpdated(uri: string): void {
+    this.notices.publish({ kind: "resource", uri });
   }
 
   get provider(): ResourceProvider<Env> | undefined {
@@ -255,9 +298,10 @@ export class McpServer<Env = unknown> {
   /** What this server can do, as far as the version has words for it and the mode can keep it. */
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
     const derived: JsonObject = {};
-    if (this.tools.size > 0) derived.tools = {};
-    if (this.prompts.size > 0) derived.prompts = {};
-    if (this.hasResources) derived.resources = {};
+    const changing = keeps.notices ? { listChanged: true } : {};
+    if (this.tools.size > 0) derived.tools = changing;
+    if (this.prompts.size > 0) derived.prompts = changing;
+    if (this.hasResources) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (keeps.logLevel) derived.logging = {};
     return { ...derived, ...this.#options.capabilities };
@@ -301,6 +345,14 @@ export class McpServer<Env = unknown> {
     }
   }
 }
+
+/** Where each kind is kept, and which list it is in. */
+const LISTS = {
+  tool: { shelf: "tools", notice: "tools" },
+  prompt: { shelf: "prompts", notice: "prompts" },
+  resource: { shelf: "resources", notice: "resources" },
+  template: { shelf: "templates", notice: "resources" },
+} as const;
 
 function keyOf(definition: Definition<never>): string {
   switch (definition.kind) {

@@ -37,10 +37,11 @@ export class Shelf<Item extends Shelved> {
 
   /**
    * @param place Where it is defined, for the error text.
+   * @param isReplacing Whether it may take the place, and the position, of one with its key.
    * @throws {KitError} `definition-duplicate` when the key is taken; the first definition stays.
    */
-  add(item: Item, place: string): void {
-    if (this.#items.has(item.key)) {
+  add(item: Item, place: string, isReplacing = false): void {
+    if (!isReplacing && this.#items.has(item.key)) {
       throw new KitError(
         "definition-duplicate",
         `${this.#kind} "${item.key}" is already defined; ${place} defines it again. Names and URIs are unique within a server.`,
@@ -48,6 +49,12 @@ export class Shelf<Item extends Shelved> {
     }
     this.#items.set(item.key, item);
     this.#listed.clear();
+  }
+
+  /** Whether there was one. */
+  remove(key: string): boolean {
+    this.#listed.clear();
+    return this.#items.delete(key);
   }
 
   find(key: string): Item | undefined {

@@ -65,9 +65,9 @@ export type AnySchemaOrNone = AnySchema | undefined;
 export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? InferOutput<In> : Record<string, never>;
 
 /** What a handler may return, given its output schema. */
-export type ToolReturnFor<Out extends AnySchemaOrNone> = Out extends AnySchema
-  ? InferInput<Out> | ToolResult | InputRequired
-  : ToolReturn;
+export type ToolReturnFor<Out extends AnySchemaOrNone> =
+  // Outside the condition, so that literals such as `type: "text"` keep their type while Out is still being inferred.
+  ToolResult | InputRequired | (Out extends AnySchema ? InferInput<Out> : ToolReturn);
 
 /** Does the work of a tool. Throw {@link import("./errors.ts").ToolError} for a failure the model should read. */
 export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone, Env> = (

@@ -189,7 +189,7 @@ class Endpoint<Env> {
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, { env, principal }: Admitted<Env>): Promise<Response> {
     try {
-      const keeps = { logLevel: this.#options.sessions !== undefined };
+      const keeps = { logLevel: this.#options.sessions !== undefined, notices: false };
       const { client, result } = negotiate(this.#server as unknown as McpServer<never>, request, keeps);
       const id = await this.#options.sessions?.open(client, principal, env);
       const text = encodeResult(request.id, result);

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { defineTool, McpServer } from "../../src/core/index.ts";
+import { LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+
+const ID = "io.modelcontextprotocol/subscriptionId";
+
+function createServer(): McpServer {
+  const server = new McpServer({ name: "changing", version: "1.0.0" });
+  server.tool("first", {}, () => "first");
+  server.resource("test://watched", { mimeType: "text/plain" }, () => "content");
+  server.prompt("hello", {}, () => "Hello");
+  return server;
+}
+
+const methodsOf = (notifications: readonly { method: string }[]) => notifications.map(({ method }) => method);
+
+describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
+  test("C12 adding, replacing and removing a tool takes effect, and each is told once", async () => {
+    const server = createServer();
+    const peer = await openPeer(server, version);
+    server.tool("second", {}, () => "second");
+    server.tool("third", {}, () => "third");
+    await expect.poll(() => methodsOf(peer.notifications)).toEqual(["notifications/tools/list_changed"]);
+    server.replace(defineTool("first", { description: "changed" }, () => "changed"));
+    expect(await peer.request("tools/call", { name: "first" })).toMatchObject({
+      result: { content: [{ text: "changed" }] },
+    });
+    expect(server.remove("tool", "second")).toBe(true);
+    expect(server.remove("tool", "second")).toBe(false);
+    const listed = await peer.request("tools/list");
+    expect(listed).toMatchObject({ result: { tools: [{ name: "first", description: "changed" }, { name: "third" }] } });
+    expect(await peer.request("tools/call", { name: "second" })).toMatchObject({ error: { code: -32602 } });
+    peer.oracle.expectClean();
+  });
+
+  test("C12 a call in flight ends with the definition it began with", async () => {
+    const server = createServer();
+    let release: (text: string) => void = () => undefined;
+    server.tool(
+      "slow",
+      {},
+      () =>
+        new Promise<string>((resolve) => {
+          release = resolve;
+        }),
+    );
+    const peer = await openPeer(server, version);
+    const running = peer.request("tools/call", { name: "slow" });
+    await peer.request("tools/list");
+    server.remove("tool", "slow");
+    release("the old one");
+    expect(await running).toMatchObject({ result: { content: [{ text: "the old one" }] } });
+    peer.oracle.expectClean();
+  });
+
+  test("R7 an update reaches the client that subscribed to its resource, and stops when it unsubscribes", async () => {
+    const server = createServer();
+    const [subscribed, other] = [await openPeer(server, version), await openPeer(server, version)];
+    expect(await subscribed.request("resources/subscribe", { uri: "test://watched" })).toMatchObject({ result: {} });
+    server.resourceUpdated("test://watched");
+    server.resourceUpdated("test://another");
+    await expect
+      .poll(() => subscribed.notifications)
+      .toMatchObject([{ method: "notifications/resources/updated", params: { uri: "test://watched" } }]);
+    expect(await subscribed.request("resources/unsubscribe", { uri: "test://watched" })).toMatchObject({ result: {} });
+    expect(await subscribed.request("resources/unsubscribe", { uri: "test://never" })).toMatchObject({ result: {} });
+    server.resourceUpdated("test://watched");
+    server.promptsChanged();
+    // The later notice has arrived, so the update would have.
+    await expect.poll(() => methodsOf(other.notifications)).toEqual(["notifications/prompts/list_changed"]);
+    expect(methodsOf(subscribed.notifications)).toEqual([
+      "notifications/resources/updated",
+      "notifications/prompts/list_changed",
+    ]);
+    subscribed.oracle.expectClean();
+  });
+
+  test("R6 subscribing to what is not there is an error naming the URI", async () => {
+    const peer = await openPeer(createServer(), version);
+    const refused = await peer.request("resources/subscribe", { uri: "test://absent" });
+    expect(refused).toMatchObject({ error: { code: -32002, data: { uri: "test://absent" } } });
+    peer.oracle.expectClean();
+  });
+
+  test("C2 listChanged and subscribe are declared where notices can be delivered", async () => {
+    const peer = await openPeer(createServer(), version);
+    expect(peer.initialized).toMatchObject({
+      result: { capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } } },
+    });
+  });
+});
+
+describe("subscriptions/listen over a connection", () => {
+  test("acknowledges what is honoured, tags every notice with the request's id, and sends nothing else", async () => {
+    const server = createServer();
+    const peer = await openPeer(server, MODERN_VERSION);
+    const notifications = { toolsListChanged: true, resourceSubscriptions: ["test://watched"] };
+    const listening = peer.request("subscriptions/listen", { notifications }, undefined, { id: 0 });
+    await expect.poll(() => peer.notifications.length).toBe(1);
+    server.tool("second", {}, () => "second");
+    server.promptsChanged();
+    server.resourceUpdated("test://watched");
+    server.resourceUpdated("test://another");
+    await expect.poll(() => peer.notifications.length).toBe(3);
+    expect(peer.notifications).toMatchObject([
+      { method: "notifications/subscriptions/acknowledged", params: { _meta: { [ID]: 0 }, notifications } },
+      { method: "notifications/tools/list_changed", params: { _meta: { [ID]: 0 } } },
+      { method: "notifications/resources/updated", params: { _meta: { [ID]: 0 }, uri: "test://watched" } },
+    ]);
+    // A graceful end: the request is answered, and says which subscription it closes.
+    await peer.connection.idle();
+    expect(await listening).toMatchObject({ id: 0, result: { resultType: "complete", _meta: { [ID]: 0 } } });
+    peer.oracle.expectClean();
+  });
+
+  test("two at once are told apart by their ids, and one that is cancelled hears no more", async () => {
+    const server = createServer();
+    const peer = await openPeer(server, MODERN_VERSION);
+    const notifications = { toolsListChanged: true };
+    for (const id of ["a", "b"])
+      peer.request("subscriptions/listen", { notifications }, undefined, { id }).catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(2);
+    peer.notify("notifications/cancelled", { requestId: "a" });
+    await peer.request("tools/list");
+    server.toolsChanged();
+    await expect.poll(() => peer.notifications.length).toBe(3);
+    expect(peer.notifications.at(-1)).toMatchObject({ params: { _meta: { [ID]: "b" } } });
+    await peer.close();
+  });
+
+  test("kinds the server has none of are left out of the acknowledgement, and an ill-formed filter is refused", async () => {
+    const server = new McpServer({ name: "tools only", version: "1.0.0" });
+    server.tool("only", {}, () => "");
+    const peer = await openPeer(server, MODERN_VERSION);
+    const notifications = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["test://x"] };
+    peer.request("subscriptions/listen", { notifications }).catch(() => undefined);
+    await expect
+      .poll(() => peer.notifications)
+      .toMatchObject([{ params: { notifications: { toolsListChanged: true } } }]);
+    expect(peer.notifications[0]?.params?.notifications).toEqual({ toolsListChanged: true });
+    const refused = await peer.request(
+      "subscriptions/listen",
+      { notifications: { resourceSubscriptions: "test://x" } },
+      undefined,
+      { bad: true },
+    );
+    expect(refused).toMatchObject({ error: { code: -32602 } });
+    await peer.close();
+  });
+});
