@@ -33,8 +33,17 @@ export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined
   return asked !== undefined && LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);
 }
 
-/** `notifications/message`. Data that is no JSON (undefined, functions) becomes its text. */
+/** `notifications/message`. */
 export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
-  const params = { level, ...(logger === undefined ? {} : { logger }), data: data === undefined ? "undefined" : data };
+  const params = { level, ...(logger === undefined ? {} : { logger }), data: jsonOf(data) };
   return { jsonrpc: "2.0", method: "notifications/message", params };
+}
+
+/** The data, or its text where it has no JSON (undefined, functions, bigints, circles): logging never fails a call. */
+function jsonOf(data: unknown): unknown {
+  try {
+    return JSON.stringify(data) === undefined ? String(data) : data;
+  } catch {
+    return typeof data === "object" ? "[data without JSON]" : String(data);
+  }
 }

@@ -39,9 +39,13 @@ export function errorText(text: string): JsonObject {
   return { content: [{ type: "text", text }], isError: true };
 }
 
-/** With an output schema, whatever is not a full result is the structured content. */
+/**
+ * With an output schema, whatever does not say by name that it is a full result is the structured content: a value may
+ * well have a list called `content`.
+ */
 function structuredResult(returned: unknown): ToolResult {
-  return isFullResult(returned) ? returned : { structuredContent: returned };
+  const isFull = isObject(returned) && (returned.isError === true || Object.hasOwn(returned, "structuredContent"));
+  return isFull ? (returned as ToolResult) : { structuredContent: returned };
 }
 
 function plainResult(returned: unknown, name: string): ToolResult {

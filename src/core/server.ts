@@ -134,8 +134,14 @@ export class McpServer<Env = unknown> {
       throw new KitError("options-invalid", `pageSize is ${pageSize}; it is a whole number of at least 1.`);
     }
     for (const list of ["tools", "prompts", "resources"] as const) {
-      options[list]?.forEach((definition, place) => {
-        this.#add(definition, `${list}[${place}] of new McpServer("${options.name}")`);
+      options[list]?.forEach((definition, at) => {
+        const place = `${list}[${at}] of new McpServer("${options.name}")`;
+        try {
+          this.#add(definition, place);
+        } catch (error) {
+          if (!KitError.is(error) || error.message.includes(place)) throw error;
+          throw new KitError(error.code, `${place}: ${error.message}`, { cause: error });
+        }
       });
     }
   }
@@ -327,22 +333,29 @@ export class McpServer<Env = unknown> {
         { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${method})`, requestId },
         runtime,
       );
-    try {
-      Promise.resolve(onRequestEnd({ method, requestId, ...rest })).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    attempt(() => onRequestEnd({ method, requestId, ...rest }), failed);
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
-    const reporter = this.#options.onError ?? runtime;
-    try {
-      // An async reporter that rejects has nobody left to tell but the runtime's own log.
-      Promise.resolve(reporter(error, where)).catch((failure) => runtime(failure, where));
-    } catch (failure) {
-      runtime(failure, where);
-    }
+    const { onError } = this.#options;
+    // A failing reporter is itself reported, to the runtime; when that fails too there is nobody left to tell.
+    const tellRuntime = (failure: unknown) =>
+      attempt(
+        () => runtime(failure, where),
+        () => undefined,
+      );
+    if (onError) attempt(() => onError(error, where), tellRuntime);
+    else tellRuntime(error);
+  }
+}
+
+/** Runs a callback nobody waits for; `failed` hears of what it throws, now or later. */
+function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
+  try {
+    Promise.resolve(callback()).catch(failed);
+  } catch (error) {
+    failed(error);
   }
 }
 

@@ -28,16 +28,29 @@ export async function callTool(
   if (checked.issues) {
     return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
   }
-  const { rules } = call.client;
   try {
-    const outcome = await runRounds(request, call, (round) =>
-      runHandler(server, tool, checked.value, request, call, round),
-    );
-    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
+    return await run(server, tool, checked.value, request, call);
   } catch (error) {
     if (McpError.is(error)) throw error;
-    if (ToolError.is(error)) return toErrorResult(error, rules);
     return reportFailure(error, server, tool, request, call);
+  }
+}
+
+/** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
+async function run(
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  args: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const { rules } = call.client;
+  try {
+    const outcome = await runRounds(request, call, (round) => runHandler(server, tool, args, request, call, round));
+    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
+  } catch (error) {
+    if (ToolError.is(error)) return toErrorResult(error, rules);
+    throw error;
   }
 }
 

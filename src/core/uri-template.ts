@@ -64,7 +64,7 @@ export class UriTemplate {
 
   /** The variables of a URI, or undefined when it does not fit. */
   match(uri: string): TemplateVariables | undefined {
-    const found: { [name: string]: string } = {};
+    const found = new Map<string, string>();
     let rest = uri;
     for (const [place, part] of this.#parts.entries()) {
       if (typeof part === "string") {
@@ -76,7 +76,8 @@ export class UriTemplate {
       if (!matchExpression(part, text, found)) return undefined;
       rest = rest.slice(text.length);
     }
-    return rest === "" ? found : undefined;
+    // Own properties, whatever the names: a variable may be called __proto__.
+    return rest === "" ? Object.fromEntries(found) : undefined;
   }
 
   /** Where the text of an expression ends: at the last part everywhere, else where the next part begins. */
@@ -128,7 +129,7 @@ function expandExpression({ operator, names }: Expression, variables: TemplateVa
   return shown.length === 0 ? "" : first + shown.join(separator);
 }
 
-function matchExpression({ operator, names }: Expression, text: string, found: { [name: string]: string }): boolean {
+function matchExpression({ operator, names }: Expression, text: string, found: Map<string, string>): boolean {
   const { first, separator, isNamed } = OPERATORS[operator];
   if (text === "") return isNamed || first !== "" || operator === "+";
   if (!text.startsWith(first)) return false;
@@ -141,14 +142,14 @@ function matchListed(
   pieces: readonly string[],
   names: readonly string[],
   operator: Operator,
-  found: { [name: string]: string },
+  found: Map<string, string>,
 ) {
   if (pieces.length > names.length) return false;
   return pieces.every((piece, place) => {
     const value = decodeValue(piece, operator);
     const name = names[place];
     if (value === undefined || name === undefined || (piece === "" && operator === "")) return false;
-    found[name] = value;
+    found.set(name, value);
     return true;
   });
 }
@@ -158,13 +159,13 @@ function matchNamed(
   pieces: readonly string[],
   names: readonly string[],
   operator: Operator,
-  found: { [name: string]: string },
+  found: Map<string, string>,
 ) {
   return pieces.every((piece) => {
     const [name = "", ...rest] = piece.split("=");
     const value = decodeValue(rest.join("="), operator);
-    if (!names.includes(name) || Object.hasOwn(found, name) || value === undefined) return false;
-    found[name] = value;
+    if (!names.includes(name) || found.has(name) || value === undefined) return false;
+    found.set(name, value);
     return true;
   });
 }

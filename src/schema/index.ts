@@ -8,9 +8,12 @@ import { Validator } from "@cfworker/json-schema";
 import { KitError } from "../core/errors.ts";
 import { isObject, type JsonObject } from "../core/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/schema.ts";
+import { checkRefs, resolveRef } from "./refs.ts";
 
 /** Names the handler type beside a raw schema: what is said here is trusted, not inferred. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
+
+const DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
   "https://json-schema.org/draft/2020-12/schema": "2020-12",
@@ -27,36 +30,59 @@ const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
  * @throws {KitError} `schema-unsupported` when the dialect is none of these, or a `$ref` leaves the document.
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
-export function jsonSchema<T = unknown>(schema: JsonObject | Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
-  const dialect = typeof schema.$schema === "string" ? schema.$schema.replace(/#$/, "") : Object.keys(DRAFTS)[0];
-  const draft = DRAFTS[dialect ?? ""];
+export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
+  const dialect = schema.$schema === undefined ? DEFAULT_DIALECT : String(schema.$schema).replace(/#$/, "");
+  const draft = Object.hasOwn(DRAFTS, dialect) ? DRAFTS[dialect] : undefined;
   if (!draft) {
     throw new KitError(
       "schema-unsupported",
-      `JSON Schema dialect ${schema.$schema} is not supported. Supported: ${Object.keys(DRAFTS).join(", ")}.`,
+      `JSON Schema dialect ${JSON.stringify(schema.$schema)} is not supported. Supported: ${Object.keys(DRAFTS).join(", ")}.`,
     );
   }
-  refuseForeignRefs(schema);
+  checkRefs(schema);
   const validator = new Validator(schema, draft, false);
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {
       version: 1,
       vendor: "mcp-edge",
-      validate: (value) => check(validator, fillDefaults(schema, value)) as SchemaResult<T>,
+      validate: (value) =>
+        check(validator, fillDefaults(schema, schema, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
       jsonSchema: { input: show, output: show },
     },
   };
 }
 
+/** Misfits named in one answer: a list of 100,000 wrong entries is one mistake. */
+const ISSUES_MAX = 20;
+/** Levels of a value that defaults are filled in at: a schema may refer to itself. */
+const DEFAULTS_DEPTH_MAX = 64;
+
+/** Keywords that only pass on what other keywords find; `false` is what "additionalProperties: false" finds. */
+const PASSING = new Set([
+  "properties",
+  "items",
+  "prefixItems",
+  "$ref",
+  "$dynamicRef",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "then",
+  "else",
+  "if",
+  "false",
+]);
+
 function check(validator: Validator, value: unknown): SchemaResult<unknown> {
+  // The validator takes JSON values only.
+  if (value === undefined) return { issues: [{ message: "there is no value" }] };
   const { valid, errors } = validator.validate(value);
   if (valid) return { value };
-  // The validator reports each failing keyword and then its parents; the deepest say what is wrong.
-  const deepest = Math.max(...errors.map(({ instanceLocation }) => instanceLocation.length));
-  const leaves = errors.filter(({ instanceLocation }) => instanceLocation.length === deepest);
+  const telling = errors.filter(({ keyword }) => !PASSING.has(keyword));
+  const issues = (telling.length > 0 ? telling : errors).slice(0, ISSUES_MAX);
   return {
-    issues: leaves.map(
+    issues: issues.map(
       ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
     ),
   };
@@ -68,24 +94,36 @@ function toPath(pointer: string): PropertyKey[] {
   return steps.map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The value with absent properties of `properties` set to their `default`, at every level of plain objects. */
-function fillDefaults(schema: unknown, value: unknown): unknown {
-  if (!isObject(schema) || !isObject(schema.properties) || !isObject(value)) return value;
-  const filled: JsonObject = { ...value };
+/** The value with absent properties set to their `default`: under `properties`, `items` and references, at every level. */
+function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: number): unknown {
+  if (!isObject(schema) || depth > DEFAULTS_DEPTH_MAX) return value;
+  const named = typeof schema.$ref === "string" ? resolveRef(root, schema.$ref) : undefined;
+  const given = named === undefined ? value : fillDefaults(root, named, value, depth + 1);
+  if (Array.isArray(given) && isObject(schema.items)) {
+    return given.map((member) => fillDefaults(root, schema.items, member, depth + 1));
+  }
+  if (!isObject(given) || !isObject(schema.properties)) return given;
+  const filled = new Map(Object.entries(given));
   for (const [name, property] of Object.entries(schema.properties)) {
     if (!isObject(property)) continue;
-    if (!Object.hasOwn(filled, name) && property.default !== undefined)
-      filled[name] = structuredClone(property.default);
-    if (Object.hasOwn(filled, name)) filled[name] = fillDefaults(property, filled[name]);
+    const preset = defaultOf(root, property);
+    if (!filled.has(name) && preset !== undefined) filled.set(name, structuredClone(preset));
+    if (filled.has(name)) filled.set(name, fillDefaults(root, property, filled.get(name), depth + 1));
   }
-  return filled;
+  return Object.fromEntries(filled);
 }
 
-function refuseForeignRefs(schema: unknown): void {
-  if (Array.isArray(schema)) for (const member of schema) refuseForeignRefs(member);
-  if (!isObject(schema)) return;
-  if (typeof schema.$ref === "string" && /^[a-z][a-z0-9+.-]*:/i.test(schema.$ref)) {
-    throw new KitError("schema-unsupported", `$ref ${schema.$ref} leaves the document; put what it names under $defs.`);
-  }
-  for (const member of Object.values(schema)) refuseForeignRefs(member);
+/** The value without members that JSON would leave out: handlers return `{ unit: undefined }` and mean none. */
+function withoutUndefined(value: unknown, depth: number): unknown {
+  if (depth > DEFAULTS_DEPTH_MAX) return value;
+  if (Array.isArray(value)) return value.map((member) => withoutUndefined(member, depth + 1));
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member, depth + 1)]));
+}
+
+function defaultOf(root: JsonObject, property: JsonObject): unknown {
+  if (property.default !== undefined || typeof property.$ref !== "string") return property.default;
+  const named = resolveRef(root, property.$ref);
+  return isObject(named) ? named.default : undefined;
 }

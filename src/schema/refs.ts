@@ -1,0 +1,71 @@
+/**
+ * `$ref` within one document: what it names, and refusing what leaves it.
+ *
+ * @module
+ */
+import { KitError } from "../core/errors.ts";
+import { isObject, type JsonObject } from "../core/jsonrpc.ts";
+
+/** Keywords whose value is a map of names to schemas: the names are not keywords. */
+const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/** Keywords whose value is data. */
+const DATA: readonly string[] = ["const", "enum", "default", "examples"];
+
+/** Visits every schema of a document. */
+function visit(schema: unknown, see: (schema: JsonObject) => void): void {
+  if (Array.isArray(schema)) for (const member of schema) visit(member, see);
+  if (!isObject(schema)) return;
+  see(schema);
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (DATA.includes(keyword)) continue;
+    if (MAPS.includes(keyword) && isObject(value)) for (const member of Object.values(value)) visit(member, see);
+    else visit(value, see);
+  }
+}
+
+/**
+ * Refuses a document whose references leave it or name nothing in it. Nothing is ever fetched, so such a reference
+ * could only fail later, at the first call.
+ *
+ * @throws {KitError} `schema-unsupported` naming the reference.
+ * @see MCP 2026-07-28, basic, "$ref Resolution"
+ */
+export function checkRefs(root: JsonObject): void {
+  visit(root, (schema) => {
+    for (const keyword of ["$ref", "$dynamicRef"] as const) {
+      const ref = schema[keyword];
+      if (typeof ref !== "string") continue;
+      if (!ref.startsWith("#")) {
+        throw new KitError(
+          "schema-unsupported",
+          `${keyword} ${ref} leaves the document; put what it names under $defs.`,
+        );
+      }
+      if (resolveRef(root, ref) === undefined) {
+        throw new KitError("schema-unsupported", `${keyword} ${ref} names nothing in the document.`);
+      }
+    }
+  });
+}
+
+/** What a reference within the document names: by JSON Pointer (RFC 6901) or anchor. */
+export function resolveRef(root: JsonObject, ref: string): unknown {
+  const fragment = decodeURIComponent(ref.slice(1));
+  if (fragment === "") return root;
+  if (!fragment.startsWith("/")) return findAnchor(root, fragment);
+  let value: unknown = root;
+  for (const step of fragment.slice(1).split("/")) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    value =
+      (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;
+  }
+  return value;
+}
+
+function findAnchor(root: JsonObject, name: string): unknown {
+  let found: unknown;
+  visit(root, (schema) => {
+    if (schema.$anchor === name || schema.$dynamicAnchor === name || schema.$id === `#${name}`) found ??= schema;
+  });
+  return found;
+}
