@@ -16,6 +16,7 @@ declare class AbortController {
 }
 declare function setTimeout(callback: () => void, ms: number): { readonly timer: unique symbol };
 declare function clearTimeout(timer: ReturnType<typeof setTimeout> | undefined): void;
+declare const URL: { canParse(text: string): boolean };
 declare function queueMicrotask(callback: () => void): void;
 declare const performance: { now(): number };
 declare function btoa(binary: string): string;

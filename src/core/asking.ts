@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
+import { type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
 import { McpError } from "./errors.ts";
 import type {
@@ -15,7 +16,17 @@ import type {
   RequestId,
 } from "./jsonrpc.ts";
 import type { Limits } from "./limits.ts";
-import { type Question, QuestionError, refusedQuestion, requireAnswerable, shapeQuestion } from "./questions.ts";
+import type { Question } from "./question.ts";
+import {
+  checkSampleParams,
+  elicitQuestion,
+  readElicitResult,
+  readRoots,
+  readSampleResult,
+  refusedQuestion,
+  requireAnswerable,
+  shapeQuestion,
+} from "./questions.ts";
 
 /** Where a question goes out, and when it is given up. */
 export interface AskOptions {
@@ -94,28 +105,23 @@ export class PendingQuestions {
   }
 }
 
-/** `Call.ask` over the stream of a legacy request. */
-export function askWith(
+/** An asker over the stream of a legacy request. */
+export function createAsker(
   questions: PendingQuestions,
-  { client, emit, signal, limits }: Omit<AskOptions, "timeoutMs"> & { readonly limits: Limits },
-): (question: Question, signal?: AbortSignal) => Promise<unknown> {
-  return async (question, narrower = signal) => {
+  { client, emit, limits }: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
+): Asker {
+  const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
-    return questions.ask(question, { client, emit, signal: narrower, timeoutMs });
+    return questions.ask(question, { client, emit, signal, timeoutMs });
   };
-}
-
-/** `Call.ask` where nobody can be asked in the middle of a request. */
-export async function askNobody(question: Question): Promise<never> {
-  throw new QuestionError(
-    "unavailable",
-    `${question.method} cannot be asked in the middle of this request. Return inputRequired({ ... }) from the handler instead.`,
-  );
-}
-
-/** `Call.ask` of a mode that has no way to ask, named in the error. */
-export function askInMode(mode: string): (question: Question) => Promise<never> {
-  return async (question) => {
-    throw new QuestionError("unavailable", `${question.method} cannot be asked: ${mode}.`);
+  return {
+    ask,
+    elicit: async (message, schema, signal) =>
+      readElicitResult(await ask(elicitQuestion(message, schema), signal), schema),
+    sample: async (params, signal) => {
+      checkSampleParams(params);
+      return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));
+    },
+    listRoots: async (signal) => readRoots(await ask({ method: "roots/list" }, signal)),
   };
 }

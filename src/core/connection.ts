@@ -5,11 +5,13 @@
  *
  * @module
  */
-import { askNobody, askWith, PendingQuestions } from "./asking.ts";
+import { askNobody } from "./asker.ts";
+import { createAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
+import { ASK_BY_RETURNING } from "./input-required.ts";
 import {
   ErrorCode,
   encodeError,
@@ -205,7 +207,7 @@ class ServerConnection<Env> implements Connection {
   #call(request: JSONRPCRequest, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
-    const ask = askWith(this.#questions, { client, emit, limits: this.#limits, signal });
+    const asker = createAsker(this.#questions, { client, emit, limits: this.#limits });
     const stateKeys = () => this.#stateKeys();
     const common = {
       client,
@@ -218,11 +220,12 @@ class ServerConnection<Env> implements Connection {
       stateKeys,
       methods: this.#subscriptions.methods(client.era),
     };
-    if (client.era === "modern") return { ...common, ask: askNobody, logLevel: logLevelOf(request) };
+    if (client.era === "modern")
+      return { ...common, asker: askNobody(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
       this.#logLevel = level;
     };
-    return { ...common, ask, logLevel: this.#logLevel, setLogLevel };
+    return { ...common, asker, logLevel: this.#logLevel, setLogLevel };
   }
 
   #emit(message: JSONRPCNotification | JSONRPCRequest): void {

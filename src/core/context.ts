@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Asker, Elicited } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError } from "./errors.ts";
@@ -12,19 +13,8 @@ import type { KeyRing } from "./key-ring.ts";
 import type { Limits } from "./limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
-import {
-  checkSampleParams,
-  type ElicitResult,
-  elicitQuestion,
-  type Question,
-  type Root,
-  readElicitResult,
-  readRoots,
-  readSampleResult,
-  type SampleParams,
-  type SampleResult,
-} from "./questions.ts";
-import type { AnySchema, InferOutput } from "./schema.ts";
+import type { Root, SampleParams, SampleResult } from "./questions.ts";
+import type { AnySchema } from "./schema.ts";
 
 /** Where an exception came from. */
 export interface ErrorPlace {
@@ -55,8 +45,8 @@ export interface Call<Env> {
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
-  /** Asks the client and waits. Rejects with a QuestionError where this way of serving cannot. */
-  readonly ask: (question: Question, signal?: AbortSignal) => Promise<unknown>;
+  /** Asks the client in the middle of the request. */
+  readonly asker: Asker;
   /** Keys for `requestState`; absent where there are none. */
   readonly stateKeys?: (() => Promise<KeyRing>) | undefined;
   /** Used when the server has no `onError` of its own. */
@@ -175,11 +165,8 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} when the client cannot be asked, does not answer in time, or answers wrongly.
    * @see MCP 2025-11-25, client/elicitation
    */
-  async elicit<const S extends AnySchema | ElicitationSchema>(
-    message: string,
-    schema: S,
-  ): Promise<ElicitResult<S extends AnySchema ? InferOutput<S> : JsonObject>> {
-    return readElicitResult(await this.#call.ask(elicitQuestion(message, schema), this.signal), schema);
+  elicit<const S extends AnySchema | ElicitationSchema>(message: string, schema: S): Promise<Elicited<S>> {
+    return this.#call.asker.elicit(message, schema, this.signal);
   }
 
   /**
@@ -188,9 +175,8 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} when a parameter is wrong.
    * @see MCP 2025-11-25, client/sampling
    */
-  async sample(params: SampleParams): Promise<SampleResult> {
-    checkSampleParams(params);
-    return readSampleResult(await this.#call.ask({ method: "sampling/createMessage", params }, this.signal));
+  sample(params: SampleParams): Promise<SampleResult> {
+    return this.#call.asker.sample(params, this.signal);
   }
 
   /**
@@ -199,8 +185,8 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} as {@link HandlerContext.elicit} does.
    * @see MCP 2025-11-25, client/roots
    */
-  async listRoots(): Promise<readonly Root[]> {
-    return readRoots(await this.#call.ask({ method: "roots/list" }, this.signal));
+  listRoots(): Promise<readonly Root[]> {
+    return this.#call.asker.listRoots(this.signal);
   }
 
   /** Makes a context inert. For the core: nothing may follow the result. */

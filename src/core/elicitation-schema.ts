@@ -41,7 +41,8 @@ const FORMATS: readonly unknown[] = ["email", "uri", "date", "date-time"];
 
 /** @throws {KitError} `schema-unsupported` naming the property that is not flat. */
 export function compileElicitation(given: AnySchema | ElicitationSchema): CompiledElicitation {
-  const isRaw = "type" in given && given.type === "object";
+  // A zod object has a `type` too, so that alone says nothing.
+  const isRaw = !("~standard" in given) && !("jsonSchema" in given);
   const standard = isRaw ? undefined : compileSchema("schema of an elicitation", given as AnySchema, "input");
   const json = (standard?.json ?? given) as JsonObject;
   if (json.type !== "object" || !isObject(json.properties)) {
@@ -153,8 +154,17 @@ function findStringMisfit(value: string, property: JsonObject): string | undefin
     return `is shorter than ${property.minLength}`;
   if (typeof property.maxLength === "number" && value.length > property.maxLength)
     return `is longer than ${property.maxLength}`;
-  return undefined;
+  const is = FORMAT_CHECKS[property.format as string];
+  return is && !is(value) ? `is not of the format ${property.format}` : undefined;
 }
+
+/** Loose on purpose: they catch what is plainly something else, and leave the rest to the handler. */
+const FORMAT_CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
+  email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  uri: (text) => URL.canParse(text),
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
+  "date-time": (text) => /^\d{4}-\d\d-\d\dT/i.test(text) && !Number.isNaN(Date.parse(text)),
+};
 
 function findNumberMisfit(value: number, property: JsonObject): string | undefined {
   if (typeof property.minimum === "number" && value < property.minimum) return `is less than ${property.minimum}`;

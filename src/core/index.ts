@@ -13,6 +13,7 @@
  * @module
  */
 
+export { QuestionError } from "./asker.ts";
 export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./client-facts.ts";
 export { ClientFacts } from "./client-facts.ts";
 export type { Completer, Completers } from "./completion.ts";
@@ -60,8 +61,9 @@ export type {
   PromptReturn,
 } from "./prompt.ts";
 export { definePrompt } from "./prompt.ts";
-export type { ElicitResult, Question, Root, SampleParams, SampleResult } from "./questions.ts";
-export { elicitQuestion, QuestionError } from "./questions.ts";
+export type { Question } from "./question.ts";
+export type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
+export { elicitQuestion } from "./questions.ts";
 export type {
   ListedResource,
   ReadReturn,

@@ -11,7 +11,11 @@ import type { Call } from "./context.ts";
 import { invalidParams, KitError, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { capabilitiesFor, type Question, shapeQuestion } from "./questions.ts";
+import { capabilitiesFor, type Question } from "./question.ts";
+
+/** Why a modern handler cannot ask in the middle of a request, and what it can do. */
+export const ASK_BY_RETURNING =
+  "this protocol version has no requests from the server; return inputRequired({ ... }) instead";
 
 const BRAND = Symbol.for("mcp-edge.input-required");
 
@@ -91,7 +95,7 @@ export async function toInputRequiredResult(
   }
   const inputRequests: JsonObject = {};
   for (const [key, question] of questions)
-    inputRequests[key] = { method: question.method, params: shapeQuestion(question, call.client) };
+    inputRequests[key] = { method: question.method, params: question.params ?? {} };
   const state =
     asked.requestState === undefined ? {} : { requestState: await sealState(asked.requestState, request, call) };
   return { resultType: "input_required", ...(questions.length > 0 ? { inputRequests } : {}), ...state };
@@ -154,7 +158,9 @@ export async function runRounds(
 
 async function askAll({ inputRequests }: InputRequired, call: Call<never>): Promise<JsonObject> {
   const answers = await Promise.all(
-    Object.entries(inputRequests).map(async ([key, question]) => [key, await call.ask(question)] as const),
+    Object.entries(inputRequests).map(
+      async ([key, question]) => [key, await call.asker.ask(question, call.signal)] as const,
+    ),
   );
   return Object.fromEntries(answers);
 }

@@ -4,17 +4,13 @@
  * @module
  * @see MCP 2026-07-28, client/elicitation, client/sampling, client/roots
  */
-import type { ClientCapabilityName, ClientFacts } from "./client-facts.ts";
+import { type Elicited, QuestionError } from "./asker.ts";
+import type { ClientFacts } from "./client-facts.ts";
 import { checkElicited, compileElicitation, type ElicitationSchema, shapeElicitation } from "./elicitation-schema.ts";
 import { KitError, type McpError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import type { AnySchema, InferOutput } from "./schema.ts";
-
-/** One request to a client, by method and params: the value of an entry of `inputRequests`. */
-export interface Question {
-  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
-  readonly params?: JsonObject;
-}
+import { capabilitiesFor, type Question } from "./question.ts";
+import type { AnySchema } from "./schema.ts";
 
 /** What a form was answered with. Declining and cancelling are values, not exceptions. */
 export type ElicitResult<Content = JsonObject> =
@@ -42,43 +38,12 @@ export interface SampleResult extends JsonObject {
   readonly stopReason?: string;
 }
 
-/** Why a question could not be answered. A handler may catch it and go on without. */
-export class QuestionError extends Error {
-  override readonly name = "QuestionError";
-  /** unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client answered with an error. */
-  readonly reason: "unsupported" | "unavailable" | "refused" | "timeout" | "interrupted" | "invalid-answer";
-  /** The code of the client's error, for `refused`. */
-  readonly code: number | undefined;
-
-  constructor(reason: QuestionError["reason"], message: string, code?: number) {
-    super(message);
-    this.reason = reason;
-    this.code = code;
-  }
-}
-
 /** The question that asks a person to fill in a form. */
 export function elicitQuestion(message: string, schema: AnySchema | ElicitationSchema): Question {
   return {
     method: "elicitation/create",
     params: { mode: "form", message, requestedSchema: compileElicitation(schema).json },
   };
-}
-
-/** The capabilities a question needs. */
-export function capabilitiesFor({ method, params }: Question): readonly ClientCapabilityName[] {
-  switch (method) {
-    case "elicitation/create":
-      return [params?.mode === "url" ? "elicitation.url" : "elicitation.form"];
-    case "roots/list":
-      return ["roots"];
-    case "sampling/createMessage": {
-      const needed: ClientCapabilityName[] = ["sampling"];
-      if (params?.tools !== undefined || params?.toolChoice !== undefined) needed.push("sampling.tools");
-      if (params?.includeContext !== undefined && params.includeContext !== "none") needed.push("sampling.context");
-      return needed;
-    }
-  }
 }
 
 /** @throws {QuestionError} `unsupported`, before anything is sent. */
@@ -104,7 +69,7 @@ export function shapeQuestion({ method, params }: Question, client: ClientFacts)
 export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
   schema: S,
-): Promise<ElicitResult<S extends AnySchema ? InferOutput<S> : JsonObject>> {
+): Promise<Elicited<S>> {
   if (isObject(answer) && (answer.action === "decline" || answer.action === "cancel")) return { action: answer.action };
   if (!isObject(answer) || answer.action !== "accept")
     throw invalidAnswer("elicitation/create", 'its "action" is not accept, decline or cancel');
@@ -116,12 +81,36 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
 
 /** @throws {QuestionError} `invalid-answer`. */
 export function readSampleResult(answer: unknown): SampleResult {
-  if (!isObject(answer) || typeof answer.model !== "string")
-    throw invalidAnswer("sampling/createMessage", 'it has no string "model"');
-  if (answer.role !== "user" && answer.role !== "assistant")
-    throw invalidAnswer("sampling/createMessage", 'its "role" is neither user nor assistant');
-  if (answer.content === undefined) throw invalidAnswer("sampling/createMessage", 'it has no "content"');
+  const invalid = (problem: string) => invalidAnswer("sampling/createMessage", problem);
+  if (!isObject(answer) || typeof answer.model !== "string") throw invalid('it has no string "model"');
+  if (!isRole(answer.role)) throw invalid('its "role" is neither user nor assistant');
+  if (!isSamplingContent(answer.content)) throw invalid('its "content" is not a content block');
+  if (answer.stopReason !== undefined && typeof answer.stopReason !== "string")
+    throw invalid('its "stopReason" is not a string');
   return answer as unknown as SampleResult;
+}
+
+const isRole = (role: unknown) => role === "user" || role === "assistant";
+
+/** The string members of each kind of content in sampling. */
+const CONTENT: Readonly<Record<string, readonly string[]>> = {
+  text: ["text"],
+  image: ["data", "mimeType"],
+  audio: ["data", "mimeType"],
+  tool_use: ["id", "name"],
+  tool_result: ["toolUseId"],
+};
+
+/** One block or, since 2025-11-25, several. */
+function isSamplingContent(content: unknown): boolean {
+  const blocks = Array.isArray(content) ? content : [content];
+  return blocks.every((block) => {
+    const members =
+      isObject(block) && typeof block.type === "string" && Object.hasOwn(CONTENT, block.type)
+        ? CONTENT[block.type]
+        : undefined;
+    return members?.every((member) => isObject(block) && typeof block[member] === "string") ?? false;
+  });
 }
 
 /** @throws {QuestionError} `invalid-answer`. */
@@ -137,19 +126,55 @@ function invalidAnswer(method: string, problem: string): QuestionError {
   return new QuestionError("invalid-answer", `The client's answer to ${method} is not valid: ${problem}.`);
 }
 
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
+const isShare = (value: unknown) => isNumber(value) && (value as number) >= 0 && (value as number) <= 1;
+const isList = (value: unknown, is: (member: unknown) => boolean) => Array.isArray(value) && value.every(is);
+
+/** What each parameter of sampling is, when it is there. */
+const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => boolean, rule: string]>> = {
+  messages: [
+    (value) =>
+      isList(value, (message) => isObject(message) && isRole(message.role) && isSamplingContent(message.content)) &&
+      (value as unknown[]).length > 0,
+    "is a list of at least one message, each with a role (user, assistant) and content",
+  ],
+  maxTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, "is a whole number of at least 1"],
+  systemPrompt: [isText, "is a string"],
+  includeContext: [
+    (value) => ["none", "thisServer", "allServers"].includes(value as string),
+    "is none, thisServer or allServers",
+  ],
+  temperature: [isNumber, "is a number"],
+  stopSequences: [(value) => isList(value, isText), "is a list of strings"],
+  metadata: [isObject, "is an object"],
+  modelPreferences: [isObject, "is an object"],
+  tools: [(value) => isList(value, isObject), "is a list of tools"],
+  toolChoice: [isObject, "is an object"],
+};
+
+const PREFERENCE_RULES: typeof SAMPLE_RULES = {
+  hints: [(value) => isList(value, isObject), "is a list of objects with a name"],
+  costPriority: [isShare, "is a number from 0 to 1"],
+  speedPriority: [isShare, "is a number from 0 to 1"],
+  intelligencePriority: [isShare, "is a number from 0 to 1"],
+};
+
 /** @throws {KitError} `options-invalid` naming the field, before anything is sent. */
 export function checkSampleParams(params: SampleParams): void {
-  const wrong = (field: string, rule: string) => new KitError("options-invalid", `ctx.sample(): ${field} ${rule}.`);
-  if (!Array.isArray(params.messages) || params.messages.length === 0)
-    throw wrong("messages", "is a list of at least one message");
-  if (!Number.isSafeInteger(params.maxTokens) || params.maxTokens < 1)
-    throw wrong("maxTokens", "is a whole number of at least 1");
-  const preferences = isObject(params.modelPreferences) ? params.modelPreferences : {};
-  for (const field of ["costPriority", "speedPriority", "intelligencePriority"]) {
-    const value = preferences[field];
-    if (value !== undefined && !(typeof value === "number" && value >= 0 && value <= 1))
-      throw wrong(`modelPreferences.${field}`, "is a number from 0 to 1");
+  for (const field of ["messages", "maxTokens"]) checkField(field, params[field], SAMPLE_RULES[field]);
+  checkFields("", params, SAMPLE_RULES);
+  if (isObject(params.modelPreferences)) checkFields("modelPreferences.", params.modelPreferences, PREFERENCE_RULES);
+}
+
+function checkFields(prefix: string, values: JsonObject, rules: typeof SAMPLE_RULES): void {
+  for (const [field, rule] of Object.entries(rules)) {
+    if (values[field] !== undefined) checkField(`${prefix}${field}`, values[field], rule);
   }
+}
+
+function checkField(field: string, value: unknown, rule: (typeof SAMPLE_RULES)[string] | undefined): void {
+  if (rule && !rule[0](value)) throw new KitError("options-invalid", `ctx.sample(): ${field} ${rule[1]}.`);
 }
 
 /** The error a handler meets when the client answered with one. */

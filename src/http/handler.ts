@@ -6,11 +6,12 @@
  *
  * @module
  */
-import { askNobody } from "../core/asking.ts";
+import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
 import { dispatch, isStatic, takeCustomNotification } from "../core/dispatch.ts";
 import { McpError } from "../core/errors.ts";
+import { ASK_BY_RETURNING } from "../core/input-required.ts";
 import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
@@ -169,7 +170,15 @@ class Endpoint<Env> {
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
     const { env, principal } = admitted;
     const { onError, stateKeys } = this.#options;
-    const shared = { client, env, principal, limits: this.#limits, onError, logLevel, ask: askNobody };
+    const shared = {
+      client,
+      env,
+      principal,
+      limits: this.#limits,
+      onError,
+      logLevel,
+      asker: askNobody(ASK_BY_RETURNING),
+    };
     const keys = stateKeys ? { stateKeys: () => stateKeys(env) } : {};
     return respond(
       async (emit, signal) => {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { askInMode, askWith, type PendingQuestions } from "../core/asking.ts";
+import { type Asker, askNobody } from "../core/asker.ts";
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { Call, ErrorReporter } from "../core/context.ts";
 import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
@@ -12,7 +12,9 @@ import { CancelledError } from "../core/errors.ts";
 import {
   ErrorCode,
   encodeError,
+  type JSONRPCErrorResponse,
   type JSONRPCNotification,
+  type JSONRPCResultResponse,
   type ParsedMessage,
   type RequestId,
 } from "../core/jsonrpc.ts";
@@ -37,7 +39,10 @@ export interface LegacyContext<Env> {
     readonly set: (level: LoggingLevel) => void | Promise<void>;
   };
   /** What the session has asked its client; absent without a session, which then cannot ask. */
-  readonly questions?: PendingQuestions;
+  readonly questions?: {
+    asker(emit: Call<Env>["emit"]): Asker;
+    settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void;
+  };
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
@@ -77,14 +82,10 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 }
 
 /** How this POST can ask its client, or why not. */
-function askOf<Env>(
-  { questions, form, client, limits }: LegacyContext<Env>,
-  emit: Call<Env>["emit"],
-  signal: AbortSignal,
-) {
-  if (!questions) return askInMode("this server keeps no sessions, so no answer could find the question");
-  if (form === "json") return askInMode("the client accepts JSON answers only, which have no place for a question");
-  return askWith(questions, { client, emit, signal, limits });
+function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call<Env>["emit"]): Asker {
+  if (!questions) return askNobody("this server keeps no sessions, so no answer could find the question");
+  if (form === "json") return askNobody("the client accepts JSON answers only, which have no place for a question");
+  return questions.asker(emit);
 }
 
 async function serveOne<Env>(
@@ -102,8 +103,8 @@ async function serveOne<Env>(
   const { server, client, principal, env, limits, onError } = context;
   const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
-  const ask = askOf(context, emit, signal);
-  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel, ask };
+  const asker = askerOf(context, emit);
+  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel, asker };
   const answer = await dispatch(server, parsed.message, call);
   unregister?.();
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.

@@ -16,7 +16,7 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import { PendingQuestions } from "../../core/asking.ts";
+import { createAsker, PendingQuestions } from "../../core/asking.ts";
 import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { CancelledError } from "../../core/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/jsonrpc.ts";
@@ -82,6 +82,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     if (!rules)
       throw new Error("The Worker knows a protocol version that this object does not: a deploy is under way.");
     const { server, limits, onError } = this.#runtime;
+    const client = new ClientFacts(rules, decodeCapabilities(caller.capabilityBits));
     return serveLegacy(messages, isBatch, {
       server,
       limits,
@@ -89,9 +90,12 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       form,
       env: this.env,
       principal: caller.principal,
-      client: new ClientFacts(rules, decodeCapabilities(caller.capabilityBits)),
+      client,
       logging: { level: this.#state?.logLevel, set: (logLevel) => this.#store({ logLevel }, caller) },
-      questions: this.#questions,
+      questions: {
+        asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
+        settle: (response) => this.#questions.settle(response),
+      },
       onNotification: (message) => this.#cancel(message),
       register: (id, cancellation) => this.#register(id, cancellation),
     });

@@ -1,0 +1,55 @@
+/**
+ * How a handler asks its client in the middle of a request. What really asks comes with sessions and connections; where
+ * nobody can be asked only the error is bundled.
+ *
+ * @module
+ */
+import type { ElicitationSchema } from "./elicitation-schema.ts";
+import type { JsonObject } from "./jsonrpc.ts";
+import type { Question } from "./question.ts";
+import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
+import type { AnySchema, InferOutput } from "./schema.ts";
+
+/** What comes back from a form of this schema. */
+export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
+  S extends AnySchema ? InferOutput<S> : JsonObject
+>;
+
+/** Asks one client. Every method rejects with a {@link QuestionError} when there is no good answer. */
+export interface Asker {
+  elicit<S extends AnySchema | ElicitationSchema>(
+    message: string,
+    schema: S,
+    signal: AbortSignal,
+  ): Promise<Elicited<S>>;
+  sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult>;
+  listRoots(signal: AbortSignal): Promise<readonly Root[]>;
+  /** One question as it stands; the answer is not checked. */
+  ask(question: Question, signal: AbortSignal): Promise<unknown>;
+}
+
+/** Why a question could not be answered. A handler may catch it and go on without. */
+export class QuestionError extends Error {
+  override readonly name = "QuestionError";
+  /**
+   * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
+   * answered with an error.
+   */
+  readonly reason: "unsupported" | "unavailable" | "refused" | "timeout" | "interrupted" | "invalid-answer";
+  /** The code of the client's error, for `refused`. */
+  readonly code: number | undefined;
+
+  constructor(reason: QuestionError["reason"], message: string, code?: number) {
+    super(message);
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+/** An asker where nobody can be asked. */
+export function askNobody(why: string): Asker {
+  const refuse = async (): Promise<never> => {
+    throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);
+  };
+  return { elicit: refuse, sample: refuse, listRoots: refuse, ask: refuse };
+}

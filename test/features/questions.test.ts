@@ -1,0 +1,504 @@
+import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type ClientCapabilities,
+  elicitQuestion,
+  type HandlerContext,
+  KitError,
+  McpServer,
+  QuestionError,
+  type SampleParams,
+} from "../../src/core/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import {
+  closePeers,
+  errorOf,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  type PeerOptions,
+  resultOf,
+  settle,
+} from "./peer.ts";
+
+afterEach(closePeers);
+
+/** Runs this inside a tool; gives what it returned, or which typed error it met, and what was asked. */
+async function inTool(
+  version: string,
+  run: (ctx: HandlerContext) => Promise<unknown>,
+  options: PeerOptions = {},
+): Promise<{ value: unknown; questions: readonly Json[]; cancelled: number }> {
+  const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, async (_, ctx) => {
+    try {
+      return JSON.stringify({ value: await run(ctx) });
+    } catch (error) {
+      if (error instanceof QuestionError)
+        return JSON.stringify({ reason: error.reason, code: error.code, says: error.message });
+      if (error instanceof KitError) return JSON.stringify({ kit: error.code, says: error.message });
+      throw error;
+    }
+  });
+  const peer = await openPeer(server, version, options);
+  const result = resultOf(await peer.request("tools/call", { name: "ask", arguments: {} }));
+  await settle(peer);
+  const [block] = result.content as { text: string }[];
+  const cancelled = peer.notifications.filter(({ method }) => method === "notifications/cancelled").length;
+  const questions = peer.questions.map(({ method, params }): Json => ({ method, params }));
+  return { value: result.isError ? block?.text : JSON.parse(block?.text ?? ""), questions, cancelled };
+}
+
+/** The properties of the form that was asked for. */
+function propertiesOf([question]: readonly Json[]): Json {
+  const params = question?.params as { readonly requestedSchema: { readonly properties: Json } } | undefined;
+  return params?.requestedSchema.properties ?? {};
+}
+
+const roots: ClientCapabilities = { roots: {} };
+const sampling: ClientCapabilities = { sampling: {} };
+const elicitation: ClientCapabilities = { elicitation: {} };
+const ELICITING = ["2025-06-18", "2025-11-25"] as const;
+
+describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
+  const list = (ctx: HandlerContext) => ctx.listRoots();
+
+  test("O1 listRoots asks the client whose call is running", async () => {
+    const answer = { roots: [{ uri: "file:///a", name: "A" }, { uri: "file:///b" }] };
+    const { value, questions } = await inTool(version, list, { capabilities: roots, onRequest: () => answer });
+    expect(value).toEqual({ value: answer.roots });
+    expect(questions).toMatchObject([{ method: "roots/list" }]);
+  });
+
+  test("O1 two clients are each asked for their own", async () => {
+    const uris = ["file:///one", "file:///two"];
+    const values = await Promise.all(
+      uris.map((uri) => inTool(version, list, { capabilities: roots, onRequest: () => ({ roots: [{ uri }] }) })),
+    );
+    expect(values.map(({ value }) => value)).toEqual(uris.map((uri) => ({ value: [{ uri }] })));
+  });
+
+  test("O1 without the capability: a typed error, nothing sent", async () => {
+    const { value, questions } = await inTool(version, list, { capabilities: sampling });
+    expect(value).toMatchObject({ reason: "unsupported", says: expect.stringContaining("roots") });
+    expect(questions).toEqual([]);
+  });
+
+  test("O1 an error answer of the client is another typed error, with its code", async () => {
+    const onRequest = () => {
+      throw new Error("not now");
+    };
+    const { value } = await inTool(version, list, { capabilities: roots, onRequest });
+    expect(value).toMatchObject({ reason: "refused", code: -32603, says: expect.stringContaining("not now") });
+  });
+
+  test.each<Json>([{}, { roots: {} }, { roots: [{}] }, { roots: [{ uri: 1 }] }, { roots: [null] }])(
+    "O1 the answer %j is a typed error",
+    async (answer) => {
+      const { value } = await inTool(version, list, {
+        capabilities: roots,
+        onRequest: () => answer,
+        judgeClient: false,
+      });
+      expect(value).toMatchObject({ reason: "invalid-answer" });
+    },
+  );
+
+  test("O1 no answer in time is a typed error, and the question is called off", async () => {
+    const { value, cancelled } = await inTool(version, list, { capabilities: roots, limits: { askTimeoutMs: 30 } });
+    expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
+  });
+});
+
+const PARAMS: SampleParams = { messages: [{ role: "user", content: { type: "text", text: "hi" } }], maxTokens: 10 };
+const ANSWER = { model: "m-1", role: "assistant", content: { type: "text", text: "hello" }, stopReason: "endTurn" };
+
+describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
+  const sample = (params: SampleParams) => (ctx: HandlerContext) => ctx.sample(params);
+  const wrong = (params: object) => sample(params as SampleParams);
+
+  test("S1 messages and maxTokens are enough", async () => {
+    const { value, questions } = await inTool(version, sample(PARAMS), {
+      capabilities: sampling,
+      onRequest: () => ANSWER,
+    });
+    expect(value).toEqual({ value: ANSWER });
+    expect(questions).toEqual([{ method: "sampling/createMessage", params: PARAMS }]);
+  });
+
+  test("S1 every optional parameter arrives as it was given", async () => {
+    const params: SampleParams = {
+      messages: [
+        { role: "user", content: { type: "text", text: "look" } },
+        { role: "assistant", content: { type: "image", data: "AQID", mimeType: "image/png" } },
+        ...(version === "2024-11-05"
+          ? []
+          : [{ role: "user" as const, content: { type: "audio", data: "AQID", mimeType: "audio/wav" } }]),
+      ],
+      maxTokens: 1,
+      systemPrompt: "Be brief",
+      modelPreferences: {
+        hints: [{ name: "small" }, { name: "large" }],
+        costPriority: 0,
+        speedPriority: 1,
+        intelligencePriority: 0.5,
+      },
+      includeContext: "none",
+      temperature: 0.2,
+      stopSequences: ["END"],
+      metadata: { trace: "1" },
+    };
+    const { questions } = await inTool(version, sample(params), { capabilities: sampling, onRequest: () => ANSWER });
+    expect(questions).toEqual([{ method: "sampling/createMessage", params }]);
+  });
+
+  test("S2 without sampling: a typed error, nothing sent; can() tells first", async () => {
+    const { value, questions } = await inTool(version, sample(PARAMS), { capabilities: roots });
+    expect([value, questions]).toMatchObject([
+      { reason: "unsupported", says: expect.stringContaining("sampling") },
+      [],
+    ]);
+    const can = async (ctx: HandlerContext) => (ctx.client.can("sampling") ? "model" : "fallback");
+    expect((await inTool(version, can, { capabilities: roots })).value).toEqual({ value: "fallback" });
+    expect((await inTool(version, can, { capabilities: sampling })).value).toEqual({ value: "model" });
+  });
+
+  test.each([
+    ["sampling.tools", { tools: [] }],
+    ["sampling.tools", { toolChoice: { mode: "auto" } }],
+    ["sampling.context", { includeContext: "thisServer" }],
+    ["sampling.context", { includeContext: "allServers" }],
+  ])("S2 without %s: %j is a typed error, nothing sent", async (capability, more) => {
+    const { value, questions } = await inTool(version, wrong({ ...PARAMS, ...more }), { capabilities: sampling });
+    expect([value, questions]).toMatchObject([
+      { reason: "unsupported", says: expect.stringContaining(capability) },
+      [],
+    ]);
+  });
+
+  test("S3 stopReason is any string, or absent", async () => {
+    const { stopReason, ...bare } = ANSWER;
+    for (const answer of [bare, { ...bare, stopReason: "own" }, ANSWER]) {
+      const { value } = await inTool(version, sample(PARAMS), { capabilities: sampling, onRequest: () => answer });
+      expect(value).toEqual({ value: answer });
+    }
+    expect(stopReason).toBe("endTurn");
+  });
+
+  test("S3 a refusal is a typed error with its code", async () => {
+    const onRequest = () => {
+      throw new Error("User rejected sampling request");
+    };
+    const { value } = await inTool(version, sample(PARAMS), { capabilities: sampling, onRequest });
+    expect(value).toMatchObject({ reason: "refused", code: -32603, says: expect.stringContaining("User rejected") });
+  });
+
+  test("S3 no answer in time is a typed error", async () => {
+    const { value, cancelled } = await inTool(version, sample(PARAMS), {
+      capabilities: sampling,
+      limits: { askTimeoutMs: 30 },
+    });
+    expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
+  });
+});
+
+describe("sampling in every legacy version", () => {
+  test.each<[string, object]>([
+    ["messages", { maxTokens: 1 }],
+    ["messages", { messages: [], maxTokens: 1 }],
+    ["messages", { messages: "hi", maxTokens: 1 }],
+    ["messages", { messages: [{ role: "system", content: { type: "text", text: "a" } }], maxTokens: 1 }],
+    ["messages", { messages: [{ role: "user" }], maxTokens: 1 }],
+    ["maxTokens", { messages: PARAMS.messages }],
+    ["maxTokens", { ...PARAMS, maxTokens: 0 }],
+    ["maxTokens", { ...PARAMS, maxTokens: 1.5 }],
+    ["maxTokens", { ...PARAMS, maxTokens: "10" }],
+    ["costPriority", { ...PARAMS, modelPreferences: { costPriority: 1.1 } }],
+    ["speedPriority", { ...PARAMS, modelPreferences: { speedPriority: -0.1 } }],
+    ["intelligencePriority", { ...PARAMS, modelPreferences: { intelligencePriority: Number.NaN } }],
+    ["modelPreferences", { ...PARAMS, modelPreferences: "fast" }],
+    ["hints", { ...PARAMS, modelPreferences: { hints: "small" } }],
+    ["systemPrompt", { ...PARAMS, systemPrompt: 1 }],
+    ["includeContext", { ...PARAMS, includeContext: "everything" }],
+    ["temperature", { ...PARAMS, temperature: "warm" }],
+    ["stopSequences", { ...PARAMS, stopSequences: [1] }],
+    ["metadata", { ...PARAMS, metadata: "x" }],
+  ])("S1 a wrong %s fails before sending, naming it: %j", async (field, params) => {
+    for (const version of LEGACY_VERSIONS) {
+      const capabilities = { sampling: { context: {}, tools: {} } };
+      const { value, questions } = await inTool(version, (ctx) => ctx.sample(params as SampleParams), {
+        capabilities,
+        onRequest: () => ANSWER,
+        judgeClient: false,
+      });
+      expect(questions).toEqual([]);
+      expect(value).toMatchObject({ kit: "options-invalid", says: expect.stringContaining(field) });
+    }
+  });
+
+  test.each<Json>([
+    {},
+    { ...ANSWER, model: 1 },
+    { ...ANSWER, role: "system" },
+    { model: "m", role: "assistant" },
+    { ...ANSWER, content: null },
+    { ...ANSWER, content: "text" },
+    { ...ANSWER, content: { type: "text" } },
+    { ...ANSWER, stopReason: 1 },
+  ])("S3 the answer %j is a typed error, the handler never sees it", async (answer) => {
+    for (const version of LEGACY_VERSIONS) {
+      const { value } = await inTool(version, (ctx) => ctx.sample(PARAMS), {
+        capabilities: sampling,
+        onRequest: () => answer,
+        judgeClient: false,
+      });
+      expect(value).toMatchObject({ reason: "invalid-answer" });
+    }
+  });
+});
+
+describe("sampling with tools in 2025-11-25", () => {
+  test("S2 tools and toolChoice are sent where sampling.tools is declared", async () => {
+    const params: SampleParams = {
+      ...PARAMS,
+      tools: [{ name: "t", inputSchema: { type: "object" } }],
+      toolChoice: { mode: "auto" },
+    };
+    const { questions } = await inTool("2025-11-25", (ctx) => ctx.sample(params), {
+      capabilities: { sampling: { tools: {} } },
+      onRequest: () => ANSWER,
+    });
+    expect(questions).toEqual([{ method: "sampling/createMessage", params }]);
+  });
+});
+
+const FORM = {
+  type: "object",
+  properties: {
+    name: { type: "string", title: "Name", description: "Yours", minLength: 2, maxLength: 5 },
+    email: { type: "string", format: "email" },
+    site: { type: "string", format: "uri" },
+    day: { type: "string", format: "date" },
+    at: { type: "string", format: "date-time" },
+    ratio: { type: "number", minimum: 0, maximum: 1 },
+    count: { type: "integer", minimum: 1, maximum: 9 },
+    agree: { type: "boolean", default: false },
+    size: { type: "string", enum: ["s", "l"] },
+  },
+  required: ["name"],
+} as const;
+
+describe.each(ELICITING)("elicitation in %s", (version) => {
+  const elicit = (ctx: HandlerContext) => ctx.elicit("Who are you?", FORM);
+  const answerWith = (content: Json, judgeClient = true): PeerOptions => ({
+    capabilities: elicitation,
+    onRequest: () => ({ action: "accept", content }),
+    judgeClient,
+  });
+
+  test("E1 the form is sent as the version has it", async () => {
+    const { questions } = await inTool(version, elicit, answerWith({ name: "Ada" }));
+    expect(questions).toEqual([
+      {
+        method: "elicitation/create",
+        params: {
+          ...(version === "2025-11-25" ? { mode: "form" } : {}),
+          message: "Who are you?",
+          requestedSchema: FORM,
+        },
+      },
+    ]);
+  });
+
+  test("E1 accept gives the checked content", async () => {
+    const content = {
+      name: "Ada",
+      email: "ada@example.com",
+      site: "https://example.com",
+      day: "2025-01-31",
+      at: "2025-01-31T10:00:00Z",
+      ratio: 0.5,
+      count: 3,
+      agree: true,
+      size: "l",
+    };
+    const { value } = await inTool(version, elicit, answerWith(content));
+    expect(value).toEqual({ value: { action: "accept", content } });
+  });
+
+  test.each(["decline", "cancel"])("E1 %s is a value, no exception", async (action) => {
+    const { value } = await inTool(version, elicit, { capabilities: elicitation, onRequest: () => ({ action }) });
+    expect(value).toEqual({ value: { action } });
+  });
+
+  test.each<[string, Json]>([
+    ["name", {}],
+    ["name", { name: 1 }],
+    ["name", { name: "A" }],
+    ["name", { name: "Adelheid" }],
+    ["email", { name: "Ada", email: "no address" }],
+    ["site", { name: "Ada", site: "no uri" }],
+    ["day", { name: "Ada", day: "yesterday" }],
+    ["at", { name: "Ada", at: "noon" }],
+    ["ratio", { name: "Ada", ratio: 2 }],
+    ["ratio", { name: "Ada", ratio: "0.5" }],
+    ["count", { name: "Ada", count: 1.5 }],
+    ["count", { name: "Ada", count: 0 }],
+    ["agree", { name: "Ada", agree: "yes" }],
+    ["size", { name: "Ada", size: "xl" }],
+  ])("E1 content with a wrong %s is a typed error naming it: %j", async (field, content) => {
+    const { value } = await inTool(version, elicit, answerWith(content, false));
+    expect(value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining(field) });
+  });
+
+  test.each<Json>([
+    {},
+    { action: "yes" },
+    { action: 1 },
+    { action: "accept", content: [] },
+    { action: "accept", content: "x" },
+  ])("E1 the answer %j is a typed error", async (answer) => {
+    const options = { capabilities: elicitation, onRequest: () => answer, judgeClient: false };
+    expect((await inTool(version, elicit, options)).value).toMatchObject({ reason: "invalid-answer" });
+  });
+
+  test("E1 a schema of a library asks the same and gives its typed output", async () => {
+    const schema = z.object({
+      name: z.string(),
+      email: z.email(),
+      count: z.int().default(3),
+      size: z.enum(["s", "l"]),
+    });
+    const run = async (ctx: HandlerContext) => ctx.elicit("Who?", schema);
+    const { value, questions } = await inTool(
+      version,
+      run,
+      answerWith({ name: "Ada", email: "a@example.com", size: "s" }),
+    );
+    expect(value).toEqual({
+      value: { action: "accept", content: { name: "Ada", email: "a@example.com", count: 3, size: "s" } },
+    });
+    const properties = propertiesOf(questions);
+    expect(properties).toMatchObject({
+      name: { type: "string" },
+      email: { type: "string", format: "email" },
+      count: { type: "integer" },
+      size: { enum: ["s", "l"] },
+    });
+    const wrong = await inTool(version, run, answerWith({ name: "Ada", email: "no", size: "s" }, false));
+    expect(wrong.value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("email") });
+  });
+
+  test("E1 titled choices are what the version has for them", async () => {
+    const oneOf = [
+      { const: "s", title: "Small" },
+      { const: "l", title: "Large" },
+    ];
+    const form = { type: "object", properties: { size: { type: "string", oneOf } } } as const;
+    const { questions } = await inTool(version, (ctx) => ctx.elicit("Size?", form), answerWith({ size: "l" }));
+    const properties = propertiesOf(questions);
+    expect(properties.size).toEqual(
+      version === "2025-11-25"
+        ? { type: "string", oneOf }
+        : { type: "string", enum: ["s", "l"], enumNames: ["Small", "Large"] },
+    );
+  });
+
+  test.each<[string, Json]>([
+    ["address", { type: "object", properties: {} }],
+    ["tags", { type: "array", items: { type: "string" } }],
+    ["either", { anyOf: [{ type: "string" }, { type: "number" }] }],
+    ["nothing", { type: "null" }],
+  ])("E1 a nested schema is refused naming the property %s, nothing sent", async (name, property) => {
+    const form = { type: "object", properties: { [name]: property } } as const;
+    for (const schema of [form, jsonSchema(form)]) {
+      const run = async (ctx: HandlerContext) => ctx.elicit("Where?", schema);
+      const { value, questions } = await inTool(version, run, { capabilities: elicitation });
+      expect([value, questions]).toMatchObject([
+        { kit: "schema-unsupported", says: expect.stringContaining(name) },
+        [],
+      ]);
+    }
+  });
+
+  test("E5 without elicitation: a typed error, nothing sent", async () => {
+    const { value, questions } = await inTool(version, elicit, { capabilities: roots });
+    expect([value, questions]).toMatchObject([
+      { reason: "unsupported", says: expect.stringContaining("elicitation") },
+      [],
+    ]);
+  });
+
+  test("E5 no answer in time is a typed error, and the question is called off", async () => {
+    const { value, cancelled } = await inTool(version, elicit, {
+      capabilities: elicitation,
+      limits: { elicitTimeoutMs: 30 },
+    });
+    expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
+  });
+});
+
+describe("elicitation modes in 2025-11-25", () => {
+  const can = async (ctx: HandlerContext) => [ctx.client.can("elicitation.form"), ctx.client.can("elicitation.url")];
+
+  test.each<[ClientCapabilities, [boolean, boolean]]>([
+    [{}, [false, false]],
+    [{ elicitation: {} }, [true, false]],
+    [{ elicitation: { form: {} } }, [true, false]],
+    [{ elicitation: { url: {} } }, [false, true]],
+    [{ elicitation: { form: {}, url: {} } }, [true, true]],
+  ])("E5 %j means form and url are %j", async (capabilities, expected) => {
+    for (const version of ["2025-11-25", MODERN_VERSION]) {
+      expect((await inTool(version, can, { capabilities })).value).toEqual({ value: expected });
+    }
+  });
+
+  test("E5 a form is not sent to a client with URL mode alone", async () => {
+    const { value, questions } = await inTool("2025-11-25", (ctx) => ctx.elicit("Who?", FORM), {
+      capabilities: { elicitation: { url: {} } },
+    });
+    expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
+  });
+});
+
+describe("questions in 2026-07-28", () => {
+  test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
+    ["E1 elicit", (ctx) => ctx.elicit("Who?", FORM)],
+    ["S1 sample", (ctx) => ctx.sample(PARAMS)],
+    ["O1 listRoots", (ctx) => ctx.listRoots()],
+  ])("%s in the middle of a request is a typed error that says what to do, nothing sent", async (_, run) => {
+    const capabilities = { roots: {}, sampling: {}, elicitation: {} };
+    const { value, questions } = await inTool(MODERN_VERSION, run, { capabilities });
+    expect([value, questions]).toMatchObject([
+      { reason: "unavailable", says: expect.stringContaining("inputRequired") },
+      [],
+    ]);
+  });
+
+  test("S2 a tool that says what it asks is -32021 with what is missing", async () => {
+    let runs = 0;
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
+      "ask",
+      { asks: ["sampling", "elicitation.url"] },
+      () => String(++runs),
+    );
+    const peer = await openPeer(server, MODERN_VERSION, { capabilities: sampling });
+    const error = errorOf(await peer.request("tools/call", { name: "ask", arguments: {} }));
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { elicitation: { url: {} } } } });
+    expect(runs).toBe(0);
+  });
+});
+
+test("E1 elicitQuestion takes a schema of a library", () => {
+  const { params } = elicitQuestion("Who?", z.object({ name: z.string() }));
+  expect(params?.requestedSchema).toEqual({
+    type: "object",
+    properties: { name: { type: "string" } },
+    required: ["name"],
+  });
+});
+
+test("E1 a nested schema is refused where elicitQuestion makes it", () => {
+  const nested = { type: "object", properties: { address: { type: "object" } } } as const;
+  expect(() => elicitQuestion("Where?", nested)).toThrow(/address/);
+});

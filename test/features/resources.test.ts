@@ -1,0 +1,280 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { defineResource, defineResourceTemplate, KitError, McpServer } from "../../src/core/index.ts";
+import {
+  ALL_VERSIONS,
+  closePeers,
+  errorOf,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  resultOf,
+} from "./peer.ts";
+
+afterEach(closePeers);
+
+const newServer = () => new McpServer({ name: "shelf", version: "1.0.0" });
+
+/** Asks for one method and gives its result. */
+async function ask(server: McpServer, version: string, method: string, params: Json = {}): Promise<Json> {
+  const peer = await openPeer(server, version);
+  return resultOf(await peer.request(method, params));
+}
+
+async function failure(server: McpServer, version: string, method: string, params: Json, bad = false) {
+  const peer = await openPeer(server, version);
+  return errorOf(await peer.request(method, params, undefined, { bad }));
+}
+
+async function contentsOf(server: McpServer, version: string, uri: string): Promise<Json[]> {
+  return (await ask(server, version, "resources/read", { uri })).contents as Json[];
+}
+
+const icons = [{ src: "https://example.com/a.png", mimeType: "image/png" }];
+const annotations = { audience: ["user"], priority: 0.5, lastModified: "2025-01-12T15:00:58Z" } as const;
+
+describe.each(ALL_VERSIONS)("resources in %s", (version) => {
+  const isSince = (since: string) => version >= since;
+
+  test("R1 an entry has every member its version has, and no other", async () => {
+    const server = newServer().resource(
+      "file:///a.txt",
+      {
+        name: "a",
+        title: "A file",
+        description: "The first",
+        mimeType: "text/plain",
+        size: 0,
+        annotations,
+        icons,
+        _meta: { "example.com/team": "docs" },
+      },
+      () => "text",
+    );
+    const { lastModified, ...older } = annotations;
+    expect((await ask(server, version, "resources/list")).resources).toEqual([
+      {
+        uri: "file:///a.txt",
+        name: "a",
+        description: "The first",
+        mimeType: "text/plain",
+        size: 0,
+        annotations: isSince("2025-06-18") ? { ...older, lastModified } : older,
+        ...(isSince("2025-06-18") ? { title: "A file", _meta: { "example.com/team": "docs" } } : {}),
+        ...(isSince("2025-11-25") ? { icons } : {}),
+      },
+    ]);
+  });
+
+  test("R1 a template entry has every member its version has", async () => {
+    const server = newServer().resourceTemplate(
+      "log:///{day}",
+      { name: "log", title: "Log", description: "Of a day", mimeType: "text/plain", icons, _meta: { a: 1 } },
+      () => "text",
+    );
+    expect((await ask(server, version, "resources/templates/list")).resourceTemplates).toEqual([
+      {
+        uriTemplate: "log:///{day}",
+        name: "log",
+        description: "Of a day",
+        mimeType: "text/plain",
+        ...(isSince("2025-06-18") ? { title: "Log", _meta: { a: 1 } } : {}),
+        ...(isSince("2025-11-25") ? { icons } : {}),
+      },
+    ]);
+    expect((await ask(server, version, "resources/list")).resources).toEqual([]);
+  });
+
+  test("R1 an entry without a name has its URI for one, and nothing else is made up", async () => {
+    const server = newServer().resource("file:///a", {}, () => "");
+    expect((await ask(server, version, "resources/list")).resources).toEqual([{ uri: "file:///a", name: "file:///a" }]);
+  });
+
+  test("R1 any scheme is listed and read under its own URI", async () => {
+    const uris = [
+      "file:///a",
+      "https://example.com/a?b=c",
+      "postgres://host/db/schema",
+      "screen://localhost/1",
+      "x-own+1.2:z",
+    ];
+    const server = newServer();
+    for (const uri of uris) server.resource(uri, { mimeType: "text/plain" }, (asked) => `read ${asked}`);
+    const listed = (await ask(server, version, "resources/list")).resources as Json[];
+    expect(listed.map(({ uri }) => uri)).toEqual(uris);
+    for (const uri of uris) {
+      expect(await contentsOf(server, version, uri)).toEqual([{ uri, mimeType: "text/plain", text: `read ${uri}` }]);
+    }
+  });
+
+  test("R2 a resource, a template and a catch-all each read their own", async () => {
+    const server = newServer()
+      .resource("note:///one", {}, () => "resource")
+      .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
+      .resourceProvider({
+        list: async () => [{ uri: "far:///x", name: "x", size: 3 }],
+        read: async (uri) => (uri.startsWith("far:") ? `provider ${uri}` : undefined),
+      });
+    expect(await contentsOf(server, version, "note:///one")).toMatchObject([{ text: "resource" }]);
+    expect(await contentsOf(server, version, "note:///by/me")).toMatchObject([{ text: "template me" }]);
+    expect(await contentsOf(server, version, "far:///x")).toMatchObject([
+      { uri: "far:///x", text: "provider far:///x" },
+    ]);
+    expect((await ask(server, version, "resources/list")).resources).toEqual([
+      { uri: "note:///one", name: "note:///one" },
+      { uri: "far:///x", name: "x", size: 3 },
+    ]);
+  });
+
+  test("R2 a catch-all alone declares resources and lists only what it names", async () => {
+    const server = newServer().resourceProvider({ read: (uri) => uri });
+    expect((await ask(server, version, "resources/list")).resources).toEqual([]);
+    expect((await ask(server, version, "resources/templates/list")).resourceTemplates).toEqual([]);
+    expect(await contentsOf(server, version, "any:thing")).toEqual([{ uri: "any:thing", text: "any:thing" }]);
+  });
+
+  test("R3 one read gives several contents, each with its own uri, mimeType, text or blob", async () => {
+    const server = newServer().resource("file:///folder", { mimeType: "inode/directory" }, () => [
+      { uri: "file:///folder/a.txt", mimeType: "text/plain", text: "" },
+      { uri: "file:///folder/b.bin", mimeType: "application/octet-stream", blob: Uint8Array.of(0, 255) },
+      { uri: "file:///folder/c", blob: "AA==" },
+      { text: "its own" },
+    ]);
+    expect(await contentsOf(server, version, "file:///folder")).toEqual([
+      { uri: "file:///folder/a.txt", mimeType: "text/plain", text: "" },
+      { uri: "file:///folder/b.bin", mimeType: "application/octet-stream", blob: "AP8=" },
+      expect.objectContaining({ uri: "file:///folder/c", blob: "AA==" }),
+      { uri: "file:///folder", mimeType: "inode/directory", text: "its own" },
+    ]);
+  });
+
+  test("R3 bytes returned are one blob", async () => {
+    const server = newServer().resource("file:///a", { mimeType: "image/png" }, async () => Uint8Array.of(1, 2, 3));
+    expect(await contentsOf(server, version, "file:///a")).toEqual([
+      { uri: "file:///a", mimeType: "image/png", blob: "AQID" },
+    ]);
+  });
+
+  test("R3 _meta of contents is sent where the version has it", async () => {
+    const server = newServer().resource("file:///a", {}, () => ({ text: "a", _meta: { "example.com/a": 1 } }));
+    const [content] = await contentsOf(server, version, "file:///a");
+    expect(content?._meta).toEqual(isSince("2025-06-18") ? { "example.com/a": 1 } : undefined);
+  });
+
+  test("R4 not found has the code of its version and data.uri, whoever did not find it", async () => {
+    const code = version === MODERN_VERSION ? -32602 : -32002;
+    const server = newServer()
+      .resource("file:///a", {}, () => "a")
+      .resource("file:///gone", {}, () => undefined)
+      .resourceTemplate("note:///{name}", {}, () => null)
+      .resourceProvider({ read: () => undefined });
+    for (const uri of ["file:///b", "file:///gone", "note:///none", "far:///x", "no uri at all"]) {
+      const error = await failure(server, version, "resources/read", { uri }, uri.includes(" "));
+      expect([uri, error.code, error.data]).toEqual([uri, code, { uri }]);
+    }
+  });
+
+  test("R4 a read without a string uri is -32602", async () => {
+    const server = newServer().resource("file:///a", {}, () => "a");
+    for (const params of [{}, { uri: 1 }, { uri: null }, { uri: ["file:///a"] }]) {
+      expect((await failure(server, version, "resources/read", params, true)).code).toBe(-32602);
+    }
+  });
+
+  test("R4 a reader that throws, or gives neither text nor bytes, is -32603 without its text", async () => {
+    const server = newServer()
+      .resource("file:///throws", {}, () => {
+        throw new Error("secret path");
+      })
+      .resource("file:///wrong", {}, () => ({ mimeType: "text/plain" }));
+    for (const uri of ["file:///throws", "file:///wrong"]) {
+      const peer = await openPeer(server, version);
+      const error = errorOf(await peer.request("resources/read", { uri }));
+      expect(error.code).toBe(-32603);
+      expect(JSON.stringify(error)).not.toContain("secret");
+      expect(peer.reports).toHaveLength(1);
+    }
+  });
+
+  test("R5 variables arrive decoded, a plain one crosses no slash, an exact resource wins", async () => {
+    const server = newServer()
+      .resourceTemplate("db:///{table}/{column}", {}, (_, variables) => JSON.stringify(variables))
+      .resource("db:///users/id", {}, () => "exact");
+    expect(await contentsOf(server, version, "db:///users/id")).toMatchObject([{ text: "exact" }]);
+    expect(await contentsOf(server, version, "db:///a%2Fb/caf%C3%A9%20%25")).toMatchObject([
+      { uri: "db:///a%2Fb/caf%C3%A9%20%25", text: '{"table":"a/b","column":"café %"}' },
+    ]);
+    for (const uri of ["db:///a/b/c", "db:///a", "db:////", "db:///a/%ff", "db:///a/b?c=1"]) {
+      expect([uri, (await failure(server, version, "resources/read", { uri })).data]).toEqual([uri, { uri }]);
+    }
+  });
+
+  test("R5 a reserved variable crosses slashes, a query names its variables", async () => {
+    const server = newServer()
+      .resourceTemplate("file:///{+path}", {}, (_, { path }) => `path ${path}`)
+      .resourceTemplate("logs://recent{?timeframe,level}", {}, (_, variables) => JSON.stringify(variables));
+    expect(await contentsOf(server, version, "file:///a/b/c.txt")).toMatchObject([{ text: "path a/b/c.txt" }]);
+    expect(await contentsOf(server, version, "logs://recent?level=info")).toMatchObject([{ text: '{"level":"info"}' }]);
+    expect(await contentsOf(server, version, "logs://recent")).toMatchObject([{ text: "{}" }]);
+  });
+
+  test("R5 the template defined first wins over a later one that also fits", async () => {
+    const server = newServer()
+      .resourceTemplate("a:///{x}", {}, () => "first")
+      .resourceTemplate("a:///{+y}", {}, () => "second");
+    expect(await contentsOf(server, version, "a:///1")).toMatchObject([{ text: "first" }]);
+    expect(await contentsOf(server, version, "a:///1/2")).toMatchObject([{ text: "second" }]);
+  });
+});
+
+test.each(LEGACY_VERSIONS)(
+  "R1 the capability of resources is declared in %s only where there are any",
+  async (version) => {
+    const without = await openPeer(newServer(), version);
+    const having = await openPeer(
+      newServer().resource("file:///a", {}, () => "a"),
+      version,
+    );
+    for (const [peer, has] of [
+      [without, false],
+      [having, true],
+    ] as const) {
+      const { capabilities } = resultOf(peer.initialized ?? (await peer.request("ping"))) as { capabilities: Json };
+      expect(Object.hasOwn(capabilities, "resources")).toBe(has);
+    }
+  },
+);
+
+describe("what throws when defined", () => {
+  const noReader = undefined as unknown as () => string;
+
+  test("R4 a resource, a template and a catch-all without a reader, by name", () => {
+    expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
+    expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);
+    expect(() => newServer().resourceProvider({ read: noReader })).toThrow(KitError);
+    expect(() => defineResource("file:///a", {}, noReader)).toThrow(KitError);
+    expect(() => defineResourceTemplate("file:///{a}", {}, noReader)).toThrow(KitError);
+  });
+
+  test.each(["", "a.txt", "/a", "1x:a", "://a"])("R1 the URI %j, which has no scheme", (uri) => {
+    expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
+      expect.objectContaining({ code: "definition-invalid" }),
+    );
+  });
+
+  test("R1 a URI or template used twice, naming it; the first stays", async () => {
+    const server = newServer()
+      .resource("file:///a", {}, () => "first")
+      .resourceTemplate("b:{c}", {}, () => "first");
+    expect(() => server.resource("file:///a", {}, () => "second")).toThrow(/file:\/\/\/a/);
+    expect(() => server.resourceTemplate("b:{c}", {}, () => "second")).toThrow(/b:\{c\}/);
+    expect(await contentsOf(server, MODERN_VERSION, "file:///a")).toMatchObject([{ text: "first" }]);
+  });
+
+  test("R2 a second catch-all", () => {
+    const server = newServer().resourceProvider({ read: () => "a" });
+    expect(() => server.resourceProvider({ read: () => "b" })).toThrow(
+      expect.objectContaining({ code: "definition-duplicate" }),
+    );
+  });
+});

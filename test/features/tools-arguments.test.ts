@@ -1,0 +1,189 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
+import { type AnySchema, McpServer } from "../../src/core/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { ALL_VERSIONS, closePeers, errorOf, type Json, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
+
+/** The same schema twice: as zod and as raw JSON Schema. */
+const SCHEMAS: readonly { readonly kind: string; readonly input: AnySchema }[] = [
+  {
+    kind: "zod",
+    input: z.object({
+      count: z.int().min(1),
+      unit: z.enum(["c", "f"]).default("c"),
+      place: z.object({ city: z.string(), zone: z.string().default("UTC") }).optional(),
+      tags: z.array(z.string()).default([]),
+    }),
+  },
+  {
+    kind: "jsonSchema",
+    input: jsonSchema({
+      type: "object",
+      properties: {
+        count: { type: "integer", minimum: 1 },
+        unit: { type: "string", enum: ["c", "f"], default: "c" },
+        place: {
+          type: "object",
+          properties: { city: { type: "string" }, zone: { type: "string", default: "UTC" } },
+          required: ["city"],
+        },
+        tags: { type: "array", items: { type: "string" }, default: [] },
+      },
+      required: ["count"],
+    }),
+  },
+];
+
+function spyServer(input?: AnySchema) {
+  const handler = vi.fn((_args: unknown) => "ran");
+  const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", input ? { input } : {}, (args) =>
+    handler(args),
+  );
+  return { server, handler };
+}
+
+function textOf(result: Json): string {
+  return (result.content as { text: string }[]).map(({ text }) => text).join("\n");
+}
+
+describe.each(ALL_VERSIONS)("in %s", (version) => {
+  const call = async (server: McpServer, params: Json, bad = false) => {
+    const peer = await openPeer(server, version);
+    return peer.request("tools/call", { name: "t", ...params }, undefined, { bad });
+  };
+
+  describe.each(SCHEMAS)("with $kind", ({ input }) => {
+    test("T5 arguments that fit reach the handler with defaults filled in", async () => {
+      const { server, handler } = spyServer(input);
+      resultOf(await call(server, { arguments: { count: 2 } }));
+      expect(handler).toHaveBeenCalledExactlyOnceWith({ count: 2, unit: "c", tags: [] });
+    });
+
+    test("T5 defaults inside nested objects are filled in", async () => {
+      const { server, handler } = spyServer(input);
+      resultOf(await call(server, { arguments: { count: 2, place: { city: "Oslo" } } }));
+      expect(handler).toHaveBeenCalledWith(expect.objectContaining({ place: { city: "Oslo", zone: "UTC" } }));
+    });
+
+    test("T5 a value that is given wins over the default", async () => {
+      const { server, handler } = spyServer(input);
+      resultOf(await call(server, { arguments: { count: 2, unit: "f", tags: ["x"] } }));
+      expect(handler).toHaveBeenCalledWith({ count: 2, unit: "f", tags: ["x"] });
+    });
+
+    test.each([
+      ["a missing field", {}, "count", /required|expected|undefined/i],
+      ["a wrong type", { count: "two" }, "count", /type|expected|integer|number/i],
+      ["a number out of range", { count: 0 }, "count", /minimum|small|>=|less/i],
+      ["a value that is no choice", { count: 1, unit: "k" }, "unit", /enum|option|expected|"c"/i],
+      ["a field inside an object", { count: 1, place: { city: 7 } }, "place.city", /string/i],
+      ["a member of a list", { count: 1, tags: ["a", 7] }, /tags(\[1\]|\.1)/, /string/i],
+      ["null for a value", { count: null }, "count", /type|expected|integer|number/i],
+    ])("T5 %s gives a result with isError that names field and reason", async (_, args, field, reason) => {
+      const { server } = spyServer(input);
+      const result = resultOf(await call(server, { arguments: args }));
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toMatch(field);
+      expect(textOf(result)).toMatch(reason);
+    });
+
+    test("T5 a misfit does not reach the handler", async () => {
+      const { server, handler } = spyServer(input);
+      resultOf(await call(server, { arguments: { count: "two" } }));
+      expect(handler).not.toHaveBeenCalled();
+    });
+
+    test("T5 a misfit names the tool", async () => {
+      const { server } = spyServer(input);
+      expect(textOf(resultOf(await call(server, { arguments: {} })))).toContain('"t"');
+    });
+
+    test("T5 omitted arguments are checked as an empty object", async () => {
+      const { server, handler } = spyServer(input);
+      const result = resultOf(await call(server, {}));
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toContain("count");
+      expect(handler).not.toHaveBeenCalled();
+    });
+  });
+
+  test.each([
+    ["zod", z.object({ unit: z.string().default("c") })],
+    ["jsonSchema", jsonSchema({ type: "object", properties: { unit: { type: "string", default: "c" } } })],
+  ])("T5 omitted arguments are {} with the defaults of %s", async (_, input) => {
+    const { server, handler } = spyServer(input as AnySchema);
+    resultOf(await call(server, {}));
+    expect(handler).toHaveBeenCalledExactlyOnceWith({ unit: "c" });
+  });
+
+  test("T5 a tool without arguments gets {} when arguments are omitted", async () => {
+    const { server, handler } = spyServer();
+    expect(resultOf(await call(server, {})).isError).not.toBe(true);
+    expect(handler).toHaveBeenCalledExactlyOnceWith({});
+  });
+
+  test("T5 a tool without arguments gets {} when arguments are {}", async () => {
+    const { server, handler } = spyServer();
+    resultOf(await call(server, { arguments: {} }));
+    expect(handler).toHaveBeenCalledExactlyOnceWith({});
+  });
+
+  test("T5 a default is fresh for every call", async () => {
+    const seen: unknown[] = [];
+    const input = jsonSchema<{ tags: string[] }>({
+      type: "object",
+      properties: { tags: { type: "array", items: { type: "string" }, default: [] } },
+    });
+    const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, ({ tags }) => {
+      seen.push([...tags]);
+      tags.push("dirt");
+      return "x";
+    });
+    await call(server, {});
+    await call(server, {});
+    expect(seen).toEqual([[], []]);
+  });
+
+  test("T5 a check that takes time is waited for", async () => {
+    const input = z.object({ a: z.string().refine(async (value) => value === "good", "is not good") });
+    const { server, handler } = spyServer(input);
+    const result = resultOf(await call(server, { arguments: { a: "bad" } }));
+    expect(textOf(result)).toMatch(/a: is not good/);
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test.each([[["a", "b"]], ["text"], [7], [null]])("T5 arguments of %j are -32602", async (args) => {
+    const { server, handler } = spyServer(z.object({}));
+    const error = errorOf(await call(server, { arguments: args }, true));
+    expect(error.code).toBe(-32602);
+    expect(error.message).toContain("arguments");
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test.each(["nope", "T", "t ", "constructor", "__proto__", "toString"])(
+    "T6 the unknown tool %j is -32602 naming it",
+    async (name) => {
+      const peer = await openPeer(spyServer().server, version);
+      const error = errorOf(await peer.request("tools/call", { name, arguments: {} }));
+      expect(error.code).toBe(-32602);
+      expect(error.message).toContain(name);
+    },
+  );
+
+  test("T6 an unknown tool is told before its arguments are looked at", async () => {
+    const { server, handler } = spyServer(z.object({ a: z.string() }));
+    const peer = await openPeer(server, version);
+    const error = errorOf(await peer.request("tools/call", { name: "nope", arguments: { a: 1 } }));
+    expect(error.message).toContain("nope");
+    expect(handler).not.toHaveBeenCalled();
+  });
+
+  test("T6 a call without a name is -32602", async () => {
+    const peer = await openPeer(spyServer().server, version);
+    const error = errorOf(await peer.request("tools/call", { arguments: {} }, undefined, { bad: true }));
+    expect(error.code).toBe(-32602);
+    expect(error.message).toContain("name");
+  });
+});

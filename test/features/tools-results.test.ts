@@ -1,0 +1,305 @@
+import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import {
+  type AnySchema,
+  type ContentBlock,
+  type ErrorPlace,
+  KitError,
+  McpServer,
+  type ToolResult,
+} from "../../src/core/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { ALL_VERSIONS, closePeers, type Json, MODERN_VERSION, openPeer, type Peer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
+
+const BYTES = Uint8Array.from([0, 1, 2, 250, 251, 252, 253, 254, 255]);
+const BASE64 = "AAEC+vv8/f7/";
+
+const TEXT: ContentBlock = { type: "text", text: "hello" };
+const IMAGE: ContentBlock = { type: "image", data: BASE64, mimeType: "image/png" };
+const AUDIO: ContentBlock = { type: "audio", data: BASE64, mimeType: "audio/wav" };
+const EMBEDDED_TEXT: ContentBlock = {
+  type: "resource",
+  resource: { uri: "note:///1", mimeType: "text/plain", text: "note" },
+};
+const EMBEDDED_BLOB: ContentBlock = { type: "resource", resource: { uri: "note:///2", blob: BASE64 } };
+const LINK: ContentBlock = { type: "resource_link", uri: "note:///3", name: "third", mimeType: "text/plain" };
+
+interface Report {
+  readonly error: unknown;
+  readonly where: ErrorPlace;
+}
+
+describe.each(ALL_VERSIONS)("in %s", (version) => {
+  const hasAudio = version !== "2024-11-05";
+  const hasLinks = version !== "2024-11-05" && version !== "2025-03-26";
+  const hasStructured = hasLinks;
+  const isModern = version === MODERN_VERSION;
+
+  async function run(returned: () => unknown, output?: AnySchema) {
+    const reports: Report[] = [];
+    const server = new McpServer({
+      name: "s",
+      version: "1.0.0",
+      onError: (error, where) => {
+        reports.push({ error, where });
+      },
+    });
+    const handler = returned as () => Promise<ToolResult>;
+    server.tool("t", output ? { output } : {}, handler);
+    const peer: Peer = await openPeer(server, version);
+    const result = resultOf(await peer.request("tools/call", { name: "t", arguments: {} }));
+    const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
+    return { result, reports, peer, tool };
+  }
+
+  describe("T7", () => {
+    test("T7 a string becomes one text block", async () => {
+      const { result } = await run(() => "hello");
+      expect(result.content).toEqual([{ type: "text", text: "hello" }]);
+      expect(result.isError).not.toBe(true);
+    });
+
+    test("T7 an empty string stays a text block", async () => {
+      expect((await run(() => "")).result.content).toEqual([{ type: "text", text: "" }]);
+    });
+
+    test("T7 a promise is waited for", async () => {
+      expect((await run(async () => "later")).result.content).toEqual([{ type: "text", text: "later" }]);
+    });
+
+    test("T7 one block becomes content of one block", async () => {
+      expect((await run(() => TEXT)).result.content).toEqual([TEXT]);
+    });
+
+    test("T7 blocks stay in order", async () => {
+      const blocks = [TEXT, IMAGE, EMBEDDED_TEXT, { type: "text", text: "end" }];
+      expect((await run(() => blocks)).result.content).toEqual(blocks);
+    });
+
+    test("T7 nothing becomes empty content", async () => {
+      expect((await run(() => undefined)).result.content).toEqual([]);
+    });
+
+    test("T7 a plain object without output becomes JSON text", async () => {
+      const { result } = await run(() => ({ a: 1, b: ["x"] }));
+      expect(result.content).toEqual([{ type: "text", text: '{"a":1,"b":["x"]}' }]);
+      expect(result).not.toHaveProperty("structuredContent");
+    });
+
+    test("T7 a full result is sent as it is", async () => {
+      const full = { content: [TEXT], isError: false, _meta: { "example.com/k": 1 } };
+      expect((await run(() => full)).result).toMatchObject(full);
+    });
+
+    test("T7 a value that matches output is the structured content", async () => {
+      const { result } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
+      expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
+      expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
+    });
+
+    test("T7 a full result may carry the value that matches output", async () => {
+      const full = { content: [TEXT], structuredContent: { n: 1 } };
+      const { result } = await run(() => full, z.object({ n: z.number() }));
+      expect(result.content).toEqual([TEXT]);
+      expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
+    });
+
+    test("T7 a value that matches output may have a list named content", async () => {
+      const output = z.object({ content: z.array(z.string()), total: z.number() });
+      const { result } = await run(() => ({ content: [], total: 0 }), output);
+      expect(result.isError).not.toBe(true);
+      expect(result.structuredContent).toEqual(hasStructured ? { content: [], total: 0 } : undefined);
+    });
+
+    test.each([
+      ["text", TEXT],
+      ["image", IMAGE],
+      ["embedded text", EMBEDDED_TEXT],
+      ["embedded blob", EMBEDDED_BLOB],
+    ])("T7 a block of kind %s arrives as it is", async (_, block) => {
+      expect((await run(() => block)).result.content).toEqual([block]);
+    });
+
+    test("T7 audio arrives as it is, or as text where the version has none", async () => {
+      const [block] = (await run(() => AUDIO)).result.content as Json[];
+      if (hasAudio) expect(block).toEqual(AUDIO);
+      else expect(block).toEqual({ type: "text", text: expect.stringMatching(/audio/) });
+    });
+
+    test("T7 a resource link arrives as it is, or as text with the URI where the version has none", async () => {
+      const [block] = (await run(() => LINK)).result.content as Json[];
+      if (hasLinks) expect(block).toEqual(LINK);
+      else expect(block).toEqual({ type: "text", text: expect.stringContaining("note:///3") });
+    });
+
+    test.each([
+      ["Uint8Array", BYTES],
+      ["ArrayBuffer", BYTES.slice().buffer],
+      ["part of a larger buffer", Uint8Array.from([9, ...BYTES, 9]).subarray(1, 1 + BYTES.length)],
+      ["Buffer", Buffer.from(BYTES)],
+    ])("T7 image bytes as %s become base64", async (_, data) => {
+      expect((await run(() => ({ type: "image", data, mimeType: "image/png" }))).result.content).toEqual([IMAGE]);
+    });
+
+    test("T7 audio bytes become base64", async () => {
+      if (!hasAudio) return;
+      const block = { type: "audio", data: BYTES, mimeType: "audio/wav" };
+      expect((await run(() => block)).result.content).toEqual([AUDIO]);
+    });
+
+    test("T7 bytes of an embedded resource become base64", async () => {
+      const block = { type: "resource", resource: { uri: "note:///2", blob: BYTES } };
+      expect((await run(() => block)).result.content).toEqual([EMBEDDED_BLOB]);
+    });
+
+    test("T7 a megabyte of bytes arrives whole", async () => {
+      const data = new Uint8Array(1024 * 1024).map((_, at) => at % 251);
+      const { result } = await run(() => ({ type: "image", data, mimeType: "image/png" }));
+      const [block] = result.content as { data: string }[];
+      expect(Buffer.from(block?.data ?? "", "base64").equals(data)).toBe(true);
+    });
+
+    test("T7 annotations of a block travel as far as the version has them", async () => {
+      const annotations = { audience: ["user"], priority: 0.5, lastModified: "2026-01-01T00:00:00Z" } as const;
+      const [block] = (await run(() => ({ ...TEXT, annotations, _meta: { "example.com/k": 1 } }))).result
+        .content as Json[];
+      const { lastModified: _, ...older } = annotations;
+      expect(block?.annotations).toEqual(hasLinks ? annotations : older);
+      expect(block?._meta).toEqual(hasLinks ? { "example.com/k": 1 } : undefined);
+    });
+
+    test.each([
+      ["no text", { content: [{ type: "text" }] }],
+      ["no data", { type: "image", mimeType: "image/png" }],
+      ["no mimeType", { type: "image", data: BASE64 }],
+      ["no uri", { type: "resource", resource: { text: "x" } }],
+      ["neither text nor blob", { type: "resource", resource: { uri: "note:///1" } }],
+      ["no name", { type: "resource_link", uri: "note:///1" }],
+    ])("T7 a block with %s is not sent and is reported", async (_, returned) => {
+      const { result, reports } = await run(() => returned);
+      expect(result.isError).toBe(true);
+      expect(reports).toHaveLength(1);
+      expect(reports[0]?.error).toMatchObject({ code: "result-invalid" });
+    });
+  });
+
+  describe("T8", () => {
+    const ROWS = [{ n: 1 }, { n: 2 }];
+
+    test.each([
+      ["an array", z.array(z.object({ n: z.number() })), ROWS],
+      ["an array of raw JSON Schema", jsonSchema({ type: "array", items: { type: "object" } }), ROWS],
+      ["a number", z.number(), 7],
+      ["a string", z.string(), "seven"],
+      ["a boolean", z.boolean(), false],
+      ["null", z.null(), null],
+      ["a union", z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), { a: 1 }],
+    ] as [string, AnySchema, unknown][])(
+      "T8 a root that is %s goes to the modern version only, its JSON text to all",
+      async (_, output, value) => {
+        const { result, tool } = await run(() => value, output);
+        expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
+        if (isModern) {
+          expect(result.structuredContent).toEqual(value);
+          expect(tool).toHaveProperty("outputSchema");
+        } else {
+          expect(result).not.toHaveProperty("structuredContent");
+          expect(tool).not.toHaveProperty("outputSchema");
+        }
+        expect(result.isError).not.toBe(true);
+      },
+    );
+
+    test("T8 an array root in a full result follows the same rule", async () => {
+      const { result } = await run(() => ({ structuredContent: ROWS }), z.array(z.object({ n: z.number() })));
+      expect(result.content).toEqual([{ type: "text", text: JSON.stringify(ROWS) }]);
+      expect(result.structuredContent).toEqual(isModern ? ROWS : undefined);
+    });
+
+    test("T8 an object root goes to every version that has structured content", async () => {
+      const { result, tool } = await run(() => ({ n: 1 }), z.object({ n: z.number() }));
+      expect("structuredContent" in result).toBe(hasStructured);
+      expect("outputSchema" in (tool ?? {})).toBe(hasStructured);
+    });
+  });
+
+  describe("T9", () => {
+    const output = z.object({ rows: z.array(z.object({ n: z.number() })) });
+    const misfit = () => ({ rows: [{ n: 1 }, { n: "SECRET" }] });
+
+    test("T9 a result that does not fit is not sent", async () => {
+      const { result, peer } = await run(misfit, output);
+      expect(result.isError).toBe(true);
+      expect(result).not.toHaveProperty("structuredContent");
+      expect(JSON.stringify(peer.received)).not.toContain("SECRET");
+    });
+
+    test("T9 the client learns neither path nor schema of a misfit", async () => {
+      const { result } = await run(misfit, output);
+      expect(JSON.stringify(result.content)).not.toMatch(/rows|expected number/i);
+    });
+
+    test("T9 onError gets the failing path of a misfit", async () => {
+      const { reports } = await run(misfit, output);
+      expect(reports).toHaveLength(1);
+      expect(KitError.is(reports[0]?.error)).toBe(true);
+      expect(String(reports[0]?.error)).toContain("rows[1].n");
+    });
+
+    test("T9 onError gets the failing path of raw JSON Schema", async () => {
+      const raw = jsonSchema({
+        type: "object",
+        properties: { rows: { type: "array", items: { type: "object", properties: { n: { type: "number" } } } } },
+      });
+      expect(String((await run(misfit, raw)).reports[0]?.error)).toMatch(/rows(\[1\]|\.1)\.n/);
+    });
+
+    test("T9 the text to the client and the report have the same correlation id", async () => {
+      const { result, reports } = await run(misfit, output);
+      const id = reports[0]?.where.correlationId ?? "none";
+      expect(JSON.stringify(result.content)).toContain(id);
+    });
+
+    test("T9 the report names the tool and the method", async () => {
+      const { reports } = await run(misfit, output);
+      expect(reports[0]?.where).toMatchObject({ tool: "t", method: "tools/call", arguments: {} });
+    });
+
+    test("T9 returning nothing where output is declared is a misfit", async () => {
+      const { result, reports } = await run(() => undefined, output);
+      expect(result.isError).toBe(true);
+      expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
+    });
+
+    test("T9 a full result without structured content is a misfit where output is declared", async () => {
+      const { result, reports } = await run(() => ({ content: [TEXT] }), output);
+      expect(result.isError).toBe(true);
+      expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
+    });
+
+    test("T9 structured content also travels as a text block with the same JSON", async () => {
+      const value = { rows: [{ n: 1 }] };
+      const { result } = await run(() => value, output);
+      expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
+    });
+
+    test("T9 content that the author gave takes the place of the JSON text", async () => {
+      const { result } = await run(() => ({ content: [TEXT], structuredContent: { rows: [] } }), output);
+      expect(result.content).toEqual([TEXT]);
+    });
+
+    test("T9 empty content that the author gave stays empty", async () => {
+      const { result } = await run(() => ({ content: [], structuredContent: { rows: [] } }), output);
+      expect(result.content).toEqual([]);
+    });
+
+    test("T9 defaults of the output schema are in the structured content and in its text alike", async () => {
+      const defaulted = z.object({ n: z.number().default(5) });
+      const { result } = await run(() => ({}), defaulted);
+      expect(result.content).toEqual([{ type: "text", text: '{"n":5}' }]);
+      expect(result.structuredContent).toEqual(hasStructured ? { n: 5 } : undefined);
+    });
+  });
+});

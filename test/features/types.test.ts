@@ -1,0 +1,208 @@
+/** What the compiler makes of definitions: `tsc` judges this file, the runner only runs it. */
+import { describe, expect, expectTypeOf, test } from "vitest";
+import * as z from "zod";
+import {
+  defineTool,
+  type HandlerContext,
+  McpServer,
+  type ToolDefinition,
+  type ToolOptions,
+} from "../../src/core/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+
+interface Env {
+  readonly API_KEY: string;
+}
+
+const server = () => new McpServer<Env>({ name: "s", version: "1.0.0" });
+
+describe("T5", () => {
+  test("T5 a handler's arguments have the types of the zod schema", () => {
+    server().tool("t", { input: z.object({ a: z.number(), b: z.string().optional() }) }, (args) => {
+      expectTypeOf(args).toEqualTypeOf<{ a: number; b?: string | undefined }>();
+      return "x";
+    });
+  });
+
+  test("T5 an argument with a default is never undefined", () => {
+    server().tool("t", { input: z.object({ unit: z.enum(["c", "f"]).default("c") }) }, (args) => {
+      expectTypeOf(args.unit).toEqualTypeOf<"c" | "f">();
+      return "x";
+    });
+  });
+
+  test("T5 a transformed argument has the type it is transformed to", () => {
+    server().tool("t", { input: z.object({ at: z.string().transform((text) => text.length) }) }, (args) => {
+      expectTypeOf(args.at).toEqualTypeOf<number>();
+      return "x";
+    });
+  });
+
+  test("T5 raw JSON Schema has the type that is named beside it", () => {
+    server().tool("t", { input: jsonSchema<{ a: number }>({ type: "object" }) }, (args) => {
+      expectTypeOf(args).toEqualTypeOf<{ a: number }>();
+      return "x";
+    });
+  });
+
+  test("T5 raw JSON Schema without a named type gives unknown", () => {
+    server().tool("t", { input: jsonSchema({ type: "object" }) }, (args) => {
+      expectTypeOf(args).toBeUnknown();
+      return "x";
+    });
+  });
+
+  test("T5 a tool without input has arguments without members", () => {
+    server().tool("t", {}, (args) => {
+      expectTypeOf(args).toEqualTypeOf<Record<string, never>>();
+      return "x";
+    });
+  });
+
+  test("T5 an argument the schema lacks does not compile", () => {
+    server().tool("t", { input: z.object({ a: z.number() }) }, (args) => {
+      // @ts-expect-error: there is no such argument.
+      return String(args.b);
+    });
+  });
+});
+
+describe("T7", () => {
+  const output = z.object({ n: z.number(), unit: z.string().default("c") });
+
+  test("T7 a value that matches output compiles, with or without what has a default", () => {
+    server().tool("a", { output }, () => ({ n: 1 }));
+    server().tool("b", { output }, async () => ({ n: 1, unit: "f" }));
+  });
+
+  test("T7 a full result compiles where output is declared", () => {
+    server().tool("t", { output }, () => ({ content: [{ type: "text", text: "x" }], structuredContent: { n: 1 } }));
+  });
+
+  test("T7 an error result compiles where output is declared", () => {
+    server().tool("t", { output }, async () => ({ content: [{ type: "text", text: "x" }], isError: true }));
+  });
+
+  test("T7 a value of another type than output does not compile", () => {
+    // @ts-expect-error: n is a number.
+    server().tool("t", { output }, () => ({ n: "one" }));
+  });
+
+  test("T7 a promise of another type than output does not compile", () => {
+    // @ts-expect-error: n is a number.
+    server().tool("t", { output }, async () => ({ n: "one" }));
+  });
+
+  test("T7 a string does not compile where output is declared", () => {
+    // @ts-expect-error: the output is an object.
+    server().tool("t", { output }, () => "one");
+  });
+
+  test("T7 returning nothing does not compile where output is declared", () => {
+    // @ts-expect-error: the output is an object.
+    server().tool("t", { output }, () => {});
+  });
+
+  test("T7 every return kind compiles without output", () => {
+    const bare = server();
+    bare.tool("string", {}, () => "x");
+    bare.tool("block", {}, () => ({ type: "text", text: "x" }));
+    bare.tool("blocks", {}, () => [{ type: "image", data: new Uint8Array(1), mimeType: "image/png" }]);
+    bare.tool("object", {}, () => ({ a: 1 }));
+    bare.tool("nothing", {}, () => {});
+    bare.tool("promise", {}, async () => "x");
+    expect(bare.tools.size).toBe(6);
+  });
+
+  test("T7 a number does not compile without output", () => {
+    // @ts-expect-error: text, blocks or an object.
+    server().tool("t", {}, () => 7);
+  });
+});
+
+describe("T8", () => {
+  test("T8 an array output takes a list of its members", () => {
+    server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: 1 }]);
+  });
+
+  test("T8 an array output refuses a list of something else", () => {
+    // @ts-expect-error: n is a number.
+    server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: "one" }]);
+  });
+});
+
+describe("T1", () => {
+  test("T1 ctx.env has the bindings of the server", () => {
+    server().tool("t", {}, (_, ctx) => {
+      expectTypeOf(ctx.env).toEqualTypeOf<Env>();
+      return "x";
+    });
+  });
+
+  test("T1 ctx.env is unknown where no bindings are named", () => {
+    new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, (_, ctx) => {
+      expectTypeOf(ctx.env).toBeUnknown();
+      return "x";
+    });
+  });
+
+  test("T1 ctx.signal is an AbortSignal", () => {
+    server().tool("t", {}, (_, ctx) => {
+      expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>();
+      return "x";
+    });
+  });
+
+  test("T1 defineTool infers arguments like server.tool", () => {
+    const tool = defineTool("t", { input: z.object({ a: z.number().default(1) }) }, (args, ctx) => {
+      expectTypeOf(args).toEqualTypeOf<{ a: number }>();
+      expectTypeOf(ctx).toEqualTypeOf<HandlerContext<unknown>>();
+      return "x";
+    });
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<unknown>>();
+  });
+
+  test("T1 defineTool takes its bindings from the annotated context", () => {
+    const tool = defineTool("t", { input: z.object({ a: z.number() }) }, (args, ctx: HandlerContext<Env>) => {
+      expectTypeOf(args).toEqualTypeOf<{ a: number }>();
+      return ctx.env.API_KEY;
+    });
+    expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Env>>();
+  });
+
+  test("T1 a tool that needs no bindings fits a server that has some", () => {
+    const tool = defineTool("t", {}, () => "x");
+    expect(server().add(tool).tools.size).toBe(1);
+    expect(new McpServer<Env>({ name: "s", version: "1.0.0", tools: [tool] }).tools.size).toBe(1);
+  });
+
+  test("T1 a tool that needs bindings does not fit a server without them", () => {
+    const tool = defineTool("t", {}, (_, ctx: HandlerContext<Env>) => ctx.env.API_KEY);
+    // @ts-expect-error: this server has other bindings.
+    new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" }).add(tool);
+  });
+
+  test("T1 defineTool refuses a return value of another type than output", () => {
+    // @ts-expect-error: n is a number.
+    defineTool("t", { output: z.object({ n: z.number() }) }, () => ({ n: "one" }));
+  });
+});
+
+describe("T4", () => {
+  test("T4 a hint of another type does not compile", () => {
+    // @ts-expect-error: hints are booleans.
+    server().tool("t", { annotations: { readOnlyHint: "yes" } }, () => "x");
+  });
+
+  test("T4 hints are the four of the specification and a title", () => {
+    expectTypeOf<keyof NonNullable<ToolOptions["annotations"]>>().toEqualTypeOf<
+      "title" | "readOnlyHint" | "destructiveHint" | "idempotentHint" | "openWorldHint"
+    >();
+  });
+});
+
+describe("T11", () => {
+  test("T11 timeoutMs is an optional number", () => {
+    expectTypeOf<ToolOptions["timeoutMs"]>().toEqualTypeOf<number | undefined>();
+  });
+});

@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { pageOf } from "../../src/core/pagination.ts";
+import type { ListedEntry } from "../../src/core/shelf.ts";
+
+const keys = fc.uniqueArray(fc.string({ unit: "binary" }), { maxLength: 40 });
+const entriesOf = (names: readonly string[]): ListedEntry[] =>
+  names.map((key) => ({ key, text: JSON.stringify({ key }) }));
+
+/** All pages of a list, from the first; `between` may change the list after each. */
+function collect(names: readonly string[], pageSize: number | undefined, between = (list: readonly string[]) => list) {
+  const pages: string[][] = [];
+  let [list, cursor]: [readonly string[], string | undefined] = [names, undefined];
+  do {
+    const page = pageOf("tools/list", entriesOf(list), cursor, pageSize);
+    pages.push(page.entries.map(({ key }) => key));
+    cursor = page.nextCursor;
+    list = between(list);
+  } while (cursor !== undefined);
+  return pages;
+}
+
+describe("pageOf", () => {
+  test("the pages one after another are the list, each as full as it can be", () => {
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 50 }), (names, pageSize) => {
+        const pages = collect(names, pageSize);
+        expect(pages.flat()).toEqual(names);
+        for (const page of pages.slice(0, -1)) expect(page.length).toBe(pageSize);
+        expect(pages.length).toBe(Math.max(1, Math.ceil(names.length / pageSize)));
+      }),
+    );
+  });
+
+  test("without a page size everything comes at once", () => {
+    fc.assert(
+      fc.property(keys, (names) => {
+        expect(collect(names, undefined)).toEqual([names]);
+      }),
+    );
+  });
+
+  test("an exact multiple has no empty last page", () => {
+    for (const [count, size] of [
+      [2, 2],
+      [4, 2],
+      [9, 3],
+      [5, 1],
+    ] as const) {
+      const pages = collect(
+        Array.from({ length: count }, (_, place) => `t${place}`),
+        size,
+      );
+      expect(pages.map((page) => page.length)).toEqual(Array.from({ length: count / size }, () => size));
+    }
+  });
+
+  test("an insertion between pages neither repeats nor skips others, wherever it is", () => {
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 7 }), fc.infiniteStream(fc.nat()), (names, pageSize, places) => {
+        let inserted = 0;
+        const between = (list: readonly string[]) => {
+          if (inserted > 30) return list;
+          const at = (places.next().value ?? 0) % (list.length + 1);
+          return list.toSpliced(at, 0, `inserted ${inserted++}\u0000`);
+        };
+        const seen = collect(names, pageSize, between).flat();
+        expect(seen.filter((key) => names.includes(key))).toEqual(names);
+        expect(new Set(seen).size).toBe(seen.length);
+      }),
+    );
+  });
+
+  test("a removal of what was not yet shown skips only that", () => {
+    const names = ["a", "b", "c", "d", "e"];
+    const { nextCursor } = pageOf("tools/list", entriesOf(names), undefined, 2);
+    const rest = pageOf("tools/list", entriesOf(["a", "b", "d", "e"]), nextCursor, 2);
+    expect(rest.entries.map(({ key }) => key)).toEqual(["d", "e"]);
+  });
+
+  const refused = (cursor: unknown, list = "tools/list") => {
+    expect(() => pageOf(list, entriesOf(["a", "b", "c"]), cursor, 1)).toThrow(
+      expect.objectContaining({ code: -32602 }),
+    );
+  };
+
+  test.each([
+    ["garbage"],
+    [""],
+    [" "],
+    ["-1"],
+    ["99999"],
+    ["%%%"],
+    [null],
+    [0],
+    [-1],
+    [{}],
+    [["a"]],
+    [true],
+    ["bnVsbA=="],
+  ])("the cursor %j is -32602", (cursor) => refused(cursor));
+
+  test("any text that was not issued is -32602", () => {
+    fc.assert(fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.base64String()), (cursor) => refused(cursor)));
+    fc.assert(fc.property(fc.jsonValue(), (value) => refused(Buffer.from(JSON.stringify(value)).toString("base64"))));
+  });
+
+  test("the cursor of another list is -32602, and so is one whose entry is not there", () => {
+    const { nextCursor } = pageOf("tools/list", entriesOf(["a", "b", "c"]), undefined, 1);
+    refused(nextCursor, "prompts/list");
+    const foreign = pageOf("tools/list", entriesOf(["x", "y"]), undefined, 1).nextCursor;
+    refused(foreign);
+  });
+
+  test("a cursor has one spelling: with white space or without padding it is -32602", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (key) => {
+        const entries = entriesOf([key, `${key}2`]);
+        const { nextCursor = "" } = pageOf("tools/list", entries, undefined, 1);
+        for (const other of [` ${nextCursor}`, `${nextCursor}\n`, nextCursor.replace(/=+$/, "")]) {
+          if (other === nextCursor) continue;
+          expect(() => pageOf("tools/list", entries, other, 1)).toThrow(expect.objectContaining({ code: -32602 }));
+        }
+      }),
+    );
+  });
+});

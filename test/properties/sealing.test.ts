@@ -1,0 +1,177 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { KeyRing } from "../../src/core/key-ring.ts";
+import { VERSIONS } from "../../src/core/versions.ts";
+import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
+
+const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64");
+const bytes = fc.uint8Array({ maxLength: 200 }).map((each) => Uint8Array.from(each));
+const text = fc.string({ unit: "binary", maxLength: 40 });
+const flip = (sealed: string, bit: number) => {
+  const raw = Buffer.from(sealed, "base64url");
+  const place = Math.floor(bit / 8);
+  raw.writeUInt8(raw.readUInt8(place) ^ (1 << (bit % 8)), place);
+  return raw.toString("base64url");
+};
+
+describe("KeyRing", () => {
+  const ring = KeyRing.parse(secret(1), "state");
+
+  test("opens what it sealed, bound to the same text, as visible ASCII of 4/3 of the length + 32", async () => {
+    await fc.assert(
+      fc.asyncProperty(bytes, text, async (plain, bound) => {
+        const sealed = await (await ring).seal(plain, bound);
+        expect(sealed).toMatch(/^[\x21-\x7e]+$/);
+        expect(sealed.length).toBe(Math.ceil(((plain.length + 32) * 4) / 3));
+        expect(await (await ring).open(sealed, bound)).toEqual(plain);
+      }),
+    );
+  });
+
+  test("refuses every single flipped bit", async () => {
+    const keys = await ring;
+    const sealed = await keys.seal(Uint8Array.of(1, 2, 3, 4, 5), "bound");
+    const bits = Buffer.from(sealed, "base64url").length * 8;
+    for (let bit = 0; bit < bits; bit++)
+      expect([bit, await keys.open(flip(sealed, bit), "bound")]).toEqual([bit, undefined]);
+  });
+
+  test("refuses a flipped bit of any value", async () => {
+    await fc.assert(
+      fc.asyncProperty(bytes, text, fc.nat(), async (plain, bound, choice) => {
+        const sealed = await (await ring).seal(plain, bound);
+        const bit = choice % (Buffer.from(sealed, "base64url").length * 8);
+        expect(await (await ring).open(flip(sealed, bit), bound)).toBeUndefined();
+      }),
+    );
+  });
+
+  test("refuses every cut and every addition", async () => {
+    const keys = await ring;
+    const sealed = await keys.seal(Uint8Array.of(9, 8, 7, 6));
+    for (let length = 0; length < sealed.length; length++)
+      expect(await keys.open(sealed.slice(0, length))).toBeUndefined();
+    for (const more of ["A", "=", " ", "\n", "AAAA"]) expect(await keys.open(sealed + more)).toBeUndefined();
+  });
+
+  test("refuses another spelling of the same bytes", async () => {
+    const keys = await ring;
+    for (let length = 0; length < 6; length++) {
+      const sealed = await keys.seal(new Uint8Array(length).fill(255));
+      const raw = Buffer.from(sealed, "base64url");
+      for (const other of [raw.toString("base64"), `${sealed}=`, `${sealed}==`]) {
+        if (other !== sealed) expect(await keys.open(other)).toBeUndefined();
+      }
+      const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+      for (const last of alphabet) {
+        const other = sealed.slice(0, -1) + last;
+        if (other !== sealed) expect(await keys.open(other)).toBeUndefined();
+      }
+    }
+  });
+
+  test("refuses another bound text, another purpose and another key", async () => {
+    const purpose = await KeyRing.parse(secret(1), "session");
+    const key = await KeyRing.parse(secret(2), "state");
+    await fc.assert(
+      fc.asyncProperty(bytes, text, text, async (plain, bound, other) => {
+        fc.pre(bound !== other);
+        const sealed = await (await ring).seal(plain, bound);
+        expect(await (await ring).open(sealed, other)).toBeUndefined();
+        expect(await purpose.open(sealed, bound)).toBeUndefined();
+        expect(await key.open(sealed, bound)).toBeUndefined();
+      }),
+    );
+  });
+
+  test("a new key put first keeps what older keys sealed; a key taken out does not", async () => {
+    const old = await KeyRing.parse(secret(1), "state");
+    const rotated = await KeyRing.parse(`${secret(2)},\n${secret(1)}`, "state");
+    const gone = await KeyRing.parse(secret(2), "state");
+    const before = await old.seal(Uint8Array.of(1));
+    const after = await rotated.seal(Uint8Array.of(2));
+    expect(await rotated.open(before)).toEqual(Uint8Array.of(1));
+    expect(await old.open(after)).toBeUndefined();
+    expect(await gone.open(after)).toEqual(Uint8Array.of(2));
+    expect(await gone.open(before)).toBeUndefined();
+  });
+
+  test("open is total over any text", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(text, fc.base64String(), fc.stringMatching(/^AQ[A-Za-z0-9_-]*$/)), async (garbage) => {
+        expect(await (await ring).open(garbage)).toBeUndefined();
+      }),
+    );
+  });
+
+  test("a list of keys that is empty or has a bad key is refused by place, never showing a key", async () => {
+    await expect(KeyRing.parse(" ,\n", "state")).rejects.toMatchObject({ code: "keys-invalid" });
+    await expect(KeyRing.parse(`${secret(1)},c2hvcnQ`, "state")).rejects.toThrow(/Key 2/);
+    await expect(KeyRing.parse("c2hvcnQ", "state")).rejects.not.toThrow(/c2hvcnQ/);
+  });
+});
+
+describe("session facts", () => {
+  const hex = (length: number) =>
+    fc.uint8Array({ minLength: length, maxLength: length }).map((each) => Buffer.from(each).toString("hex"));
+  const facts = fc.record({
+    objectId: hex(32),
+    rules: fc.constantFrom(...VERSIONS),
+    capabilityBits: fc.integer({ min: 0, max: 0xffff }),
+    principalHash: hex(16),
+    expiresAtMs: fc.integer({ min: 0, max: 0xffffffff }).map((minutes) => minutes * 60_000),
+  });
+
+  test("come back from their bytes", () => {
+    fc.assert(
+      fc.property(facts, (each) => {
+        expect(decodeFacts(encodeFacts(each))).toEqual(each);
+      }),
+    );
+  });
+
+  test("the end of the trust period is kept to the minute, never later than said", () => {
+    fc.assert(
+      fc.property(facts, fc.nat(59_999), (each, more) => {
+        const expiresAtMs = decodeFacts(encodeFacts({ ...each, expiresAtMs: each.expiresAtMs + more }))?.expiresAtMs;
+        expect(expiresAtMs).toBe(each.expiresAtMs);
+      }),
+    );
+  });
+
+  test("any bytes decode to facts or to nothing", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ minLength: 55, maxLength: 55 })),
+        (each) => {
+          const decoded = decodeFacts(each);
+          if (decoded) expect(encodeFacts(decoded)).toEqual(Uint8Array.from(each));
+        },
+      ),
+    );
+  });
+
+  test("the id is 116 characters once sealed", async () => {
+    const ring = await KeyRing.ephemeral("session");
+    await fc.assert(
+      fc.asyncProperty(facts, async (each) => {
+        expect((await ring.seal(encodeFacts(each))).length).toBe(116);
+      }),
+    );
+  });
+
+  test("issuer and subject do not run into one another; nobody is the hash of nobody", async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, text, text, async (issuer, subject, issuer2, subject2) => {
+        fc.pre(issuer !== issuer2 || subject !== subject2);
+        const one = await hashPrincipal({ issuer, subject });
+        expect(one).toMatch(/^[0-9a-f]{32}$/);
+        expect(one).not.toBe(await hashPrincipal({ issuer: issuer2, subject: subject2 }));
+      }),
+    );
+    expect(await hashPrincipal({ issuer: "ab", subject: "c" })).not.toBe(
+      await hashPrincipal({ issuer: "a", subject: "bc" }),
+    );
+    expect(await hashPrincipal(undefined)).toBe(ANONYMOUS);
+  });
+});
