@@ -64,6 +64,7 @@ class ServerConnection<Env> implements Connection {
   /** Requests being served, so that a cancellation can find its own. */
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
+  #isClosed = false;
   readonly #questions = new PendingQuestions();
   readonly #subscriptions: Subscriptions;
   /** Who the handshake introduced. Modern requests never read it. */
@@ -85,7 +86,10 @@ class ServerConnection<Env> implements Connection {
     const transport = this.#transport;
     transport.onmessage = (message) => this.#track(this.#receive(message));
     transport.onunreadable = (problem) => this.#track(this.#sendText(encodeUnreadable(problem)));
-    transport.onclose = () => this.#abortAll();
+    transport.onclose = () => {
+      this.#isClosed = true;
+      this.#abortAll();
+    };
     transport.onerror = (error) => this.#reportTransport(error);
     return transport.start();
   }
@@ -247,6 +251,8 @@ class ServerConnection<Env> implements Connection {
   }
 
   #reportTransport(error: unknown): void {
+    // What cannot be sent once the peer is gone is nobody's failure.
+    if (this.#isClosed) return;
     this.#options.onError(error, { correlationId: crypto.randomUUID(), method: "(transport)" });
   }
 }

@@ -21,7 +21,10 @@ export interface StdioTransportOptions {
 
 const NEWLINE = 0x0a;
 
-/** Newline-framed JSON over a pair of streams. The output stays open at `close`: it may be the process's own. */
+/**
+ * Newline-framed JSON over a pair of streams. The output stays open at `close`: it may be the process's own. Errors it
+ * has later are heard and dropped, since an unheard one would end the process.
+ */
 export class StdioServerTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
@@ -63,7 +66,11 @@ export class StdioServerTransport implements Transport {
   sendText(text: string): Promise<void> {
     if (this.#isClosed) return Promise.reject(new KitError("transport-closed", "The stdio transport is closed."));
     return new Promise((resolve, reject) => {
-      this.#output.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+      this.#output.write(`${text}\n`, (error) => {
+        if (!error) return resolve();
+        this.#onError(error);
+        reject(error);
+      });
     });
   }
 
@@ -73,7 +80,6 @@ export class StdioServerTransport implements Transport {
     this.#input.off("data", this.#onData);
     this.#input.off("end", this.#onEnd);
     this.#input.off("error", this.#onError);
-    this.#output.off("error", this.#onError);
     this.#input.pause();
     this.#settleEnded();
     this.onclose?.();
@@ -96,8 +102,9 @@ export class StdioServerTransport implements Transport {
     this.#settleEnded();
   };
 
-  readonly #onError = (error: Error): void => {
-    this.onerror?.(error);
+  readonly #onError = (error: NodeJS.ErrnoException): void => {
+    // A reader that is gone is an end, not a failure.
+    if (error.code !== "EPIPE" && !this.#isClosed) this.onerror?.(error);
     void this.close();
   };
 

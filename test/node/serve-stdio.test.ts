@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { NODE } from "../oracle/node.ts";
+
+const FIXTURE = join(import.meta.dirname, "fixtures/server.ts");
+const TAP = join(import.meta.dirname, "../oracle/stdio-tap.ts");
+
+interface Ended {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+  readonly messages: readonly { id?: unknown; result?: unknown; error?: { code: number } }[];
+  readonly stderr: string;
+}
+
+/** Starts the fixture, lets `talk` write to it, ends its input, and waits for its end. */
+async function serve(talk: (child: ChildProcess) => void | Promise<void>, tapped?: string): Promise<Ended> {
+  const args = tapped === undefined ? [FIXTURE] : [TAP, tapped, "--", NODE, FIXTURE];
+  const child = spawn(NODE, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const chunks: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
+  child.stdout.on("data", (data: Buffer) => chunks.stdout.push(data));
+  child.stderr.on("data", (data: Buffer) => chunks.stderr.push(data));
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await talk(child);
+  child.stdin.end();
+  const code = await ended;
+  const lines = Buffer.concat(chunks.stdout).toString("utf8").split("\n").slice(0, -1);
+  return {
+    code,
+    lines,
+    messages: lines.map((line: string) => JSON.parse(line)),
+    stderr: Buffer.concat(chunks.stderr).toString("utf8"),
+  };
+}
+
+const call = (id: unknown, name: string, args: object = {}) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
+const ping = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
+const write = (text: string | Buffer) => (child: ChildProcess) => void child.stdin?.write(text);
+
+describe("serveStdio", () => {
+  test("W2 answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
+    const list = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
+    const { code, messages } = await serve(write(`${ping(1)}\n${list}\n${call(3, "echo", { text: "hi" })}\n`));
+    expect(messages.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+    expect(messages.find(({ id }) => id === 3)).toMatchObject({ result: { content: [{ text: "hi" }] } });
+    expect(code).toBe(0);
+  });
+
+  test("answers modern requests, each alone", async () => {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const discover = JSON.stringify({ jsonrpc: "2.0", id: "d", method: "server/discover", params: { _meta } });
+    const { messages } = await serve(write(`${discover}\n`));
+    expect(messages).toMatchObject([
+      { id: "d", result: { resultType: "complete", supportedVersions: ["2026-07-28"] } },
+    ]);
+  });
+
+  test("answers a last line without a line break, and what still runs when the input ends", async () => {
+    const { code, messages } = await serve(write(`${call("slow", "slow")}\n${ping("last")}`));
+    expect(messages.map(({ id }) => id)).toEqual(["last", "slow"]);
+    expect(code).toBe(0);
+  });
+
+  test("lets nothing but messages onto standard output; what handlers print goes to standard error", async () => {
+    const { lines, stderr } = await serve(write(`${call(1, "noisy")}\n`));
+    expect(lines).toHaveLength(1);
+    expect(stderr).toContain("a line that is no message");
+    expect(stderr).toContain("nor is this");
+  });
+
+  test("puts characters together that arrive in pieces, and breaks lines at \\n alone", async () => {
+    const text = "Zürich 東京 🌧 \u2028 end";
+    const bytes = Buffer.from(`${call(1, "echo", { text })}\n`);
+    const { messages } = await serve(async (child) => {
+      for (const byte of bytes) {
+        await new Promise<void>((resolve) => child.stdin?.write(Buffer.of(byte), () => resolve()));
+      }
+    });
+    expect(messages).toMatchObject([{ id: 1, result: { content: [{ text }] } }]);
+  });
+
+  test("takes CRLF and blank lines", async () => {
+    const { messages } = await serve(write(`\r\n\n${ping(1)}\r\n\n${ping(2)}\r\n`));
+    expect(messages.map(({ id }) => id)).toEqual([1, 2]);
+  });
+
+  test("answers a line that is not JSON with -32700, and serves the next", async () => {
+    const { messages } = await serve(write(`{"jsonrpc": oops\n${ping(2)}\n`));
+    expect(messages).toMatchObject([{ error: { code: -32700 } }, { id: 2, result: {} }]);
+    expect(messages[0]).not.toHaveProperty("id");
+  });
+
+  test("answers a line over the limit with -32600, and serves the next", async () => {
+    const { messages } = await serve(write(`${call(1, "echo", { text: "x".repeat(5_000) })}\n${ping(2)}\n`));
+    expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-large" } } }, { id: 2 }]);
+  });
+
+  test("ends at once when its input is empty", async () => {
+    const { code, lines } = await serve(() => undefined);
+    expect([code, lines]).toEqual([0, []]);
+  });
+
+  test("ends without a crash when the reader of its output goes away", async () => {
+    const { stderr } = await serve(async (child) => {
+      child.stdout?.destroy();
+      for (let id = 0; id < 50; id++) child.stdin?.write(`${ping(id)}\n`, () => undefined);
+      child.stdin?.on("error", () => undefined);
+      await new Promise((resolve) => child.once("exit", resolve));
+    });
+    expect(stderr).not.toMatch(/Unhandled|throw er;|at .*\(/);
+  });
+
+  test("says only what the oracle finds right in its version", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mcp-edge-stdio-"));
+    const report = join(folder, "report.json");
+    const clientInfo = { name: "tapped", version: "1.0.0" };
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
+    const initialize = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params });
+    const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const { messages } = await serve(write(`${initialize}\n${initialized}\n${call(1, "noisy")}\n`), report);
+    expect(messages).toHaveLength(2);
+    const { messages: judged, problems } = JSON.parse(readFileSync(report, "utf8"));
+    expect(problems).toEqual([]);
+    expect(judged).toBe(5);
+    rmSync(folder, { recursive: true });
+  });
+});
