@@ -6,7 +6,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { KitError } from "../core/errors.ts";
-import type { JSONRPCMessage } from "../core/jsonrpc.ts";
+import { type JSONRPCMessage, parseMessage } from "../core/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/transport.ts";
 
@@ -58,13 +58,16 @@ export class StdioServerTransport implements Transport {
     this.#output.on("error", this.#onError);
   }
 
+  /** Refuses what is no message before anything is written. */
   send(message: JSONRPCMessage): Promise<void> {
-    return this.sendText(JSON.stringify(message));
+    const parsed = parseMessage(message);
+    if (parsed.kind !== "invalid") return this.sendText(JSON.stringify(message));
+    return this.#refuse(new KitError("message-invalid", `Not a JSON-RPC message: ${parsed.problem}.`));
   }
 
   /** Resolves when the line was handed to the operating system. JSON text has no raw line break to break the framing. */
   sendText(text: string): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new KitError("transport-closed", "The stdio transport is closed."));
+    if (this.#isClosed) return this.#refuse(new KitError("transport-closed", "The stdio transport is closed."));
     return new Promise((resolve, reject) => {
       this.#output.write(`${text}\n`, (error) => {
         if (!error) return resolve();
@@ -83,6 +86,11 @@ export class StdioServerTransport implements Transport {
     this.#input.pause();
     this.#settleEnded();
     this.onclose?.();
+  }
+
+  #refuse(error: KitError): Promise<never> {
+    this.onerror?.(error);
+    return Promise.reject(error);
   }
 
   readonly #onData = (data: Buffer | string): void => {
