@@ -95,6 +95,12 @@ export class PendingQuestions {
     });
   }
 
+  /** Gives up every question: no answer can come any more. */
+  interrupt(): void {
+    const error = new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
+    for (const pending of [...this.#pending.values()]) pending.reject(error);
+  }
+
   /** Takes an answer. One to nothing that is asked (late, foreign, made up) is ignored. */
   settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
     const pending = response.id === undefined ? undefined : this.#pending.get(response.id);

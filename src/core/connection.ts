@@ -39,7 +39,10 @@ export interface ConnectOptions<Env> {
 
 /** A running connection. */
 export interface Connection {
-  /** Resolves when every request received so far has been answered and handed to the transport; subscriptions end first. */
+  /**
+   * For when nothing more will arrive. Subscriptions end, questions nobody can answer any more reject; resolves when
+   * every request received has been answered and handed to the transport.
+   */
   idle(): Promise<void>;
   /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */
   close(): Promise<void>;
@@ -96,6 +99,7 @@ class ServerConnection<Env> implements Connection {
 
   async idle(): Promise<void> {
     this.#subscriptions.end();
+    this.#questions.interrupt();
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
 
@@ -153,7 +157,7 @@ class ServerConnection<Env> implements Connection {
         this.#questions.settle(parsed.message);
         return undefined;
       case "invalid":
-        return encodeInvalid(parsed.id, parsed.problem);
+        return parsed.isNotification ? undefined : encodeInvalid(parsed.id, parsed.problem);
     }
   }
 

@@ -62,7 +62,13 @@ export type ParsedMessage =
   | { readonly kind: "request"; readonly message: JSONRPCRequest }
   | { readonly kind: "notification"; readonly message: JSONRPCNotification }
   | { readonly kind: "response"; readonly message: JSONRPCResultResponse | JSONRPCErrorResponse }
-  | { readonly kind: "invalid"; readonly problem: string; readonly id?: RequestId };
+  | {
+      readonly kind: "invalid";
+      readonly problem: string;
+      readonly id?: RequestId;
+      /** A method without an id: however bad, a notification is never answered. */
+      readonly isNotification: boolean;
+    };
 
 /** True for a plain JSON object: not null, not an array. */
 export function isObject(value: unknown): value is JsonObject {
@@ -76,10 +82,11 @@ export function isRequestId(value: unknown): value is RequestId {
 
 /** Classifies one parsed JSON value. Total: never throws, and every value has exactly one kind. */
 export function parseMessage(value: unknown): ParsedMessage {
-  if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object" };
+  if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object", isNotification: false };
   const id = value.id;
   const known: { id?: RequestId } = isRequestId(id) ? { id } : {};
-  const invalid = (problem: string): ParsedMessage => ({ kind: "invalid", problem, ...known });
+  const isNotification = id === undefined && typeof value.method === "string";
+  const invalid = (problem: string): ParsedMessage => ({ kind: "invalid", problem, isNotification, ...known });
   if (value.jsonrpc !== "2.0") return invalid('"jsonrpc" is not "2.0"');
   if (id !== undefined && !isRequestId(id)) return invalid('"id" is not a string or an integer');
   if (value.method === undefined) return parseResponse(value, invalid);

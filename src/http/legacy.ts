@@ -95,6 +95,7 @@ async function serveOne<Env>(
 ): Promise<string | undefined> {
   take(parsed, context);
   if (parsed.kind === "invalid") {
+    if (parsed.isNotification) return undefined;
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
   if (parsed.kind !== "request") return undefined;

@@ -4,7 +4,7 @@
  * @module
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 const USAGE = `Usage:
@@ -33,18 +33,26 @@ function main(args: readonly string[]): number {
   }
   const key = randomBytes(32).toString("base64url");
   if (values.file === undefined) console.log(key);
-  else addKey(values.file, key);
+  else return addKey(values.file, key);
   return 0;
 }
 
-/** Leaves a file that has a key as it is: a new key would end every session sealed under the old one. */
-function addKey(file: string, key: string): void {
-  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
-  if (new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) return;
-  const separator = text === "" || text.endsWith("\n") ? "" : "\n";
-  // Only the owner may read a secret.
-  writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
-  console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
+/** Leaves a key that is there as it is: a new one would end every session sealed under the old one. */
+function addKey(file: string, key: string): number {
+  try {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    if (!new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) {
+      const separator = text === "" || text.endsWith("\n") ? "" : "\n";
+      writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
+      console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
+    }
+    // Only the owner may read a secret, also in a file that was there before.
+    chmodSync(file, 0o600);
+    return 0;
+  } catch (error) {
+    console.error(`mcp-edge: ${file} cannot be written: ${error instanceof Error ? error.message : error}`);
+    return 1;
+  }
 }
 
 process.exitCode = main(process.argv.slice(2));

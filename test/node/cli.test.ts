@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -33,8 +33,64 @@ test("keys --file adds a key once, keeps what is there, and lets nobody else rea
   expect(statSync(fresh).mode & 0o077).toBe(0);
 });
 
-test.each([[[]], [["nonsense"]], [["keys", "--nonsense"]]])("%j shows how it is used and exits 2", (args) => {
-  const { status, stderr } = run(...args);
-  expect(status).toBe(2);
-  expect(stderr).toContain("mcp-edge keys");
+test("keys prints nothing but 32 bytes in base64url", () => {
+  const { stdout, stderr } = run("keys");
+  expect(stdout).toMatch(/^[A-Za-z0-9_-]{43}\n$/);
+  expect(Buffer.from(stdout.trim(), "base64url")).toHaveLength(32);
+  expect(stderr).toBe("");
 });
+
+test("keys --file prints no key, and says where it is", () => {
+  const file = join(folder, "told");
+  const { stdout, stderr } = run("keys", "--file", file);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(file);
+  expect(stderr).not.toContain(/"(.+)"/.exec(readFileSync(file, "utf8"))?.[1]);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test.each(["MCP_KEYS=kept", '\n  MCP_KEYS = "kept"', "A=1\r\nMCP_KEYS=\r\n"])("keys --file leaves %j alone", (text) => {
+  const file = join(folder, "kept");
+  writeFileSync(file, text);
+  const { status, stderr } = run("keys", "--file", file);
+  expect([status, stderr]).toEqual([0, ""]);
+  expect(readFileSync(file, "utf8")).toBe(text);
+});
+
+test.each(["# MCP_KEYS=x\n", "OTHER_MCP_KEYS=x\n", "MCP_KEYS_OLD=x\n"])("keys --file adds to %j", (text) => {
+  const file = join(folder, "near");
+  writeFileSync(file, text);
+  expect(run("keys", "--file", file).status).toBe(0);
+  expect(readFileSync(file, "utf8").replace(/[A-Za-z0-9_-]{43}/, "KEY")).toBe(`${text}MCP_KEYS="KEY"\n`);
+});
+
+test("keys --file takes the group's and the others' rights from a file that had them", () => {
+  const file = join(folder, "open");
+  writeFileSync(file, "OTHER=1\n");
+  chmodSync(file, 0o644);
+  expect(run("keys", "--file", file).status).toBe(0);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("keys --file of a folder that is not there fails, names the file and shows no key", () => {
+  const { status, stdout, stderr } = run("keys", "--file", join(folder, "none", "such"));
+  expect(status).not.toBe(0);
+  expect(stdout).toBe("");
+  expect(stderr).toContain("such");
+  expect(stderr).not.toMatch(/[A-Za-z0-9_-]{43}/);
+});
+
+test("--help shows how it is used and exits 0", () => {
+  const { status, stdout } = run("--help");
+  expect(status).toBe(0);
+  expect(stdout).toContain("mcp-edge keys --file FILE");
+});
+
+test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["keys", "--nonsense"]]])(
+  "%j shows how it is used and exits 2",
+  (args) => {
+    const { status, stderr } = run(...args);
+    expect(status).toBe(2);
+    expect(stderr).toContain("mcp-edge keys");
+  },
+);

@@ -1,44 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { NODE } from "../oracle/node.ts";
+import { type Child, runChild } from "./child.ts";
 
 const FIXTURE = join(import.meta.dirname, "fixtures/server.ts");
-const TAP = join(import.meta.dirname, "../oracle/stdio-tap.ts");
-
-interface Ended {
-  readonly code: number | null;
-  readonly lines: readonly string[];
-  readonly messages: readonly { id?: unknown; result?: unknown; error?: { code: number } }[];
-  readonly stderr: string;
-}
-
-/** Starts the fixture, lets `talk` write to it, ends its input, and waits for its end. */
-async function serve(talk: (child: ChildProcess) => void | Promise<void>, tapped?: string): Promise<Ended> {
-  const args = tapped === undefined ? [FIXTURE] : [TAP, tapped, "--", NODE, FIXTURE];
-  const child = spawn(NODE, args, { stdio: ["pipe", "pipe", "pipe"] });
-  const chunks: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
-  child.stdout.on("data", (data: Buffer) => chunks.stdout.push(data));
-  child.stderr.on("data", (data: Buffer) => chunks.stderr.push(data));
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  await talk(child);
-  child.stdin.end();
-  const code = await ended;
-  const lines = Buffer.concat(chunks.stdout).toString("utf8").split("\n").slice(0, -1);
-  return {
-    code,
-    lines,
-    messages: lines.map((line: string) => JSON.parse(line)),
-    stderr: Buffer.concat(chunks.stderr).toString("utf8"),
-  };
-}
+/** Runs the server of the fixture. */
+const serve = (talk: (child: Child) => void | Promise<void>, tapped?: string) =>
+  runChild(FIXTURE, talk, tapped === undefined ? {} : { tapped });
 
 const call = (id: unknown, name: string, args: object = {}) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
 const ping = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
-const write = (text: string | Buffer) => (child: ChildProcess) => void child.stdin?.write(text);
+const write = (text: string | Buffer) => (child: Child) => void child.stdin.write(text);
 
 describe("serveStdio", () => {
   test("W2 answers ping, tools/list and tools/call piped in without a handshake, and exits 0", async () => {
@@ -79,7 +53,7 @@ describe("serveStdio", () => {
     const bytes = Buffer.from(`${call(1, "echo", { text })}\n`);
     const { messages } = await serve(async (child) => {
       for (const byte of bytes) {
-        await new Promise<void>((resolve) => child.stdin?.write(Buffer.of(byte), () => resolve()));
+        await new Promise<void>((resolve) => child.stdin.write(Buffer.of(byte), () => resolve()));
       }
     });
     expect(messages).toMatchObject([{ id: 1, result: { content: [{ text }] } }]);
@@ -108,9 +82,9 @@ describe("serveStdio", () => {
 
   test("ends without a crash when the reader of its output goes away", async () => {
     const { stderr } = await serve(async (child) => {
-      child.stdout?.destroy();
-      for (let id = 0; id < 50; id++) child.stdin?.write(`${ping(id)}\n`, () => undefined);
-      child.stdin?.on("error", () => undefined);
+      child.stdout.destroy();
+      for (let id = 0; id < 50; id++) child.stdin.write(`${ping(id)}\n`, () => undefined);
+      child.stdin.on("error", () => undefined);
       await new Promise((resolve) => child.once("exit", resolve));
     });
     expect(stderr).not.toMatch(/Unhandled|throw er;|at .*\(/);

@@ -1,15 +1,19 @@
-import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
-import type { JSONRPCMessage } from "../../src/core/index.ts";
-import { StdioServerTransport } from "../../src/node/index.ts";
+import { PassThrough, Writable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
+import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
-async function start() {
+async function start(options: { output?: Writable; lineBytesMax?: number } = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const transport = new StdioServerTransport({ input, output });
+  const transport = new StdioServerTransport({ input, output, ...options });
+  const received: unknown[] = [];
+  const unreadable: string[] = [];
+  transport.onmessage = (message) => received.push(message);
+  transport.onunreadable = ({ reason }) => unreadable.push(reason);
   const errors: Error[] = [];
   transport.onerror = (error) => errors.push(error);
   await transport.start();
-  return { transport, output, errors };
+  return { transport, input, output, errors, received, unreadable };
 }
 
 test("W1 an invalid message is refused before it is written, and onerror is told", async () => {
@@ -35,4 +39,147 @@ test("W1 a send after close rejects and tells onerror; onclose comes once", asyn
     code: "transport-closed",
   });
   expect([closed, errors.length]).toEqual([1, 1]);
+});
+
+/** An output whose every write fails. */
+const failing = (error: Error) => new Writable({ write: (_chunk, _encoding, done) => done(error) });
+
+test.each([
+  ["null", null],
+  ["text", "ping"],
+  ["a batch", [{ jsonrpc: "2.0", id: 1, result: {} }]],
+  ["no version", { id: 1, result: {} }],
+  ["both a result and an error", { jsonrpc: "2.0", id: 1, result: {}, error: { code: 1, message: "" } }],
+  ["an error without a code", { jsonrpc: "2.0", id: 1, error: { message: "" } }],
+  ["params that are an array", { jsonrpc: "2.0", method: "x", params: [] }],
+  ["a result without an id", { jsonrpc: "2.0", result: {} }],
+])("W1 %s is refused before it is written", async (_, value) => {
+  const { transport, output, errors } = await start();
+  await expect(transport.send(value as JSONRPCMessage)).rejects.toMatchObject({ code: "message-invalid" });
+  expect([errors.length, output.read()]).toEqual([1, null]);
+});
+
+test("W1 a write that fails rejects, tells onerror once, and ends the transport", async () => {
+  const error = Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
+  const { transport, errors } = await start({ output: failing(error) });
+  let closed = 0;
+  transport.onclose = () => {
+    closed += 1;
+  };
+  await expect(transport.send({ jsonrpc: "2.0", id: 1, result: {} })).rejects.toBe(error);
+  await transport.ended;
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(errors).toEqual([error]);
+  expect(closed).toBe(1);
+});
+
+test("W1 a reader that is gone rejects the send and ends the transport", async () => {
+  const error = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
+  const { transport } = await start({ output: failing(error) });
+  await expect(transport.sendText("{}")).rejects.toBe(error);
+  await transport.ended;
+});
+
+test("W1 an input that fails tells onerror and ends the transport", async () => {
+  const { transport, input, errors } = await start();
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = resolve;
+  });
+  input.destroy(new Error("the terminal is gone"));
+  await closed;
+  await transport.ended;
+  expect(errors).toMatchObject([{ message: "the terminal is gone" }]);
+});
+
+test("C9 after close nothing is delivered, and no listener of the input is left", async () => {
+  const { transport, input, received } = await start();
+  await transport.close();
+  input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(received).toEqual([]);
+  expect([input.listenerCount("data"), input.listenerCount("error")]).toEqual([0, 0]);
+});
+
+test("C9 a close between two lines of one chunk stops after the first", async () => {
+  const { transport, input, received } = await start();
+  transport.onmessage = (message) => {
+    received.push(message);
+    void transport.close();
+  };
+  input.write('{"id":1}\n{"id":2}\n');
+  await transport.ended;
+  expect(received).toEqual([{ id: 1 }]);
+});
+
+describe("W2 lines", () => {
+  const end = async ({ transport, input }: Awaited<ReturnType<typeof start>>) => {
+    input.end();
+    await transport.ended;
+  };
+
+  test("many in one chunk, one in many chunks, in order", async () => {
+    const open = await start();
+    for (const chunk of ['{"a":1}\n{"a":2}\n{"a"', ":3", "}", '\n\r\n{"a":4}\r\n{"a":5}']) open.input.write(chunk);
+    await end(open);
+    expect(open.received).toEqual([1, 2, 3, 4, 5].map((a) => ({ a })));
+    expect(open.unreadable).toEqual([]);
+  });
+
+  test("text chunks are taken as bytes are", async () => {
+    const open = await start();
+    open.input.setEncoding("utf8");
+    open.input.write(Buffer.from('{"a":"é\u2028\u2029\u0085🌧"}\n'));
+    await end(open);
+    expect(open.received).toEqual([{ a: "é\u2028\u2029\u0085🌧" }]);
+  });
+
+  test("the limit is in bytes and inclusive", async () => {
+    const fits = '{"a":"éé"}';
+    const open = await start({ lineBytesMax: Buffer.byteLength(fits) });
+    open.input.write(`${fits}\n{"a":"ééé"}\n${fits}\n`);
+    await end(open);
+    expect(open.received).toHaveLength(2);
+    expect(open.unreadable).toEqual(["too-large"]);
+  });
+
+  test("a line over the limit is told of once, before it ends, and never as not JSON", async () => {
+    const open = await start({ lineBytesMax: 20 });
+    for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
+    await expect.poll(() => open.unreadable).toEqual(["too-large"]);
+    open.input.write('\n{"a":1}\n');
+    open.input.write("y".repeat(21));
+    await end(open);
+    expect(open.unreadable).toEqual(["too-large", "too-large"]);
+    expect(open.received).toEqual([{ a: 1 }]);
+  });
+
+  test.each(["oops", "{", "[1,]", "NaN", "{} {}", "'x'"])("%j is not JSON, and the next is read", async (line) => {
+    const open = await start();
+    open.input.write(`${line}\n{"a":1}\n`);
+    await end(open);
+    expect(open.unreadable).toEqual(["not-json"]);
+    expect(open.received).toEqual([{ a: 1 }]);
+  });
+});
+
+describe("W2 serveStdio with streams of the author's", () => {
+  test("answers, hands the env to handlers, and resolves at the end of input; the output stays open", async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const server = new McpServer<{ greeting: string }>({ name: "streams", version: "1.0.0" });
+    server.tool("greet", {}, (_, ctx) => ctx.env.greeting);
+    const served = serveStdio(server, { input, output, env: { greeting: "Moin" } });
+    input.end('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}');
+    await served;
+    expect(JSON.parse(String(output.read()))).toMatchObject({ id: 1, result: { content: [{ text: "Moin" }] } });
+    expect(output.writableEnded).toBe(false);
+  });
+
+  test("leaves process.stdout alone", async () => {
+    const { write } = process.stdout;
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = serveStdio(new McpServer({ name: "streams", version: "1.0.0" }), { input, output });
+    expect(process.stdout.write).toBe(write);
+    input.end();
+    await served;
+  });
 });

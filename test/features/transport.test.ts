@@ -1,0 +1,280 @@
+/** Batches and transports: what `connection.test.ts` does not show already. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  type ConnectOptions,
+  connect,
+  type JSONRPCMessage,
+  KitError,
+  McpServer,
+  type Transport,
+} from "../../src/core/index.ts";
+import { createPair } from "../harness/pair.ts";
+import { closePeers, type Json, openPeer, type Peer } from "./peer.ts";
+
+afterEach(closePeers);
+
+function createServer(): McpServer {
+  return new McpServer({ name: "transport", version: "1.0.0" }).tool("hello", {}, () => "hello");
+}
+
+/** A tool that runs until its signal aborts, and keeps the reason. */
+function addWaiting(server: McpServer) {
+  const seen = { running: 0, reasons: [] as unknown[] };
+  server.tool("waits", {}, async (_, ctx) => {
+    seen.running += 1;
+    await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve()));
+    seen.reasons.push(ctx.signal.reason);
+    return "aborted";
+  });
+  return seen;
+}
+
+const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
+const call = (id: unknown, name: string) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name } });
+const cancel = (requestId: unknown) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+
+describe("C6 batches in 2025-03-26", () => {
+  const open = (server = createServer(), limits = {}): Promise<Peer> =>
+    openPeer(server, "2025-03-26", { judgeClient: false, limits });
+
+  async function batch(peer: Peer, members: readonly unknown[]): Promise<unknown> {
+    const before = peer.received.length;
+    peer.send(members);
+    await expect.poll(() => peer.received.length).toBe(before + 1);
+    peer.oracle.problems.splice(0);
+    return peer.received.at(-1);
+  }
+
+  test("members that are no messages get an error each, without an id, and the rest still run", async () => {
+    const answers = await batch(await open(), [1, null, [], { jsonrpc: "2.0" }, { ...list(null) }, list("good")]);
+    expect(answers).toHaveLength(6);
+    expect(answers).toMatchObject([...Array(5).fill({ error: { code: -32600 } }), { id: "good", result: {} }]);
+    for (const answer of (answers as Json[]).slice(0, 5)) expect(answer).not.toHaveProperty("id");
+  });
+
+  test("a failing member leaves the others alone, and one answer is still an array", async () => {
+    const peer = await open();
+    const unknown = { jsonrpc: "2.0", id: 2, method: "none/such" };
+    expect(await batch(peer, [list(1), unknown, call(3, "hello")])).toMatchObject([
+      { id: 1, result: {} },
+      { id: 2, error: { code: -32601 } },
+      { id: 3, result: { content: [{ text: "hello" }] } },
+    ]);
+    expect(await batch(peer, [list(4)])).toMatchObject([{ id: 4 }]);
+  });
+
+  test("the same id twice is refused once and served once", async () => {
+    const answers = (await batch(await open(), [call(1, "hello"), call(1, "hello")])) as Json[];
+    expect(answers.map(({ id }) => id)).toEqual([1, 1]);
+    expect(answers.filter((answer) => "error" in answer)).toMatchObject([{ error: { code: -32600 } }]);
+  });
+
+  test("a member that is cancelled has no place in the array", async () => {
+    const server = createServer();
+    const seen = addWaiting(server);
+    const peer = await open(server);
+    const answers = batch(peer, [call("gone", "waits"), list("kept")]);
+    await expect.poll(() => seen.running).toBe(1);
+    peer.send(cancel("gone"));
+    expect(await answers).toMatchObject([{ id: "kept" }]);
+    expect(seen.reasons).toMatchObject([{ name: "CancelledError" }]);
+  });
+
+  test("a batch whose every request is cancelled is not answered", async () => {
+    const server = createServer();
+    const seen = addWaiting(server);
+    const peer = await open(server);
+    const before = peer.received.length;
+    peer.send([call("gone", "waits")]);
+    await expect.poll(() => seen.running).toBe(1);
+    peer.send([cancel("gone")]);
+    await peer.connection.idle();
+    expect(peer.received).toHaveLength(before);
+  });
+
+  test("batchMax members are served, one more is refused as a whole", async () => {
+    const server = createServer();
+    let calls = 0;
+    server.tool("counts", {}, () => String(++calls));
+    const peer = await open(server, { batchMax: 2 });
+    expect(await batch(peer, [list(1), list(2)])).toHaveLength(2);
+    const refused = await batch(
+      peer,
+      [1, 2, 3].map((id) => call(id, "counts")),
+    );
+    expect(refused).toMatchObject({ error: { code: -32600, message: expect.stringContaining("2") } });
+    expect(calls).toBe(0);
+  });
+});
+
+test.each(["2024-11-05", "2025-06-18", "2025-11-25"])("C6 %s: an empty array is -32600 as well", async (version) => {
+  const peer = await openPeer(createServer(), version, { judgeClient: false });
+  const before = peer.received.length;
+  peer.send([]);
+  await expect.poll(() => peer.received.slice(before)).toMatchObject([{ error: { code: -32600 } }]);
+  peer.oracle.problems.splice(0);
+});
+
+describe("W1 a transport of the official SDK with the official client", () => {
+  async function open(server: McpServer) {
+    const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
+    const reports: unknown[] = [];
+    const options: ConnectOptions<unknown> = { onError: (error) => void reports.push(error) };
+    const connection = await connect(server, serverEnd as unknown as Transport, options);
+    const client = new Client({ name: "official", version: "1.0.0" });
+    await client.connect(clientEnd);
+    return { client, connection, reports };
+  }
+
+  test("lists, calls, pings and hears of changes", async () => {
+    const server = createServer();
+    const { client, connection, reports } = await open(server);
+    expect(client.getServerVersion()).toMatchObject({ name: "transport", version: "1.0.0" });
+    expect(await client.ping()).toEqual({});
+    const changed = Promise.withResolvers<void>();
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed.resolve());
+    server.tool("more", {}, () => "more");
+    await changed.promise;
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["hello", "more"]);
+    await expect(client.callTool({ name: "none" })).rejects.toMatchObject({ code: -32602 });
+    await client.close();
+    await connection.close();
+    expect(reports).toEqual([]);
+  });
+
+  test("cancels: the signal has the client's reason", async () => {
+    const server = createServer();
+    const seen = addWaiting(server);
+    const { client, connection } = await open(server);
+    const abort = new AbortController();
+    const called = client.callTool({ name: "waits" }, undefined, { signal: abort.signal }).catch(() => "aborted");
+    await expect.poll(() => seen.running).toBe(1);
+    abort.abort("enough");
+    expect(await called).toBe("aborted");
+    await expect.poll(() => seen.reasons).toMatchObject([{ name: "CancelledError", reason: "enough" }]);
+    await connection.close();
+  });
+
+  test("a client that closes aborts what runs", async () => {
+    const server = createServer();
+    const seen = addWaiting(server);
+    const { client, connection, reports } = await open(server);
+    const called = client.callTool({ name: "waits" }).catch(() => "closed");
+    await expect.poll(() => seen.running).toBe(1);
+    await client.close();
+    expect(await called).toBe("closed");
+    await connection.idle();
+    expect(seen.reasons).toMatchObject([{ name: "KitError", code: "transport-closed" }]);
+    expect(reports).toEqual([]);
+  });
+
+  test("a server that closes ends the client's requests", async () => {
+    const server = createServer();
+    const seen = addWaiting(server);
+    const { client, connection } = await open(server);
+    const closed = Promise.withResolvers<void>();
+    client.onclose = () => closed.resolve();
+    const called = client.callTool({ name: "waits" }).catch(() => "closed");
+    await expect.poll(() => seen.running).toBe(1);
+    await connection.close();
+    await closed.promise;
+    expect(await called).toBe("closed");
+  });
+});
+
+describe("W1 official clients of earlier revisions, each over its own transport in memory", () => {
+  const ofRevision = {
+    "2024-11-05": async () => ({
+      ...(await import("sdk-2024-11-05/client/index.js")),
+      ...(await import("sdk-2024-11-05/inMemory.js")),
+    }),
+    "2025-03-26": async () => ({
+      ...(await import("sdk-2025-03-26/client/index.js")),
+      ...(await import("sdk-2025-03-26/inMemory.js")),
+    }),
+    "2025-06-18": async () => ({
+      ...(await import("sdk-2025-06-18/client/index.js")),
+      ...(await import("sdk-2025-06-18/inMemory.js")),
+    }),
+  };
+
+  test.each(Object.entries(ofRevision))("%s", async (version, load) => {
+    const sdk = await load();
+    const [clientEnd, serverEnd] = sdk.InMemoryTransport.createLinkedPair();
+    const server = createServer();
+    server.tool("version", {}, (_, ctx) => ctx.client.protocolVersion);
+    const end = serverEnd as unknown as Transport;
+    const connection = await connect(server, end, { onError: (error) => Promise.reject(error) });
+    const client = new sdk.Client({ name: "official", version: "1.0.0" });
+    await client.connect(clientEnd as never);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["hello", "version"]);
+    expect(await client.callTool({ name: "version" })).toMatchObject({ content: [{ type: "text", text: version }] });
+    await client.close();
+    await connection.close();
+  });
+});
+
+describe("W1 failures", () => {
+  test("a start that fails tells onError and rejects with the same error", async () => {
+    const [, end] = createPair();
+    const error = new Error("the port is taken");
+    const reports: unknown[] = [];
+    end.start = async () => {
+      end.onerror?.(error);
+      throw error;
+    };
+    await expect(connect(createServer(), end, { onError: (heard) => void reports.push(heard) })).rejects.toBe(error);
+    expect(reports).toEqual([error]);
+  });
+
+  test("what the transport reports reaches onError with its place, and serving goes on", async () => {
+    const [client, end] = createPair();
+    const heard: unknown[] = [];
+    const received: JSONRPCMessage[] = [];
+    client.onmessage = (message) => received.push(message);
+    const onError: ConnectOptions<unknown>["onError"] = (error, { method, correlationId }) => {
+      heard.push([(error as Error).message, method, correlationId.length > 0]);
+    };
+    const connection = await connect(createServer(), end, { onError });
+    end.onerror?.(new Error("a bad frame"));
+    expect(heard).toEqual([["a bad frame", "(transport)", true]]);
+    await client.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+    await expect.poll(() => received).toHaveLength(1);
+    await connection.close();
+  });
+
+  test("callbacks are set before start: a message that comes with it is served", async () => {
+    const [client, end] = createPair();
+    const received: JSONRPCMessage[] = [];
+    client.onmessage = (message) => received.push(message);
+    end.start = async () => end.onmessage?.({ jsonrpc: "2.0", id: "early", method: "ping" });
+    await connect(createServer(), end, { onError: () => undefined });
+    await expect.poll(() => received).toMatchObject([{ id: "early", result: {} }]);
+  });
+
+  test("a send that throws at once is reported like one that rejects", async () => {
+    const [client, end] = createPair();
+    const reports: unknown[] = [];
+    end.send = () => {
+      throw new KitError("transport-closed", "not open");
+    };
+    const connection = await connect(createServer(), end, { onError: (error) => void reports.push(error) });
+    await client.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+    await expect.poll(() => reports).toMatchObject([{ message: "not open" }]);
+    await connection.idle();
+  });
+
+  test("sendText is used where there is one, with the text of the whole message", async () => {
+    const [client, end] = createPair();
+    const texts: string[] = [];
+    end.sendText = async (text) => void texts.push(text);
+    end.send = () => Promise.reject(new Error("not this one"));
+    const connection = await connect(createServer(), end, { onError: () => undefined });
+    await client.send({ jsonrpc: "2.0", id: "t", method: "ping" });
+    await expect.poll(() => texts).toEqual(['{"jsonrpc":"2.0","id":"t","result":{}}']);
+    await connection.close();
+  });
+});
