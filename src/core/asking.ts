@@ -46,6 +46,7 @@ interface Pending {
 /** The questions one peer has not answered yet. */
 export class PendingQuestions {
   readonly #pending = new Map<RequestId, Pending>();
+  #isOver = false;
 
   /**
    * Asks and waits.
@@ -56,6 +57,7 @@ export class PendingQuestions {
   ask(question: Question, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, timeoutMs } = options;
     requireAnswerable(question, client);
+    if (this.#isOver) return Promise.reject(interrupted());
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
     const id = crypto.randomUUID();
     const giveUp = (reason: string) =>
@@ -95,10 +97,10 @@ export class PendingQuestions {
     });
   }
 
-  /** Gives up every question: no answer can come any more. */
+  /** Gives up every question, those still to come as well: no answer can arrive any more. */
   interrupt(): void {
-    const error = new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
-    for (const pending of [...this.#pending.values()]) pending.reject(error);
+    this.#isOver = true;
+    for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
   }
 
   /** Takes an answer. One to nothing that is asked (late, foreign, made up) is ignored. */
@@ -109,6 +111,10 @@ export class PendingQuestions {
       pending.reject(refusedQuestion("the question", new McpError(response.error.code, response.error.message)));
     else pending.resolve(response.result);
   }
+}
+
+function interrupted(): QuestionError {
+  return new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
 }
 
 /** An asker over the stream of a legacy request. */

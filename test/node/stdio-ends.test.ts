@@ -56,6 +56,27 @@ describe("W2 at the end of input", () => {
     expect(messages.find(({ id }) => id === 1)).toHaveProperty("result");
   });
 
+  test("C9 a question that comes after the end rejects as well, and its request is answered", async () => {
+    const { code, signal, messages } = await serve(async (child, next) => {
+      await openSession(child, next);
+      const working = new Promise((resolve) => child.stderr.once("data", resolve));
+      say(child, call(1, "asks-late"));
+      await working;
+    });
+    expect([code, signal]).toEqual([0, null]);
+    expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error$/);
+  });
+
+  test("C9 a handler that asks again after its question was given up is answered", async () => {
+    const { code, signal, messages } = await serve(async (child, next) => {
+      await openSession(child, next);
+      say(child, call(1, "asks-again"));
+      expect(await next()).toMatchObject({ method: "roots/list" });
+    });
+    expect([code, signal]).toEqual([0, null]);
+    expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error .*Error$/);
+  });
+
   test("C9 an open subscription is answered, so that its client knows it has ended", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
