@@ -26,7 +26,7 @@ interface Scenario {
 
 const worker = await Workerd.start({
   entry: "src/reference/index.ts",
-  objects: { MCP_SESSION: "McpSession" },
+  objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
   bindings: { MCP_KEYS: newKeys() },
 });
 try {

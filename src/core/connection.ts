@@ -8,6 +8,7 @@
 import { askNobody } from "./asker.ts";
 import { createAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
+import { ConnectionNotices } from "./connection-notices.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
@@ -26,7 +27,6 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./li
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import type { McpServer } from "./server.ts";
-import { Subscriptions } from "./subscriptions.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
 
 export interface ConnectOptions<Env> {
@@ -69,20 +69,20 @@ class ServerConnection<Env> implements Connection {
   readonly #work = new Set<Promise<void>>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
-  readonly #subscriptions: Subscriptions;
+  readonly #notices: ConnectionNotices;
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
-  /** What `logging/setLevel` asked for. Modern requests never read it. */
-  #logLevel: LoggingLevel | undefined;
 
   constructor(server: McpServer<Env>, transport: Transport, options: ConnectOptions<Env>) {
     this.#server = server;
     this.#transport = transport;
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#subscriptions = new Subscriptions(server as unknown as McpServer<never>, (notification) =>
-      this.#emit(notification),
-    );
+    this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
+      send: (notification) => this.#emit(notification),
+      env: options.env as never,
+      onError: options.onError,
+    });
   }
 
   start(): Promise<void> {
@@ -98,7 +98,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   async idle(): Promise<void> {
-    this.#subscriptions.end();
+    this.#notices.end();
     this.#questions.interrupt();
     while (this.#work.size > 0) await Promise.allSettled(this.#work);
   }
@@ -109,7 +109,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   #abortAll(): void {
-    this.#subscriptions.end();
+    this.#notices.end();
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
@@ -163,7 +163,7 @@ class ServerConnection<Env> implements Connection {
 
   #takeNotification(message: JSONRPCNotification): undefined {
     takeCustomNotification(this.#server, message, this.#options.onError);
-    if (message.method === "notifications/initialized" && this.#client) this.#subscriptions.startLegacy();
+    if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -226,17 +226,18 @@ class ServerConnection<Env> implements Connection {
       emit,
       onError,
       stateKeys,
-      methods: this.#subscriptions.methods(client.era),
+      methods: this.#notices.methods(client.era),
     };
     if (client.era === "modern")
       return { ...common, asker: askNobody(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
-      this.#logLevel = level;
+      this.#notices.logLevel = level;
     };
-    return { ...common, asker, logLevel: this.#logLevel, setLogLevel };
+    return { ...common, asker, logLevel: this.#notices.logLevel, setLogLevel };
   }
 
   #emit(message: JSONRPCNotification | JSONRPCRequest): void {
+    this.#notices.watch(message);
     this.#track(this.#sendText(JSON.stringify(message)));
   }
 

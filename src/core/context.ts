@@ -15,6 +15,7 @@ import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
 import type { AnySchema } from "./schema.ts";
+import type { RequestFacts } from "./server.ts";
 
 /** Where an exception came from. */
 export interface ErrorPlace {
@@ -34,6 +35,8 @@ export interface Call<Env> {
   readonly client: ClientFacts;
   readonly env: Env;
   readonly principal: Principal | undefined;
+  /** The HTTP request, where there is one. */
+  readonly request?: RequestFacts | undefined;
   readonly limits: Limits;
   /** Aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
   readonly signal: AbortSignal;
@@ -45,6 +48,8 @@ export interface Call<Env> {
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
+  /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
+  readonly disconnect?: ((retryMs: number) => void) | undefined;
   /** Asks the client in the middle of the request. */
   readonly asker: Asker;
   /** Keys for `requestState`; absent where there are none. */
@@ -187,6 +192,17 @@ export class HandlerContext<Env = unknown> {
    */
   listRoots(): Promise<readonly Root[]> {
     return this.#call.asker.listRoots(this.signal);
+  }
+
+  /**
+   * Ends the connection the client waits on, not the work: the client connects again after `retryMs` and gets what
+   * happened meanwhile. For work that takes long. Does nothing where the client could not come back.
+   *
+   * @param retryMs Milliseconds the client is told to wait.
+   * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+   */
+  disconnect(retryMs = 1_000): void {
+    if (!this.#isClosed && !this.signal.aborted) this.#call.disconnect?.(retryMs);
   }
 
   /** Makes a context inert. For the core: nothing may follow the result. */

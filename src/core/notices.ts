@@ -1,29 +1,78 @@
 /**
- * Notices that something changed: from anywhere in the program to whoever listens in this process.
+ * Notices: that something changed, told from anywhere in the program to the clients that asked to hear of it.
  *
  * @module
  */
+import { type LoggingLevel, passesLevel } from "./logging.ts";
 
-/** What changed: a list, or what a resource holds. */
+/** What happened: a list changed, a resource holds something else, a URL elicitation is done, a message for the log. */
 export type Notice =
-  | { readonly kind: "tools" | "prompts" | "resources" }
-  | { readonly kind: "resource"; readonly uri: string };
+  | { readonly kind: ListKind }
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "elicitation"; readonly id: string }
+  | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
+
+export type ListKind = "tools" | "prompts" | "resources";
+
+/** The notices one client wants. Plain data: it crosses to objects. */
+export interface NoticeFilter {
+  readonly lists: readonly ListKind[];
+  /** Resources subscribed to. */
+  readonly uris: readonly string[];
+  /** Ids of the URL elicitations that client was asked. */
+  readonly elicitations?: readonly string[];
+  readonly logLevel?: LoggingLevel | undefined;
+}
 
 export type NoticeListener = (notice: Notice) => void;
 
-/** Hands each notice to every listener, in a later turn. Equal notices of one turn arrive as one. */
+/** Where notices come from: this process, or a hub that joins all of them. */
+export interface NoticeSource {
+  /** Resolves once every notice published from now on is heard. Rejects when the source cannot be reached. */
+  open(filter: NoticeFilter, listener: NoticeListener): Promise<NoticeTap>;
+}
+
+/** One open subscription to a source. */
+export interface NoticeTap {
+  /** Resolves once the new filter holds. */
+  update(filter: NoticeFilter): Promise<void>;
+  /** Ends it at once; the listener hears no more. */
+  stop(): void;
+  /** Resolves when the source ends it. */
+  readonly ended: Promise<void>;
+}
+
+/** A filter as a question about one notice. */
+export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFilter): (notice: Notice) => boolean {
+  const wanted = { uris: new Set(uris), ids: new Set(elicitations) };
+  return (notice) => {
+    switch (notice.kind) {
+      case "resource":
+        return wanted.uris.has(notice.uri);
+      case "elicitation":
+        return wanted.ids.has(notice.id);
+      case "log":
+        return passesLevel(notice.level, logLevel);
+      default:
+        return lists.includes(notice.kind);
+    }
+  };
+}
+
+/** Hands each notice to every listener of this process, in a later turn. Equal notices of one turn arrive as one. */
 export class NoticeBus {
-  readonly #listeners = new Set<NoticeListener>();
-  readonly #waiting = new Map<string, Notice>();
+  readonly #listeners = new Set<(notices: readonly Notice[]) => void>();
+  readonly #waiting = new Map<unknown, Notice>();
 
   publish(notice: Notice): void {
     if (this.#listeners.size === 0) return;
     if (this.#waiting.size === 0) queueMicrotask(() => this.#deliver());
-    this.#waiting.set(notice.kind === "resource" ? `resource ${notice.uri}` : notice.kind, notice);
+    // Two log messages are never one.
+    this.#waiting.set(notice.kind === "log" ? notice : JSON.stringify(notice), notice);
   }
 
   /** Returns what ends the subscription. */
-  subscribe(listener: NoticeListener): () => void {
+  subscribe(listener: (notices: readonly Notice[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -31,6 +80,6 @@ export class NoticeBus {
   #deliver(): void {
     const notices = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const notice of notices) for (const listener of [...this.#listeners]) listener(notice);
+    for (const listener of [...this.#listeners]) listener(notices);
   }
 }

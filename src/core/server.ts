@@ -3,13 +3,14 @@
  *
  * @module
  */
-import type { Implementation } from "./client-facts.ts";
+import type { ClientFacts, Implementation, Principal } from "./client-facts.ts";
 import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
+import type { LoggingLevel } from "./logging.ts";
 import { NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
@@ -74,6 +75,31 @@ export interface Keeps {
   readonly notices: boolean;
 }
 
+/** What is known of an HTTP request beside its body; a web `Request` is one. */
+export interface RequestFacts {
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+/** For whom a server is asked what it offers. */
+export interface CallerFacts<Env> {
+  readonly env: Env;
+  readonly principal: Principal | undefined;
+}
+
+/** Whose subscription it is. */
+export interface SubscriptionPlace<Env> {
+  readonly env: Env;
+  /** Undefined when anonymous, and when a session that nobody uses any more ends. */
+  readonly principal: Principal | undefined;
+  readonly client: ClientFacts;
+  /** Aborts when the request that subscribes is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts or stops watching a resource for one subscriber. */
+export type SubscriptionHook<Env> = (uri: string, place: SubscriptionPlace<Env>) => void | Promise<void>;
+
 export interface ServerOptions<Env> extends Implementation {
   /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
@@ -89,6 +115,18 @@ export interface ServerOptions<Env> extends Implementation {
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
   /** Around every request, the first one outermost. */
   readonly around?: readonly AroundHook[];
+  /**
+   * Definitions that depend on stored state or on the caller, beside the fixed ones. Asked before each request, in
+   * whichever isolate serves it, so that none lists what another refuses. Return the same objects where you can: they
+   * are compiled once each.
+   */
+  readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
+  /** Whether a caller sees a definition. What it does not see it cannot call either. @default everything */
+  readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
+  /** Before a client is subscribed to a resource. Throw McpError to refuse. */
+  readonly onSubscribe?: SubscriptionHook<Env>;
+  /** After a client is no longer subscribed: it said so, its listen stream closed, or its session ended. */
+  readonly onUnsubscribe?: SubscriptionHook<Env>;
   /** Called once for each request, however it ends. Its own failure changes nothing. */
   readonly onRequestEnd?: RequestEndHook;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
@@ -115,6 +153,8 @@ export class McpServer<Env = unknown> {
   readonly notifications: Map<string, CustomNotificationHandler> = new Map();
   /** Notices of changes, for the ways of serving that can deliver them. */
   readonly notices: NoticeBus = new NoticeBus();
+  /** What `definitions` returned before. */
+  readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
@@ -215,22 +255,15 @@ export class McpServer<Env = unknown> {
   }
 
   #add(definition: Definition<Env>, place: string, isReplacing = false): this {
-    switch (definition.kind) {
-      case "tool":
-        this.tools.add(compileTool(definition), place, isReplacing);
-        break;
-      case "prompt":
-        this.prompts.add(compilePrompt(definition), place, isReplacing);
-        break;
-      case "resource":
-        this.resources.add(compileResource(definition), place, isReplacing);
-        break;
-      case "template":
-        this.templates.add(compileTemplate(definition), place, isReplacing);
-        break;
-    }
+    this.#put(definition.kind, compile(definition), place, isReplacing);
     this.notices.publish({ kind: LISTS[definition.kind].notice });
     return this;
+  }
+
+  #put(kind: Definition<Env>["kind"], compiled: Compiled<Env>, place: string, isReplacing = false): void {
+    // Each kind has its own shelf; what `compile` made of a kind fits it.
+    const shelf = this[LISTS[kind].shelf] as Shelf<Compiled<Env>>;
+    shelf.add(compiled, place, isReplacing);
   }
 
   /**
@@ -268,6 +301,52 @@ export class McpServer<Env = unknown> {
   /** Tells the subscribers of a resource, and nobody else, that what it holds has changed. */
   resourceUpdated(uri: string): void {
     this.notices.publish({ kind: "resource", uri });
+  }
+
+  /** Tells the client that was asked to visit a URL that what it was to do there is done (2025-11-25). */
+  elicitationComplete(elicitationId: string): void {
+    this.notices.publish({ kind: "elicitation", id: elicitationId });
+  }
+
+  /**
+   * Sends a log message to every legacy client that asked for this level or less grave ones. Outside any request: in a
+   * handler use `ctx.log`. Without a listener it is dropped.
+   *
+   * @param data Any JSON value.
+   */
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    this.notices.publish({ kind: "log", level, data, ...(logger === undefined ? {} : { logger }) });
+  }
+
+  /** Whether something of the author's is a function of the request. */
+  get asksForRequest(): boolean {
+    return false;
+  }
+
+  /** This server as one caller sees it. */
+  forCaller(caller: CallerFacts<Env>): McpServer<Env> | Promise<McpServer<Env>> {
+    return this.#options.definitions || this.#options.visible ? this.#view(caller) : this;
+  }
+
+  async #view(caller: CallerFacts<Env>): Promise<McpServer<Env>> {
+    const { tools, prompts, resources, definitions, visible, ...options } = this.#options;
+    const view = new McpServer<Env>(options);
+    Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
+    view.#provider = this.#provider;
+    const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
+    for (const { shelf } of Object.values(LISTS)) {
+      for (const item of this[shelf].values()) if (isSeen(item)) view.#put(item.definition.kind, item, "");
+    }
+    for (const definition of (await definitions?.(caller)) ?? []) {
+      const item = this.#compiled.get(definition) ?? compile(definition);
+      this.#compiled.set(definition, item);
+      if (isSeen(item)) view.#put(definition.kind, item, `definitions of new McpServer("${options.name}")`);
+    }
+    return view;
+  }
+
+  get subscriptionHooks(): Pick<ServerOptions<Env>, "onSubscribe" | "onUnsubscribe"> {
+    return this.#options;
   }
 
   get provider(): ResourceProvider<Env> | undefined {
@@ -356,6 +435,21 @@ function attempt(callback: () => void | Promise<void>, failed: (error: unknown) 
     Promise.resolve(callback()).catch(failed);
   } catch (error) {
     failed(error);
+  }
+}
+
+type Compiled<Env> = CompiledTool<Env> | CompiledPrompt<Env> | CompiledResource<Env> | CompiledTemplate<Env>;
+
+function compile<Env>(definition: Definition<Env>): Compiled<Env> {
+  switch (definition.kind) {
+    case "tool":
+      return compileTool(definition);
+    case "prompt":
+      return compilePrompt(definition);
+    case "resource":
+      return compileResource(definition);
+    case "template":
+      return compileTemplate(definition);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Subscriptions of one connection: `subscriptions/listen` of the modern era, and in the legacy era list notices for
- * every client and updates of the resources it subscribed to.
+ * Who hears of which notices: `subscriptions/listen` of the modern era; in the legacy era list notices for every client
+ * and updates of the resources it subscribed to.
  *
  * Not part of the tables of methods: a way of serving adds them where notices can reach its clients.
  *
@@ -8,106 +8,116 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
 import type { Call } from "./context.ts";
-import { invalidParams } from "./errors.ts";
+import { invalidParams, McpError } from "./errors.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject, type RequestId } from "./jsonrpc.ts";
+import { logNotification } from "./logging.ts";
 import type { Method } from "./methods.ts";
-import type { Notice } from "./notices.ts";
+import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "./notices.ts";
+import { compileFilter } from "./notices.ts";
 import { resourceNotFound } from "./resource.ts";
-import type { McpServer } from "./server.ts";
-import type { Era } from "./versions.ts";
+import type { McpServer, SubscriptionPlace } from "./server.ts";
+import type { VersionRules } from "./versions.ts";
 
-const LIST_CHANGED = {
+const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
   tools: "notifications/tools/list_changed",
   prompts: "notifications/prompts/list_changed",
   resources: "notifications/resources/list_changed",
-} as const;
+};
 
 const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
-/** URIs one client may be subscribed to: each costs memory for as long as the connection lives. */
+/** URIs one client may be subscribed to, and characters of them all: they are kept for as long as the client stays. */
 const URIS_MAX = 1_000;
+const URI_CHARS_MAX = 64 * 1024;
 
-/** The subscriptions of one connection. */
-export class Subscriptions {
-  readonly #server: McpServer<never>;
-  readonly #send: (notification: JSONRPCNotification) => void;
-  readonly #uris = new Set<string>();
-  readonly #enders = new Set<() => void>();
-  #stopLegacy: (() => void) | undefined;
-
-  /** @param send Sends a legacy notice to the client of this connection. */
-  constructor(server: McpServer<never>, send: (notification: JSONRPCNotification) => void) {
-    this.#server = server;
-    this.#send = send;
-  }
-
-  /** The methods that subscriptions add to an era. */
-  methods(era: Era): Readonly<Record<string, Method>> {
-    if (era === "modern")
-      return { "subscriptions/listen": { serve: (_, request, call) => this.#listen(request, call) } };
-    const isOffered = (server: McpServer<never>) => server.hasResources;
-    return {
-      "resources/subscribe": { isOffered, serve: (server, request, call) => this.#subscribe(server, request, call) },
-      "resources/unsubscribe": { isOffered, serve: (_, request) => this.#unsubscribe(request) },
-    };
-  }
-
-  /** Begins legacy notices: the client has said that it is initialized. */
-  startLegacy(): void {
-    this.#stopLegacy ??= this.#server.notices.subscribe((notice) => {
-      if (notice.kind !== "resource") this.#send({ jsonrpc: "2.0", method: LIST_CHANGED[notice.kind] });
-      else if (this.#uris.has(notice.uri)) this.#send(updated(notice.uri));
-    });
-  }
-
-  /** Ends everything: each listen request is answered, so that its client knows it was no accident. */
-  end(): void {
-    this.#stopLegacy?.();
-    this.#stopLegacy = undefined;
-    for (const end of [...this.#enders]) end();
-  }
-
-  #subscribe(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonObject {
-    const uri = readUri(request);
-    const isKnown =
-      server.resources.find(uri) !== undefined ||
-      server.provider !== undefined ||
-      [...server.templates.values()].some(({ template }) => template.match(uri));
-    if (!isKnown) throw resourceNotFound(uri, call.client.rules);
-    if (this.#uris.size >= URIS_MAX && !this.#uris.has(uri)) {
-      throw invalidParams(`A client subscribes to at most ${URIS_MAX} resources; unsubscribe from one first.`);
-    }
-    this.#uris.add(uri);
-    return {};
-  }
-
-  #unsubscribe(request: JSONRPCRequest): JsonObject {
-    this.#uris.delete(readUri(request));
-    return {};
-  }
-
-  /** Stays open until the client cancels it or the connection ends. */
-  #listen(request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
-    const filter = readFilter(request, this.#server);
-    const tag = { [SUBSCRIPTION_ID]: request.id };
-    call.emit({
-      jsonrpc: "2.0",
-      method: "notifications/subscriptions/acknowledged",
-      params: { _meta: tag, notifications: filter.shown },
-    });
-    const stop = this.#server.notices.subscribe((notice) => {
-      if (filter.admits(notice)) call.emit(tagged(notice, request.id));
-    });
-    return new Promise((resolve) => {
-      const end = () => {
-        stop();
-        this.#enders.delete(end);
-        resolve({ _meta: tag });
+/** The notices of this process as a source. */
+export function localNotices(bus: NoticeBus): NoticeSource {
+  return {
+    open: async (first, listener) => {
+      let admits = compileFilter(first);
+      const stop = bus.subscribe((notices) => notices.filter((notice) => admits(notice)).forEach(listener));
+      return {
+        stop,
+        ended: new Promise(() => undefined),
+        update: async (filter) => {
+          admits = compileFilter(filter);
+        },
       };
-      this.#enders.add(end);
-      call.signal.addEventListener("abort", end, { once: true });
-    });
+    },
+  };
+}
+
+/** A notice as legacy clients get it. Undefined where the version has no such notification. */
+export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPCNotification | undefined {
+  switch (notice.kind) {
+    case "resource":
+      return notification("notifications/resources/updated", { uri: notice.uri });
+    case "elicitation":
+      if (!rules.elicitationModes) return undefined;
+      return notification("notifications/elicitation/complete", { elicitationId: notice.id });
+    case "log":
+      return logNotification(notice.level, notice.data, notice.logger);
+    default:
+      return notification(LIST_CHANGED[notice.kind]);
   }
+}
+
+/** The id of the URL elicitation a message asks for, if it is one. */
+export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): string | undefined {
+  const id = message.method === "elicitation/create" ? message.params?.elicitationId : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+function notification(method: string, params?: JsonObject): JSONRPCNotification {
+  return { jsonrpc: "2.0", method, ...(params ? { params } : {}) };
+}
+
+/** Keeps which resources a legacy client is subscribed to. */
+export interface UriKeeper {
+  read(): readonly string[];
+  /** Resolves once notices about these, and no others, will reach the client. */
+  keep(uris: readonly string[]): void | Promise<void>;
+}
+
+/** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
+export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Method>> {
+  const isOffered = (server: McpServer<never>) => server.hasResources;
+  return {
+    "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, keeper) },
+    "resources/unsubscribe": {
+      isOffered,
+      serve: (server, request, call) => unsubscribe(server, request, call, keeper),
+    },
+  };
+}
+
+async function subscribe(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  keeper: UriKeeper,
+): Promise<JsonObject> {
+  const uri = readUri(request);
+  if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
+  if (keeper.read().includes(uri)) return {};
+  checkUris([...keeper.read(), uri], "resources/subscribe");
+  await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
+  // Read again: another subscription may have been kept meanwhile.
+  if (!keeper.read().includes(uri)) await keeper.keep([...keeper.read(), uri]);
+  return {};
+}
+
+async function unsubscribe(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  keeper: UriKeeper,
+): Promise<JsonObject> {
+  const uri = readUri(request);
+  if (!keeper.read().includes(uri)) return {};
+  await keeper.keep(keeper.read().filter((kept) => kept !== uri));
+  await server.subscriptionHooks.onUnsubscribe?.(uri, placeOf(call));
+  return {};
 }
 
 function readUri(request: JSONRPCRequest): string {
@@ -116,38 +126,125 @@ function readUri(request: JSONRPCRequest): string {
   return uri;
 }
 
-/** What was asked for and is honoured: kinds the server has none of are left out. */
-function readFilter(request: JSONRPCRequest, server: McpServer<never>) {
+function isKnown(server: McpServer<never>, uri: string): boolean {
+  return (
+    server.resources.find(uri) !== undefined ||
+    server.provider !== undefined ||
+    [...server.templates.values()].some(({ template }) => template.match(uri))
+  );
+}
+
+/** @throws {McpError} -32602 naming the bound. */
+function checkUris(uris: readonly string[], method: string): void {
+  if (uris.length > URIS_MAX || uris.join("").length > URI_CHARS_MAX) {
+    throw invalidParams(
+      `${method}: a client subscribes to at most ${URIS_MAX} resources, ${URI_CHARS_MAX} characters of URIs together.`,
+      { field: "uri" },
+    );
+  }
+}
+
+function placeOf({ env, principal, client, signal }: Call<never>): SubscriptionPlace<never> {
+  return { env, principal, client, signal };
+}
+
+/** Tells `onUnsubscribe` of every resource a client that is gone was subscribed to. Failures go to `onError`. */
+export async function releaseUris(
+  server: McpServer<never>,
+  uris: readonly string[],
+  place: SubscriptionPlace<never>,
+  onError: Call<never>["onError"],
+): Promise<void> {
+  for (const uri of uris) {
+    try {
+      await server.subscriptionHooks.onUnsubscribe?.(uri, place);
+    } catch (error) {
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)" }, onError);
+    }
+  }
+}
+
+/** `subscriptions/listen` from a source of notices. */
+export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
+  return {
+    "subscriptions/listen": { serve: (server, request, call) => listen(server, request, call, source) },
+  };
+}
+
+/** Stays open until the client cancels it or the source ends. */
+async function listen(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<JsonObject> {
+  const filter = await honour(readFilter(request), server, call);
+  try {
+    await deliver(filter, request.id, call, source);
+  } finally {
+    await releaseUris(server, filter.uris, placeOf(call), call.onError);
+  }
+  return { _meta: { [SUBSCRIPTION_ID]: request.id } };
+}
+
+async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
+  const _meta = { [SUBSCRIPTION_ID]: id };
+  // The acknowledgement comes first, though notices may arrive while the source opens.
+  let tell: (notice: Notice) => void = (notice) => early.push(notice);
+  const early: Notice[] = [];
+  const tap = await source.open(filter, (notice) => tell(notice));
+  call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
+  tell = (notice) => call.emit(tagged(notice, id));
+  early.forEach(tell);
+  await new Promise<void>((resolve) => {
+    void tap.ended.then(resolve);
+    if (call.signal.aborted) resolve();
+    call.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  tap.stop();
+}
+
+/** What was asked for. */
+function readFilter(request: JSONRPCRequest): NoticeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
     throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
   const uris = asked.resourceSubscriptions ?? [];
-  if (!Array.isArray(uris) || uris.length > URIS_MAX || !uris.every((uri) => typeof uri === "string")) {
-    throw invalidParams(`subscriptions/listen: resourceSubscriptions is not a list of at most ${URIS_MAX} strings.`, {
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+    throw invalidParams("subscriptions/listen: resourceSubscriptions is not a list of strings.", {
       field: "notifications.resourceSubscriptions",
     });
   }
-  const honoured = {
-    tools: asked.toolsListChanged === true && server.tools.size > 0,
-    prompts: asked.promptsListChanged === true && server.prompts.size > 0,
-    resources: asked.resourcesListChanged === true && server.hasResources,
-  };
-  const wanted = new Set<unknown>(server.hasResources ? uris : []);
-  const shown: JsonObject = {};
-  if (honoured.tools) shown.toolsListChanged = true;
-  if (honoured.prompts) shown.promptsListChanged = true;
-  if (honoured.resources) shown.resourcesListChanged = true;
-  if (wanted.size > 0) shown.resourceSubscriptions = [...wanted];
-  const admits = (notice: Notice) => (notice.kind === "resource" ? wanted.has(notice.uri) : honoured[notice.kind]);
-  return { shown, admits };
+  checkUris(uris, "subscriptions/listen");
+  const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
+  return { lists, uris: [...new Set<string>(uris)] };
+}
+
+/** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
+async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
+  const has = { tools: server.tools.size > 0, prompts: server.prompts.size > 0, resources: server.hasResources };
+  const uris: string[] = [];
+  for (const uri of has.resources ? asked.uris : []) {
+    try {
+      await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
+      uris.push(uri);
+    } catch (error) {
+      if (McpError.is(error)) continue;
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)" }, call.onError);
+    }
+  }
+  return { lists: asked.lists.filter((kind) => has[kind]), uris };
+}
+
+function shown({ lists, uris }: NoticeFilter): JsonObject {
+  const wire: JsonObject = {};
+  for (const kind of lists) wire[`${kind}ListChanged`] = true;
+  if (uris.length > 0) wire.resourceSubscriptions = uris;
+  return wire;
 }
 
 function tagged(notice: Notice, id: RequestId): JSONRPCNotification {
   const _meta = { [SUBSCRIPTION_ID]: id };
-  if (notice.kind !== "resource") return { jsonrpc: "2.0", method: LIST_CHANGED[notice.kind], params: { _meta } };
-  return { jsonrpc: "2.0", method: "notifications/resources/updated", params: { _meta, uri: notice.uri } };
-}
-
-function updated(uri: string): JSONRPCNotification {
-  return { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri } };
+  if (notice.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: notice.uri });
+  return notification(LIST_CHANGED[notice.kind as ListKind], { _meta });
 }

@@ -120,6 +120,7 @@ export function defineTool<
 
 /** A tool ready to be listed and called. */
 export interface CompiledTool<Env = unknown> extends Shelved {
+  readonly definition: ToolDefinition<Env>;
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   readonly hints: ToolHints;
@@ -161,7 +162,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = paramHeadersOf(name, inputJson);
   const hints = hintsOf(options.annotations);
-  return { key: name, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
+  return { key: name, definition, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
 }
 
 /** One entry of `tools/list`, with only what the version has. */

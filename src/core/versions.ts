@@ -44,6 +44,8 @@ export interface VersionRules {
   readonly structured: "none" | "object" | "any";
   /** `message` in progress notifications. */
   readonly progressMessage: boolean;
+  /** SSE streams begin with an event that has an id and no data; older clients parse the empty data and fail. */
+  readonly primingEvent: boolean;
   /** `resultType`, `_meta` with server info, and cache hints in results. */
   readonly resultEnvelope: boolean;
 }
@@ -87,6 +89,7 @@ const V2024_11_05: VersionRules = {
   contentMeta: false,
   structured: "none",
   progressMessage: false,
+  primingEvent: false,
   resultEnvelope: false,
 };
 
@@ -125,6 +128,7 @@ const V2025_11_25: VersionRules = {
   index: 3,
   implementationFields: IMPLEMENTATION_2025_11,
   elicitationModes: true,
+  primingEvent: true,
   toolFields: [...V2025_06_18.toolFields, "icons"],
   promptFields: [...V2025_06_18.promptFields, "icons"],
   resourceFields: [...V2025_06_18.resourceFields, "icons"],
@@ -139,6 +143,7 @@ const V2026_07_28: VersionRules = {
   index: 4,
   resourceNotFoundCode: undefined,
   structured: "any",
+  primingEvent: false,
   resultEnvelope: true,
 };
 

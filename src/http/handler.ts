@@ -8,25 +8,27 @@
  */
 import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
-import type { Call, ErrorReporter } from "../core/context.ts";
-import { dispatch, isStatic, takeCustomNotification } from "../core/dispatch.ts";
+import type { ErrorReporter } from "../core/context.ts";
+import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import { McpError } from "../core/errors.ts";
 import { ASK_BY_RETURNING } from "../core/input-required.ts";
 import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
-import type { McpServer } from "../core/server.ts";
+import type { Method } from "../core/methods.ts";
+import type { NoticeSource } from "../core/notices.ts";
+import type { McpServer, RequestFacts } from "../core/server.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
-import { classify, unservedVersion, type Verdict } from "./classify.ts";
+import { classify, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { respond } from "./respond.ts";
-import { type FoundSession, type SessionGate, SessionsUnavailable } from "./sessions.ts";
+import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
 
 /**
  * Decides who a request acts for. Return the principal, `"anonymous"` to serve without one, or null to refuse with
@@ -37,12 +39,37 @@ export type AuthHook<Env> = (
   env: Env,
 ) => Principal | "anonymous" | null | Promise<Principal | "anonymous" | null>;
 
+/** One server for all requests, or a function that gives each request its own: by route, header or user. */
+export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
+
+/** Gives the server of a request. Called for each, so keep what is dear to make; return the same object where you can. */
+export type ServerFactory<Env> = (
+  request: RequestFacts,
+  env: Env,
+  principal: Principal | undefined,
+) => McpServer<Env> | Promise<McpServer<Env>>;
+
+/** What joins the notices of all processes, and the methods it adds to the modern era. */
+export interface HttpNotices<Env> {
+  source(env: Env): NoticeSource;
+  methods(source: NoticeSource): Readonly<Record<string, Method>>;
+}
+
 export interface HttpOptions<Env> extends OriginRules {
   readonly limits?: Partial<Limits>;
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<Env>;
   /** Legacy sessions; without them legacy requests each stand alone. */
-  readonly sessions?: SessionGate<Env>;
+  readonly sessions?: SessionRoutes<Env>;
+  /** Without it no notice is promised to anyone. */
+  readonly notices?: HttpNotices<Env>;
+  /**
+   * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
+   * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
+   *
+   * @default false
+   */
+  readonly jsonOnly?: boolean;
   /** Keys that seal `requestState`. Rejects when there are none. */
   readonly stateKeys?: (env: Env) => Promise<KeyRing>;
   /** Hears of exceptions when the server has no `onError` of its own. */
@@ -52,30 +79,55 @@ export interface HttpOptions<Env> extends OriginRules {
 /** Answers one HTTP request. Never rejects for what a peer sends. */
 export type HttpHandler<Env> = (request: Request, env: Env) => Promise<Response>;
 
-/** Makes the handler of one endpoint. */
-export function createHttpHandler<Env>(server: McpServer<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
-  const endpoint = new Endpoint(server, options);
-  return (request, env) => endpoint.handle(request, env);
-}
-
 /** What is known of one request once it was let in. */
-interface Admitted<Env> {
+export interface Admitted<Env> {
   readonly request: Request;
   readonly env: Env;
   readonly principal: Principal | undefined;
+  readonly server: McpServer<Env>;
+}
+
+/** What sessions need of the endpoint they belong to. */
+export interface SessionSurroundings {
+  readonly limits: Limits;
+  readonly notices: NoticeSource | undefined;
+  /** The request as plain data, where something of the author's asks for it. */
+  readonly request: PlainRequest | undefined;
+  /** Answers messages that need no handler. */
+  serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Promise<Response>;
+}
+
+/** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} when they cannot be had. */
+export interface SessionRoutes<Env> {
+  /** A new session id. */
+  open(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
+  post(
+    verdict: LegacyVerdict,
+    form: AcceptedForm,
+    admitted: Admitted<Env>,
+    around: SessionSurroundings,
+  ): Promise<Response>;
+  get(admitted: Admitted<Env>, around: SessionSurroundings): Promise<Response>;
+  delete(admitted: Admitted<Env>): Promise<Response>;
+}
+
+/** Makes the handler of one endpoint. */
+export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
+  const endpoint = new Endpoint(source, options);
+  return (request, env) => endpoint.handle(request, env);
 }
 
 class Endpoint<Env> {
-  readonly #server: McpServer<Env>;
+  readonly #source: ServerSource<Env>;
   readonly #options: HttpOptions<Env>;
   readonly #limits: Limits;
   readonly #allow: string;
 
-  constructor(server: McpServer<Env>, options: HttpOptions<Env>) {
-    this.#server = server;
+  constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
+    this.#source = source;
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#allow = options.sessions ? "POST, DELETE" : "POST";
+    this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
   async handle(request: Request, env: Env): Promise<Response> {
@@ -91,22 +143,20 @@ class Endpoint<Env> {
   }
 
   async #admit(request: Request, env: Env): Promise<Response> {
-    if (request.method === "OPTIONS") return preflight(request, this.#allow);
-    if (!this.#isServed(request)) {
-      return refuse({ reason: "method-not-allowed", method: request.method, allow: this.#allow });
-    }
+    const { method } = request;
+    if (method === "OPTIONS") return preflight(request, this.#allow);
+    if (!this.#allow.split(", ").includes(method)) return this.#refuseMethod(method);
     const who = await this.#authenticate(request, env);
     if ("reason" in who) return refuse(who);
-    const admitted = { request, env, principal: who.principal };
-    return request.method === "DELETE" ? this.#delete(admitted) : this.#post(admitted);
+    const { principal } = who;
+    const server = await this.#serverFor(request, env, principal);
+    if ("reason" in server) return refuse(server);
+    const admitted = { request, env, principal, server };
+    return method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted);
   }
 
-  /** DELETE ends a legacy session; a request that names a modern version has none to end. */
-  #isServed(request: Request): boolean {
-    if (request.method === "POST") return true;
-    const version = request.headers.get("MCP-Protocol-Version") ?? "";
-    const isModern = this.#server.versions.find(version)?.era === "modern";
-    return request.method === "DELETE" && this.#options.sessions !== undefined && !isModern;
+  #refuseMethod(method: string): Response {
+    return refuse({ reason: "method-not-allowed", method, allow: this.#allow });
   }
 
   async #authenticate(request: Request, env: Env): Promise<{ principal: Principal | undefined } | Refusal> {
@@ -121,19 +171,41 @@ class Endpoint<Env> {
     }
   }
 
+  /** The server this request sees. Where it is the same for all, there is nothing to wait for. */
+  async #serverFor(
+    request: Request,
+    env: Env,
+    principal: Principal | undefined,
+  ): Promise<McpServer<Env> | Extract<Refusal, { reason: "internal" }>> {
+    const source = this.#source;
+    try {
+      const server = typeof source === "function" ? await source(request, env, principal) : source;
+      return server.forCaller({ env, principal });
+    } catch (error) {
+      return { reason: "internal", correlationId: this.#report(error, "(server)") };
+    }
+  }
+
   async #post(admitted: Admitted<Env>): Promise<Response> {
     const { headers } = admitted.request;
     const contentType = headers.get("Content-Type");
     if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
-    const accept = headers.get("Accept");
-    const form = acceptedForm(accept);
-    if (!form) return refuse({ reason: "not-acceptable", accept: accept ?? "" });
+    const form = this.#formOf(headers.get("Accept"));
+    if (typeof form === "object") return refuse(form);
     const body = await readBody(admitted.request, this.#limits);
     if (body.refusal) return refuse(body.refusal);
-    return this.#serve(this.#classify(body.value, headers), form, admitted);
+    return this.#serve(this.#classify(body.value, admitted), form, admitted);
   }
 
-  #classify(body: unknown, headers: Headers): Verdict {
+  #formOf(accept: string | null): AcceptedForm | Refusal {
+    const form = acceptedForm(accept);
+    const { jsonOnly = false } = this.#options;
+    if (!form || (jsonOnly && form === "sse")) return { reason: "not-acceptable", accept: accept ?? "" };
+    return jsonOnly ? "json" : form;
+  }
+
+  #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
+    const { headers } = request;
     const ladderHeaders = {
       protocolVersion: headers.get("MCP-Protocol-Version"),
       method: headers.get("Mcp-Method"),
@@ -141,8 +213,11 @@ class Endpoint<Env> {
       sessionId: headers.get("Mcp-Session-Id"),
     };
     const hasSessions = this.#options.sessions !== undefined;
-    const { versions } = this.#server;
-    return classify(body, ladderHeaders, { versions, hasSessions, batchMax: this.#limits.batchMax });
+    return classify(body, ladderHeaders, {
+      versions: server.versions,
+      hasSessions,
+      batchMax: this.#limits.batchMax,
+    });
   }
 
   async #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
@@ -150,7 +225,7 @@ class Endpoint<Env> {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
       case "notification":
-        takeCustomNotification(this.#server, verdict.message, this.#options.onError);
+        takeCustomNotification(admitted.server, verdict.message, this.#options.onError);
         return new Response(null, { status: 202 });
       case "modern":
         return this.#serveModern(verdict, form, admitted);
@@ -166,41 +241,39 @@ class Endpoint<Env> {
     form: AcceptedForm,
     admitted: Admitted<Env>,
   ): Promise<Response> {
-    const problem = this.#findParamProblem(request, admitted.request.headers);
+    const { env, principal, server } = admitted;
+    const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { env, principal } = admitted;
-    const { onError, stateKeys } = this.#options;
+    const { onError, stateKeys, notices } = this.#options;
     const shared = {
       client,
       env,
       principal,
+      request: admitted.request,
       limits: this.#limits,
       onError,
       logLevel,
       asker: askNobody(ASK_BY_RETURNING),
+      // A stream of notices needs a client that takes streams.
+      methods: form === "json" ? undefined : notices?.methods(notices.source(env)),
+      stateKeys: stateKeys && (() => stateKeys(env)),
     };
-    const keys = stateKeys ? { stateKeys: () => stateKeys(env) } : {};
     return respond(
       async (emit, signal) => {
-        const call: Call<Env> = { ...shared, ...keys, signal, emit };
-        const { text, errorCode } = await dispatch(this.#server, request, call);
+        const { text, errorCode } = await dispatch(server, request, { ...shared, signal, emit });
         return { text, status: statusOf(errorCode, true) };
       },
       { form, limits: this.#limits, clientGone: admitted.request.signal, cancelsWithClient: true },
     );
   }
 
-  #findParamProblem({ method, params }: JSONRPCRequest, headers: Headers): string | undefined {
-    const tool =
-      method === "tools/call" && typeof params?.name === "string" ? this.#server.tools.find(params.name) : undefined;
-    return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
-  }
-
-  async #initialize(request: JSONRPCRequest, form: AcceptedForm, { env, principal }: Admitted<Env>): Promise<Response> {
+  async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
+    const { sessions, notices } = this.#options;
     try {
-      const keeps = { logLevel: this.#options.sessions !== undefined, notices: false };
-      const { client, result } = negotiate(this.#server as unknown as McpServer<never>, request, keeps);
-      const id = await this.#options.sessions?.open(client, principal, env);
+      const hasSessions = sessions !== undefined;
+      const keeps = { logLevel: hasSessions, notices: hasSessions && notices !== undefined };
+      const { client, result } = negotiate(admitted.server as unknown as McpServer<never>, request, keeps);
+      const id = await sessions?.open(client, admitted);
       const text = encodeResult(request.id, result);
       const options = { form, limits: this.#limits, clientGone: undefined, cancelsWithClient: false };
       const response = await respond(async () => ({ text, status: 200 }), options);
@@ -213,29 +286,26 @@ class Endpoint<Env> {
   }
 
   async #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
+    const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
-    if (!sessions || verdict.sessionId === undefined) {
-      const client = new ClientFacts(verdict.version ?? ASSUMED_HTTP_VERSION, {});
-      return this.#serveHere(verdict.messages, verdict.isBatch, client, form, admitted);
+    if (sessions && sessionId !== undefined) {
+      return sessions.post(verdict, form, admitted, this.#surroundings(form, admitted));
     }
-    const session = await sessions.find(verdict.sessionId, admitted.principal, admitted.env);
-    const id = requestId(verdict.messages);
-    if (!session) return refuse({ reason: "session-unknown" }, id);
-    if (verdict.isBatch && !session.client.rules.batch) {
-      return refuse({ reason: "batch", problem: `${session.client.protocolVersion} has no batches` });
-    }
-    return (await this.#serveInSession(session, verdict, form, admitted)) ?? refuse({ reason: "session-unknown" }, id);
+    return this.#serveHere(messages, isBatch, new ClientFacts(version ?? ASSUMED_HTTP_VERSION, {}), form, admitted);
   }
 
-  /** Lists and pings need no handler: once the object says the session lives, they are answered from what is compiled here. */
-  async #serveInSession(session: FoundSession, verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>) {
-    const { messages, isBatch } = verdict;
-    const needsNoHandler = messages.every(
-      (parsed) => parsed.kind === "request" && isStatic(this.#server as unknown as McpServer<never>, parsed.message),
-    );
-    if (!needsNoHandler) return session.post({ messages, isBatch, form });
-    if (!(await session.admit())) return undefined;
-    return this.#serveHere(messages, isBatch, session.client, form, admitted);
+  #surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
+    return {
+      limits: this.#limits,
+      notices: this.#options.notices?.source(admitted.env),
+      request: this.#plain(admitted),
+      serveHere: (messages, isBatch, client) => this.#serveHere(messages, isBatch, client, form, admitted),
+    };
+  }
+
+  #plain({ request, server }: Admitted<Env>): PlainRequest | undefined {
+    const isAskedFor = typeof this.#source === "function" || server.asksForRequest;
+    return isAskedFor ? { url: request.url, headers: [...request.headers] } : undefined;
   }
 
   #serveHere(
@@ -243,32 +313,21 @@ class Endpoint<Env> {
     isBatch: boolean,
     client: ClientFacts,
     form: AcceptedForm,
-    { env, principal }: Admitted<Env>,
+    { env, principal, server, request }: Admitted<Env>,
   ): Promise<Response> {
     const { onError } = this.#options;
-    return serveLegacy(messages, isBatch, {
-      server: this.#server,
-      client,
-      principal,
-      env,
-      limits: this.#limits,
-      onError,
-      form,
-    });
+    const limits = this.#limits;
+    return serveLegacy(messages, isBatch, { server, client, principal, env, request, limits, onError, form });
   }
 
-  async #delete(admitted: Admitted<Env>): Promise<Response> {
-    return this.#guarded(async () => {
-      const { headers } = admitted.request;
-      const version = headers.get("MCP-Protocol-Version");
-      const { versions } = this.#server;
-      if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
-      const id = headers.get("Mcp-Session-Id");
-      if (id === null) return refuse({ reason: "session-missing" });
-      const session = await this.#options.sessions?.find(id, admitted.principal, admitted.env);
-      const isEnded = session !== undefined && (await session.end());
-      return isEnded ? new Response(null, { status: 204 }) : refuse({ reason: "session-unknown" });
-    });
+  /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */
+  async #getOrDelete(admitted: Admitted<Env>): Promise<Response> {
+    const { sessions } = this.#options;
+    const { request, server } = admitted;
+    const version = request.headers.get("MCP-Protocol-Version") ?? "";
+    if (!sessions || server.versions.find(version)?.era === "modern") return this.#refuseMethod(request.method);
+    if (request.method === "DELETE") return this.#guarded(() => sessions.delete(admitted));
+    return this.#guarded(() => sessions.get(admitted, this.#surroundings("sse", admitted)));
   }
 
   /** Sessions that cannot be reached are 503: a 404 would tell the client that they are gone. */
@@ -284,15 +343,24 @@ class Endpoint<Env> {
 
   #report(error: unknown, method: string): string {
     const correlationId = crypto.randomUUID();
-    this.#server.report(error, { correlationId, method }, this.#options.onError);
+    const { onError } = this.#options;
+    const where = { correlationId, method };
+    if (typeof this.#source === "function") void onError(error, where);
+    else this.#source.report(error, where, onError);
     return correlationId;
   }
 }
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
-type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
+export type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
 
-function requestId(messages: readonly ParsedMessage[]) {
+/** What disagrees between `Mcp-Param-*` headers and the arguments they mirror. */
+function findHeaderProblem<Env>(server: McpServer<Env>, { method, params }: JSONRPCRequest, headers: Headers) {
+  const tool = method === "tools/call" && typeof params?.name === "string" ? server.tools.find(params.name) : undefined;
+  return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
+}
+
+export function requestId(messages: readonly ParsedMessage[]): RequestId | undefined {
   const [first] = messages;
   return messages.length === 1 && first?.kind === "request" ? first.message.id : undefined;
 }

@@ -20,9 +20,9 @@ import {
 } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
 import type { LoggingLevel } from "../core/logging.ts";
-import type { McpServer } from "../core/server.ts";
+import type { McpServer, RequestFacts } from "../core/server.ts";
 import type { AcceptedForm } from "./headers.ts";
-import { respond } from "./respond.ts";
+import { type Emit, type Outcome, respond } from "./respond.ts";
 
 /** What serving needs to know beside the messages. */
 export interface LegacyContext<Env> {
@@ -30,6 +30,7 @@ export interface LegacyContext<Env> {
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: Env;
+  readonly request: RequestFacts | undefined;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
   readonly form: AcceptedForm;
@@ -43,33 +44,48 @@ export interface LegacyContext<Env> {
     asker(emit: Call<Env>["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void;
   };
+  /** Methods the session adds to the protocol's tables. */
+  readonly methods?: Call<Env>["methods"];
+  /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
+  readonly disconnect?: Call<Env>["disconnect"];
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
   readonly register?: (id: RequestId, cancellation: AbortController) => () => void;
 }
 
-/** Answers the messages of one POST. 202 when none of them is a request. */
-export function serveLegacy<Env>(
+/** Takes the messages of a POST that no answer is due to. False, and nothing taken, when one of them is a request. */
+export function takeAll<Env>(messages: readonly ParsedMessage[], context: LegacyContext<Env>): boolean {
+  if (messages.some(({ kind }) => kind === "request" || kind === "invalid")) return false;
+  for (const parsed of messages) take(parsed, context);
+  return true;
+}
+
+/** Serves the messages of one POST, each request as a call of its own. */
+export function runLegacy<Env>(
+  messages: readonly ParsedMessage[],
+  isBatch: boolean,
+  context: LegacyContext<Env>,
+): (emit: Emit) => Promise<Outcome> {
+  return async (emit) => {
+    const answers = await Promise.all(messages.map((parsed) => serveOne(parsed, context, emit)));
+    const texts = answers.filter((text) => text !== undefined);
+    if (texts.length === 0) return { text: undefined, status: 202 };
+    return { text: isBatch ? `[${texts.join(",")}]` : texts[0], status: 200 };
+  };
+}
+
+/** Answers one POST where it arrived. 202 when none of its messages is a request. */
+export async function serveLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
   context: LegacyContext<Env>,
 ): Promise<Response> {
+  if (takeAll(messages, context)) return new Response(null, { status: 202 });
   const { form, limits } = context;
-  if (messages.every(({ kind }) => kind === "notification" || kind === "response")) {
-    for (const parsed of messages) take(parsed, context);
-    return Promise.resolve(new Response(null, { status: 202 }));
-  }
   // A disconnect is not a cancellation in the legacy era (MCP 2025-11-25, basic/transports, "Sending Messages").
-  return respond(
-    async (emit) => {
-      const answers = await Promise.all(messages.map((parsed) => serveOne(parsed, context, emit)));
-      const texts = answers.filter((text) => text !== undefined);
-      if (texts.length === 0) return { text: undefined, status: 202 };
-      return { text: isBatch ? `[${texts.join(",")}]` : texts[0], status: 200 };
-    },
-    { form, limits, clientGone: undefined, cancelsWithClient: false },
-  );
+  const run = runLegacy(messages, isBatch, context);
+  return respond(run, { form, limits, clientGone: undefined, cancelsWithClient: false });
 }
 
 /** Takes what no answer is due to. */
@@ -101,11 +117,12 @@ async function serveOne<Env>(
   if (parsed.kind !== "request") return undefined;
   const cancellation = new AbortController();
   const unregister = context.register?.(parsed.message.id, cancellation);
-  const { server, client, principal, env, limits, onError } = context;
+  const { server, client, principal, env, request, limits, onError, methods, disconnect } = context;
   const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
   const asker = askerOf(context, emit);
-  const call: Call<Env> = { client, principal, env, limits, onError, emit, signal, logLevel, setLogLevel, asker };
+  const given = { client, principal, env, request, limits, onError, methods, disconnect };
+  const call: Call<Env> = { ...given, emit, signal, logLevel, setLogLevel, asker };
   const answer = await dispatch(server, parsed.message, call);
   unregister?.();
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.

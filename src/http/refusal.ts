@@ -28,6 +28,8 @@ export type Refusal =
   | { readonly reason: "already-initialized" }
   | { readonly reason: "session-missing" }
   | { readonly reason: "session-unknown" }
+  | { readonly reason: "cursor-invalid"; readonly cursor: string }
+  | { readonly reason: "stream-over" }
   | { readonly reason: "keys-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError };
@@ -102,6 +104,13 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       return invalid(400, "Mcp-Session-Id is missing. Send initialize first and repeat the id it returns.");
     case "session-unknown":
       return invalid(404, "The session is not known or has ended. Send initialize to open another.");
+    case "cursor-invalid":
+      return invalid(400, `Last-Event-ID ${quote(refusal.cursor)} is no event id of this session.`);
+    case "stream-over":
+      // Not 404, which would say that the session is gone, and not an empty 200, after which clients come back at once.
+      return invalid(405, "The stream of this event id is over: nothing more will come on it.", {
+        Allow: "POST, DELETE",
+      });
     case "keys-unavailable":
       return {
         status: 503,

@@ -1,16 +1,13 @@
 /**
  * One answer, as JSON or as an SSE stream: JSON until the first emission or `limits.jsonWaitMs`, SSE after it.
  *
- * On the wire of a stream: the frames emitted so far, heartbeats while nothing happens, the response, the end. When
- * the client goes away the stream's `cancel` or the request's signal fires (both are listened to, since runtimes
- * differ), never earlier than the next write: heartbeats are what finds a vanished client.
- *
  * @module
  */
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
+import { EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
-import { encodeEvent, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
+import { encodeEvent } from "./sse.ts";
 
 /** What a run ends with. `text` undefined: no answer is due, since the request was cancelled. */
 export interface Outcome {
@@ -19,11 +16,10 @@ export interface Outcome {
   readonly status: number;
 }
 
+export type Emit = (message: JSONRPCNotification | JSONRPCRequest) => void;
+
 /** Does the work. Never rejects. */
-export type Run = (
-  emit: (message: JSONRPCNotification | JSONRPCRequest) => void,
-  signal: AbortSignal,
-) => Promise<Outcome>;
+export type Run = (emit: Emit, signal: AbortSignal) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
@@ -37,119 +33,47 @@ export interface RespondOptions {
 /** Runs and answers. */
 export async function respond(run: Run, options: RespondOptions): Promise<Response> {
   const { form, limits } = options;
-  const cancellation = new AbortController();
-  const clientGone = () => {
-    if (options.cancelsWithClient) cancellation.abort(new Error("The client closed the stream."));
-  };
-  options.clientGone?.addEventListener("abort", clientGone, { once: true });
-  const stream = new EventStream(limits, clientGone);
-  const running = run((message) => {
+  const stream = new EventStream(limits, options.clientGone);
+  let announce: () => void = () => undefined;
+  const emitted = new Promise<void>((resolve) => {
+    announce = resolve;
+  });
+  const emit: Emit = (message) => {
     // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
-    if (form !== "json") stream.emit(JSON.stringify(message), !("id" in message));
-  }, cancellation.signal);
-  const finished = await untilStreaming(running, stream, options);
-  if (finished) {
-    options.clientGone?.removeEventListener("abort", clientGone);
-    return toJson(finished);
-  }
+    if (form === "json") return;
+    stream.write(encodeEvent(JSON.stringify(message)), !("id" in message));
+    announce();
+  };
+  const running = run(emit, options.cancelsWithClient ? stream.gone : new AbortController().signal);
+  const finished = await untilStreaming(running, emitted, options);
+  if (finished) return toJson(finished);
   void running.then(({ text }) => {
-    options.clientGone?.removeEventListener("abort", clientGone);
-    stream.end(text);
+    if (text !== undefined) stream.write(encodeEvent(text));
+    stream.end();
   });
-  return new Response(stream.open(), { headers: SSE_HEADERS });
+  return stream.respond();
 }
 
-/** The outcome when the answer is to be JSON, undefined when the stream is to begin. */
-async function untilStreaming(running: Promise<Outcome>, stream: EventStream, options: RespondOptions) {
-  if (options.form === "json") return running;
-  if (options.form === "sse") return undefined;
+/** The outcome when the answer is to be JSON, undefined when a stream is to begin: something was emitted, or it takes long. */
+export async function untilStreaming(
+  running: Promise<Outcome>,
+  emitted: Promise<void>,
+  { form, limits }: Pick<RespondOptions, "form" | "limits">,
+): Promise<Outcome | undefined> {
+  if (form === "json") return running;
+  if (form === "sse") return undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const waited = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), options.limits.jsonWaitMs);
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limits.jsonWaitMs);
   });
-  const finished = await Promise.race([running, stream.firstEmission, waited]);
+  // The emission first: a run that emitted and has ended by now is a stream all the same.
+  const finished = await Promise.race([emitted, running, waited]);
   clearTimeout(timer);
-  return stream.hasEmitted ? undefined : finished;
+  return finished ?? undefined;
 }
 
-function toJson({ text, status }: Outcome): Response {
+/** An answer as JSON; 202 when none is due. */
+export function toJson({ text, status }: Outcome): Response {
   if (text === undefined) return new Response(null, { status: 202 });
   return new Response(text, { status, headers: { "Content-Type": "application/json" } });
-}
-
-/** Frames on their way to one client: held until the stream is opened, bounded while the client reads slowly. */
-class EventStream {
-  readonly #limits: Limits;
-  readonly #onCancel: () => void;
-  readonly #held: Uint8Array[] = [];
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #heartbeat: ReturnType<typeof setInterval> | undefined;
-  #isOver = false;
-  #announce: (value: undefined) => void = () => undefined;
-  /** Resolves at the first emission. */
-  readonly firstEmission: Promise<undefined>;
-  hasEmitted = false;
-
-  constructor(limits: Limits, onCancel: () => void) {
-    this.#limits = limits;
-    this.#onCancel = onCancel;
-    this.firstEmission = new Promise((resolve) => {
-      this.#announce = resolve;
-    });
-  }
-
-  /** Sends a message; a droppable one is dropped when the client is too far behind: it is news about a call, not its result. */
-  emit(text: string, isDroppable: boolean): void {
-    const frame = encodeEvent(text);
-    if (this.#isOver) return;
-    if (this.#controller) {
-      const hasRoom = (this.#controller.desiredSize ?? 0) >= frame.byteLength;
-      if (hasRoom || !isDroppable) this.#controller.enqueue(frame);
-      return;
-    }
-    this.#held.push(frame);
-    this.hasEmitted = true;
-    this.#announce(undefined);
-  }
-
-  open(): ReadableStream<Uint8Array> {
-    const strategy = {
-      highWaterMark: this.#limits.streamBufferBytesMax,
-      size: (chunk?: Uint8Array) => chunk?.byteLength ?? 0,
-    };
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-          if (this.#held.length === 0) controller.enqueue(HEARTBEAT);
-          for (const frame of this.#held.splice(0)) controller.enqueue(frame);
-          // Armed before the response is returned: workerd ends a stream behind which nothing is pending.
-          this.#heartbeat = setInterval(() => this.#beat(), this.#limits.heartbeatMs);
-        },
-        cancel: () => {
-          this.#finish();
-          this.#onCancel();
-        },
-      },
-      strategy,
-    );
-  }
-
-  /** Sends the response, however far behind the client is, and ends the stream. */
-  end(text: string | undefined): void {
-    if (this.#isOver) return;
-    this.#finish();
-    if (text !== undefined) this.#controller?.enqueue(encodeEvent(text));
-    this.#controller?.close();
-  }
-
-  #beat(): void {
-    // A reader that has not taken a whole window gets no more bytes; the connection itself is found dead by TCP.
-    if ((this.#controller?.desiredSize ?? 0) > 0) this.#controller?.enqueue(HEARTBEAT);
-  }
-
-  #finish(): void {
-    this.#isOver = true;
-    clearInterval(this.#heartbeat);
-  }
 }

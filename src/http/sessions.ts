@@ -6,7 +6,11 @@
  */
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { ParsedMessage } from "../core/jsonrpc.ts";
+import type { NoticeSource } from "../core/notices.ts";
+import type { EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
+import type { Refusal } from "./refusal.ts";
+import type { Outcome } from "./respond.ts";
 
 /** Opens and finds legacy sessions. */
 export interface SessionGate<Env> {
@@ -26,13 +30,32 @@ export interface SessionGate<Env> {
   find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined>;
 }
 
+/** What a request says of itself beside its body, as plain data. */
+export interface PlainRequest {
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
 /** What a POST to a session carries. */
 export interface SessionPost {
   /** Plain data, so it may cross to an object. Only members of a batch may be invalid ones. */
   readonly messages: readonly ParsedMessage[];
   readonly isBatch: boolean;
   readonly form: AcceptedForm;
+  readonly request: PlainRequest | undefined;
 }
+
+/** Which stream of a session a response is to carry. */
+export type StreamTarget =
+  /** That of a call, from its beginning. */
+  | { readonly kind: "call"; readonly stream: number }
+  /** One of the session's own, for what belongs to no call. */
+  | { readonly kind: "standalone" }
+  /** The one an event id names, from after that event. */
+  | { readonly kind: "resume"; readonly lastEventId: string };
+
+/** How a POST is answered: at once, or by a stream that has begun. */
+export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number };
 
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
@@ -40,7 +63,13 @@ export interface FoundSession {
   /** Whether the session is alive, for requests whose answer needs no handler. */
   admit(): Promise<boolean>;
   /** Serves messages in the session. */
-  post(post: SessionPost): Promise<Response | undefined>;
+  post(post: SessionPost): Promise<PostOutcome | undefined>;
+  /**
+   * Carries a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
+   *
+   * @param notices Where a standalone stream hears of changes; undefined: it does not.
+   */
+  carry(target: StreamTarget, to: EventStream, notices: NoticeSource | undefined): Promise<Refusal | undefined>;
   /** Ends the session for ever: its id is answered 404 from now on, also after a crash. */
   end(): Promise<boolean>;
 }

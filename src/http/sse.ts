@@ -11,8 +11,23 @@ const encoder = new TextEncoder();
  *
  * @param id Event id for resumption; left out where the stream cannot be resumed.
  */
-export function encodeEvent(data: string, id?: string): Uint8Array {
-  return encoder.encode(`${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${data}\n\n`);
+export function encodeEvent(data: string, id?: string): string {
+  return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${data}\n\n`;
+}
+
+/** An event that says nothing but its id: a client that loses the connection can resume from the beginning. */
+export function encodePriming(id: string): string {
+  return `id: ${id}\ndata:\n\n`;
+}
+
+/** Tells the client how many milliseconds to wait before it connects again. */
+export function encodeRetry(retryMs: number): string {
+  return `retry: ${retryMs}\n\n`;
+}
+
+/** Frames as the bytes that go out. */
+export function encodeText(frames: string): Uint8Array {
+  return encoder.encode(frames);
 }
 
 /** A comment: clients ignore it, proxies see traffic, and writing it finds a vanished client. */

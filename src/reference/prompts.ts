@@ -68,6 +68,25 @@ export function addPrompts(server: McpServer): void {
     ({ code, language }) => `Explain how this${language ? ` ${language}` : ""} code works:\n\n${code}`,
   );
   server.prompt(
+    "analyze-project",
+    {
+      description: "Analyze logs of a time frame together with a file",
+      arguments: [
+        { name: "timeframe", description: "How far back to look, such as 1h", required: true },
+        { name: "fileUri", description: "URI of the file to read", required: true },
+      ],
+    },
+    async ({ timeframe = "", fileUri = "" }, ctx) => {
+      const embed = async (uri: string) =>
+        (await ctx.readResource(uri)).map((resource) => ({ type: "resource", resource }));
+      const embedded = [...(await embed(`logs://recent?timeframe=${timeframe}`)), ...(await embed(fileUri))];
+      return [
+        { role: "user", content: "Analyze these logs and this file for problems:" },
+        ...embedded.map((content) => ({ role: "user", content })),
+      ] as never;
+    },
+  );
+  server.prompt(
     "debug-error",
     {
       description: "Find the cause of an error in three turns",

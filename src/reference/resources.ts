@@ -18,6 +18,11 @@ export function addResources(server: McpServer): void {
     (uri) => ({ uri, blob: IMAGE_PNG }),
   );
   server.resource(
+    "test://watched-resource",
+    { name: "watched-resource", description: "Text whose changes are told to subscribers", mimeType: "text/plain" },
+    () => "This is the content of the watched resource.",
+  );
+  server.resource(
     "file:///logs/app.log",
     {
       name: "app.log",
@@ -26,6 +31,11 @@ export function addResources(server: McpServer): void {
       annotations: { audience: ["user"] },
     },
     () => "2026-07-28T10:00:00Z INFO started\n2026-07-28T10:00:01Z WARN disk is 91 % full\n",
+  );
+  server.resourceTemplate(
+    "logs://recent{?timeframe}",
+    { name: "recent-logs", description: "Log lines of a time frame", mimeType: "text/plain" },
+    (_, { timeframe }) => `2026-07-28T10:00:00Z INFO the last ${timeframe ?? "1h"} were quiet\n`,
   );
   server.resourceTemplate(
     "test://template/{id}/data",

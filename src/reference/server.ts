@@ -109,6 +109,34 @@ export function createReferenceServer(): McpServer {
     }
     return "Logged.";
   });
+  server.tool(
+    "test_reconnection",
+    { description: "Ends the connection while it works; the client comes back for the result" },
+    async (_, ctx) => {
+      ctx.disconnect(200);
+      await pause(100);
+      return "The connection was ended and resumed.";
+    },
+  );
+  for (const kind of ["tool", "prompt"] as const) {
+    server.tool(
+      `test_trigger_${kind}_change`,
+      { description: `Tells clients that the list of ${kind}s changed` },
+      () => {
+        if (kind === "tool") server.toolsChanged();
+        else server.promptsChanged();
+        return "Told.";
+      },
+    );
+  }
+  server.tool(
+    "test_trigger_resource_update",
+    { description: "Tells subscribers that the watched resource changed" },
+    (_, ctx) => {
+      server.resourceUpdated("test://watched-resource");
+      return `Told, for request ${ctx.requestId}.`;
+    },
+  );
   server.tool("test_logging_tool", { description: "Logs once, to clients that ask" }, (_, ctx) => {
     ctx.log("info", "A message for those who asked");
     return "Logged, if asked.";

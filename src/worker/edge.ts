@@ -4,19 +4,33 @@
  * @module
  */
 import { Hono } from "hono/tiny";
+import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
-import type { McpServer } from "../core/server.ts";
-import { type AuthHook, createHttpHandler } from "../http/handler.ts";
+import type { McpServer, RequestFacts } from "../core/server.ts";
+import {
+  type AuthHook,
+  createHttpHandler,
+  type HttpNotices,
+  type ServerSource,
+  type SessionRoutes,
+} from "../http/handler.ts";
 import type { OriginRules } from "../http/origin.ts";
-import type { SessionGate } from "../http/sessions.ts";
+import type { PlainRequest } from "../http/sessions.ts";
 import { EnvKeys } from "./env-keys.ts";
 
-/** What an attached part (sessions now; hub, tasks later) is given: the one server and how it is served. */
+/** What an attached part (sessions, hub; tasks later) is given: how to find the server, and how it is served. */
 export interface EdgeRuntime<Env> {
-  readonly server: McpServer<Env>;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
+  /** Whether notices reach the clients of this endpoint. */
+  readonly hasNotices: boolean;
+  /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
+  serverFor(
+    request: PlainRequest | undefined,
+    env: Env,
+    principal: Principal | undefined,
+  ): McpServer<Env> | Promise<McpServer<Env>>;
 }
 
 /**
@@ -24,17 +38,31 @@ export interface EdgeRuntime<Env> {
  * `durable()` of `mcp-edge/worker/sessions` is one.
  */
 export interface SessionsPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): { readonly gate: SessionGate<Env>; readonly objects: Objects };
+  attach(runtime: EdgeRuntime<Env>): { readonly routes: SessionRoutes<Env>; readonly objects: Objects };
 }
 
-export interface EdgeOptions<Env, Objects extends object> extends OriginRules {
+/** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
+export interface NoticesPart<Env, Objects extends object> {
+  attach(runtime: EdgeRuntime<Env>): {
+    readonly notices: HttpNotices<Env>;
+    /** Passes on what a server publishes. Called for each server, again for one it knows. */
+    watch(server: McpServer<Env>): void;
+    readonly objects: Objects;
+  };
+}
+
+export interface EdgeOptions<Env, Sessions extends object, Notices extends object> extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
-  readonly sessions?: SessionsPart<Env, Objects>;
+  readonly sessions?: SessionsPart<Env, Sessions>;
+  /** Notices of changes to clients of every isolate. Without them none is promised. */
+  readonly notices?: NoticesPart<Env, Notices>;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
   readonly limits?: Partial<Limits>;
+  /** Every POST is answered by one JSON object; see the README for what that drops. @default false */
+  readonly jsonOnly?: boolean;
 }
 
 type Bindings<Env> = { Bindings: Env extends object ? Env : object };
@@ -45,38 +73,65 @@ type Bindings<Env> = { Bindings: Env extends object ? Env : object };
  */
 export type EdgeApp<Env, Objects extends object> = Hono<Bindings<Env>> & Objects;
 
+type None = Record<never, never>;
+
 /**
  * Serves an MCP server as a Worker.
  *
+ * @param source The server, or a function of request, env and principal that gives each request its own.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable() });
+ * const app = edge(server, { sessions: durable(), notices: hub() });
  * export default app;
- * export const { McpSession } = app; // bound in wrangler.toml
+ * export const { McpSession, McpHub } = app; // bound in wrangler.toml
  * ```
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<Env, Objects extends object = Record<never, never>>(
-  server: McpServer<Env>,
-  options: EdgeOptions<Env, Objects> = {},
-): EdgeApp<Env, Objects> {
-  const { path = "/mcp", sessions, limits, ...http } = options;
-  const runtime: EdgeRuntime<Env> = { server, limits: { ...DEFAULT_LIMITS, ...limits }, onError: logError };
+export function edge<Env, Sessions extends object = None, Notices extends object = None>(
+  source: ServerSource<Env>,
+  options: EdgeOptions<Env, Sessions, Notices> = {},
+): EdgeApp<Env, Sessions & Notices> {
+  const { path = "/mcp", sessions, notices, limits, ...http } = options;
+  const runtime: EdgeRuntime<Env> = {
+    limits: { ...DEFAULT_LIMITS, ...limits },
+    onError: logError,
+    hasNotices: notices !== undefined,
+    serverFor: async (request, env, principal) => {
+      const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
+      return server.forCaller({ env, principal });
+    },
+  };
+  const hub = notices?.attach(runtime);
   const part = sessions?.attach(runtime);
+  const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
+    const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
+    hub?.watch(server);
+    return server;
+  };
+  if (typeof source !== "function") hub?.watch(source);
   const keys = new EnvKeys("request state", "Or do without requestState.");
-  const stateKeys = (env: Env) => keys.ring(env);
-  const handle = createHttpHandler(server, {
+  const handle = createHttpHandler(typeof source === "function" ? found : source, {
     ...http,
-    ...runtime,
-    stateKeys,
-    ...(part ? { sessions: part.gate } : {}),
+    limits: runtime.limits,
+    onError: logError,
+    stateKeys: (env) => keys.ring(env),
+    ...(part ? { sessions: part.routes } : {}),
+    ...(hub ? { notices: hub.notices } : {}),
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env));
-  return Object.assign(app, part?.objects ?? ({} as Objects));
+  return Object.assign(app, part?.objects ?? ({} as Sessions), hub?.objects ?? ({} as Notices));
 }
+
+/** A request as author's functions see it, away from where it arrived. */
+export function factsOf({ url, headers }: PlainRequest): RequestFacts {
+  return { url, headers: new Headers(headers as [string, string][]) };
+}
+
+/** What a function of the request is given where there is none: when a session ends by itself. */
+const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => null } };
 
 /** Into the Worker's log, with the reference the client got. */
 const logError: ErrorReporter = (error, where) => {

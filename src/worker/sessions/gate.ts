@@ -9,8 +9,10 @@
 import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { KitError } from "../../core/errors.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
-import { type FoundSession, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
+import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
 import { EnvKeys } from "../env-keys.ts";
+import { carry } from "./bridge.ts";
+import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { Caller, SessionRpc } from "./session-object.ts";
 
@@ -73,10 +75,19 @@ export class DurableGate<Env> implements SessionGate<Env> {
       return undefined;
     }
     const stub = () => namespace.get(objectId);
+    const client = new ClientFacts(facts.rules, decodeCapabilities(facts.capabilityBits));
     return {
-      client: new ClientFacts(facts.rules, decodeCapabilities(facts.capabilityBits)),
+      client,
       admit: () => stub().admit(caller),
-      post: (post) => stub().post(caller, post),
+      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+      post: async (post) => (await stub().post(caller, post)) as PostOutcome | undefined,
+      carry: (target, to, notices) => {
+        const dial = (to: Attach["target"]) => {
+          const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller, target: to }) };
+          return stub().fetch("https://session/", { headers });
+        };
+        return carry({ client, target, to, notices, dial });
+      },
       end: () => stub().end(caller),
     };
   }

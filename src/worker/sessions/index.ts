@@ -6,21 +6,25 @@
  *
  * @module
  */
+import { createSessionRoutes } from "../../http/session-routes.ts";
 import type { EdgeRuntime, SessionsPart } from "../edge.ts";
 import { DurableGate } from "./gate.ts";
-import { SessionObject } from "./session-object.ts";
+import { SessionObject, type SessionObjectOptions } from "./session-object.ts";
 
 export interface DurableOptions {
   /** Name of the Durable Object binding. @default "MCP_SESSION" */
   readonly binding?: string;
   /** Milliseconds a session may be used for. @default 14 days */
   readonly trustMs?: number;
+  /** Milliseconds a stream can be resumed after the last word on it. @default 5 minutes */
+  readonly resumeMs?: number;
 }
 
 /** A Durable Object class as the Worker exports it. */
 export type SessionClass<Env> = new (ctx: DurableObjectState, env: Env) => SessionObject<Env>;
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
@@ -36,19 +40,19 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
 export function durable<Env>(options: DurableOptions = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
-  const { binding = "MCP_SESSION", trustMs = 14 * DAY_MS } = options;
+  const { binding = "MCP_SESSION", trustMs = 14 * DAY_MS, resumeMs = 5 * MINUTE_MS } = options;
   return {
     attach: (runtime) => ({
-      gate: new DurableGate<Env>({ binding, trustMs }),
-      objects: { McpSession: createSessionClass(runtime) },
+      routes: createSessionRoutes(new DurableGate<Env>({ binding, trustMs })),
+      objects: { McpSession: createSessionClass(runtime, { resumeMs }) },
     }),
   };
 }
 
-function createSessionClass<Env>(runtime: EdgeRuntime<Env>): SessionClass<Env> {
+function createSessionClass<Env>(runtime: EdgeRuntime<Env>, options: SessionObjectOptions): SessionClass<Env> {
   return class McpSession extends SessionObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, runtime);
+      super(ctx, env, runtime, options);
     }
   };
 }

@@ -2,30 +2,39 @@
  * The object of one legacy session. It alone knows whether the session was ended, and runs the session's handlers,
  * because a disconnect is not a cancellation in the legacy era.
  *
- * Stored, in the object's key-value store: one key, `session`.
+ * Stored, in the object's key-value store, one key, `session`:
  *
  * | written when | rows | deleted when |
  * | --- | --- | --- |
  * | DELETE: that it has ended | 1, and 1 for the alarm | the trust period in the id ends |
- * | `logging/setLevel`: the level, which lives as long as the session | 1, and 1 for the alarm | likewise |
+ * | `logging/setLevel`, `resources/subscribe`, a URL elicitation: what the client wants to hear of | 1, and 1 for the alarm | likewise |
  * | an anonymous session is first used by a principal: who that is | 1, and 1 for the alarm | likewise |
  *
+ * And in SQLite, when something is said on a stream: see event-log.ts. It is collected some minutes after the last word.
+ *
  * Nothing else writes: a session that was only opened, or only answered calls as JSON, leaves nothing behind.
- * What can be lost: requests that run when the object is reset; their client gets a transport error.
  *
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
 import { createAsker, PendingQuestions } from "../../core/asking.ts";
 import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import type { Call } from "../../core/context.ts";
 import { CancelledError } from "../../core/errors.ts";
-import type { JSONRPCNotification, RequestId } from "../../core/jsonrpc.ts";
+import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/logging.ts";
+import type { NoticeFilter } from "../../core/notices.ts";
+import type { McpServer } from "../../core/server.ts";
+import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
 import { VERSIONS } from "../../core/versions.ts";
-import { serveLegacy } from "../../http/legacy.ts";
-import type { SessionPost } from "../../http/sessions.ts";
-import type { EdgeRuntime } from "../edge.ts";
+import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
+import { untilStreaming } from "../../http/respond.ts";
+import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
+import { type EdgeRuntime, factsOf } from "../edge.ts";
+import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
+import type { LoggedStream } from "./logged-stream.ts";
 import { ANONYMOUS } from "./session-id.ts";
+import { SessionStreams } from "./session-streams.ts";
 
 /** Who calls, as the Worker read it from the sealed id and the request. Plain data: it crosses to the object. */
 export interface Caller {
@@ -45,29 +54,46 @@ interface StoredState {
   readonly boundTo?: string;
   /** What `logging/setLevel` asked for. */
   readonly logLevel?: LoggingLevel;
+  /** Resources subscribed to. */
+  readonly uris?: readonly string[];
+  /** The latest URL elicitations. */
+  readonly elicitations?: readonly string[];
+  readonly caller?: Caller;
 }
 
 const KEY = "session";
+/** URL elicitations whose end a client is told: who started more than this has forgotten the first. */
+const ELICITATIONS_MAX = 32;
 
 /** The methods the Worker calls. */
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
-  post(caller: Caller, post: SessionPost): Promise<Response | undefined>;
+  post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined>;
   end(caller: Caller): Promise<boolean>;
+}
+
+export interface SessionObjectOptions {
+  /** Milliseconds a stream can be resumed after the last word on it. */
+  readonly resumeMs: number;
 }
 
 /** The object class, less what it serves; `durable()` makes the class to export. */
 export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc {
   readonly #runtime: EdgeRuntime<Env>;
+  readonly #options: SessionObjectOptions;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
   readonly #inFlight = new Map<RequestId, Set<AbortController>>();
   /** Questions wait in memory: one that is open when the object is reset ends with its request. */
   readonly #questions = new PendingQuestions();
+  readonly #streams: SessionStreams;
   #state: StoredState | undefined;
+  #alarmAtMs: number | undefined;
 
-  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>) {
+  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: SessionObjectOptions) {
     super(ctx, env);
     this.#runtime = runtime;
+    this.#options = options;
+    this.#streams = new SessionStreams(ctx, () => void this.#wakeAt(Date.now() + options.resumeMs));
   }
 
   // RPC
@@ -76,54 +102,101 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     return this.#admit(caller);
   }
 
-  async post(caller: Caller, { messages, isBatch, form }: SessionPost): Promise<Response | undefined> {
+  async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
     if (!(await this.#admit(caller))) return undefined;
-    const rules = VERSIONS[caller.versionIndex];
-    if (!rules)
-      throw new Error("The Worker knows a protocol version that this object does not: a deploy is under way.");
-    const { server, limits, onError } = this.#runtime;
-    const client = new ClientFacts(rules, decodeCapabilities(caller.capabilityBits));
-    return serveLegacy(messages, isBatch, {
-      server,
-      limits,
-      onError,
-      form,
-      env: this.env,
-      principal: caller.principal,
-      client,
-      logging: { level: this.#state?.logLevel, set: (logLevel) => this.#store({ logLevel }, caller) },
-      questions: {
-        asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
-        settle: (response) => this.#questions.settle(response),
-      },
-      onNotification: (message) => this.#cancel(message),
-      register: (id, cancellation) => this.#register(id, cancellation),
+    const { messages, isBatch, form } = post;
+    const { limits } = this.#runtime;
+    const stream = this.#streams.forCall(requestIds(messages));
+    const context = await this.#context(caller, post, stream);
+    if (takeAll(messages, context)) {
+      this.#streams.settle(stream);
+      return { answer: { text: undefined, status: 202 } };
+    }
+    const begun = new Promise<void>((resolve) => {
+      stream.onBegin = resolve;
     });
+    const running = runLegacy(
+      messages,
+      isBatch,
+      context,
+    )((message) => {
+      if (form === "json") return;
+      this.#watch(message, caller);
+      stream.write(JSON.stringify(message));
+    });
+    const finished = await untilStreaming(running, begun, { form, limits });
+    if (finished) {
+      this.#streams.settle(stream);
+      return { answer: finished };
+    }
+    stream.begin();
+    const ended = running.then(({ text }) => {
+      stream.end(text);
+      this.#streams.settle(stream);
+    });
+    this.ctx.waitUntil(ended);
+    return { stream: stream.id };
   }
 
   async end(caller: Caller): Promise<boolean> {
     if (!(await this.#admit(caller))) return false;
-    await this.#store({ isEnded: true }, caller);
+    const { uris = [] } = this.#state ?? {};
+    this.#state = { isEnded: true };
+    await this.#store({}, caller);
     for (const running of this.#inFlight.values()) {
       for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
     }
+    this.#streams.end();
+    this.ctx.waitUntil(this.#release(uris, caller));
     return true;
+  }
+
+  // Sockets
+
+  /** The Worker asks for a socket that carries a stream. */
+  override async fetch(request: Request): Promise<Response> {
+    const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
+    if (!(await this.#admit(caller))) return new Response(null, { status: 404 });
+    return this.#streams.attach(target, clientOf(caller).rules, this.#filter());
+  }
+
+  override async webSocketMessage(_: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    this.#streams.heard(String(message));
   }
 
   // Runtime
 
-  /** The trust period is over: the id is refused before it gets here, so nothing need be remembered. */
+  /** Collects what is old. When the trust period is over the id is refused before it gets here: all can be forgotten. */
   override async alarm(): Promise<void> {
-    this.#state = undefined;
-    await this.ctx.storage.deleteAll();
+    this.#alarmAtMs = undefined;
+    const { caller, uris = [] } = this.#load();
+    if (caller && caller.expiresAtMs <= Date.now()) {
+      await this.#release(uris, { ...caller, principal: undefined });
+      return this.#forget();
+    }
+    const { resumeMs } = this.#options;
+    const isAnyLeft = this.#streams.collect(Date.now() - resumeMs);
+    if (isAnyLeft) await this.#wakeAt(Date.now() + resumeMs);
+    else if (caller) await this.#wakeAt(caller.expiresAtMs);
+    else await this.#forget();
   }
 
   // Within
 
+  async #forget(): Promise<void> {
+    this.#state = undefined;
+    await this.ctx.storage.deleteAll();
+    this.#streams.reset();
+  }
+
+  #load(): StoredState {
+    this.#state ??= this.ctx.storage.kv.get<StoredState>(KEY) ?? {};
+    return this.#state;
+  }
+
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
   async #admit(caller: Caller): Promise<boolean> {
-    this.#state ??= this.ctx.storage.kv.get<StoredState>(KEY) ?? {};
-    const { isEnded, boundTo } = this.#state;
+    const { isEnded, boundTo } = this.#load();
     if (isEnded) return false;
     if (!caller.isOpenedAnonymously) return true;
     if (boundTo !== undefined) return boundTo === caller.principalHash;
@@ -132,9 +205,81 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   }
 
   async #store(state: StoredState, caller: Caller): Promise<void> {
-    this.#state = { ...this.#state, ...state };
+    // Who it is matters to hooks that run when nobody calls; who calls now is not stored.
+    this.#state = { ...this.#state, ...state, caller: { ...caller, principal: undefined } };
     this.ctx.storage.kv.put(KEY, this.#state);
-    await this.ctx.storage.setAlarm(caller.expiresAtMs);
+    await this.#wakeAt(caller.expiresAtMs);
+  }
+
+  /** One alarm, at the earliest time anything is due. Each setting is a row, so a later time does not move it. */
+  async #wakeAt(atMs: number): Promise<void> {
+    this.#alarmAtMs ??= (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (this.#alarmAtMs <= atMs) return;
+    this.#alarmAtMs = atMs;
+    await this.ctx.storage.setAlarm(atMs);
+  }
+
+  async #context(caller: Caller, post: SessionPost, stream: LoggedStream): Promise<LegacyContext<Env>> {
+    const { limits, onError, hasNotices } = this.#runtime;
+    const client = clientOf(caller);
+    const { principal } = caller;
+    const uris = {
+      read: () => this.#load().uris ?? [],
+      keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
+    };
+    return {
+      server: await this.#runtime.serverFor(post.request, this.env, principal),
+      limits,
+      onError,
+      form: post.form,
+      env: this.env,
+      request: post.request && factsOf(post.request),
+      principal,
+      client,
+      methods: hasNotices ? subscribeMethods(uris) : undefined,
+      logging: { level: this.#load().logLevel, set: (logLevel) => this.#want({ logLevel }, caller) },
+      questions: {
+        asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
+        settle: (response) => this.#questions.settle(response),
+      },
+      // Only these clients know how to come back.
+      disconnect: client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
+      onNotification: (message) => this.#cancel(message),
+      register: (id, cancellation) => this.#register(id, cancellation),
+    };
+  }
+
+  #filter(): NoticeFilter {
+    const { uris = [], elicitations = [], logLevel } = this.#load();
+    return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
+  }
+
+  /** Stores what the client wants to hear of. Resolves once it will. */
+  async #want(state: StoredState, caller: Caller): Promise<void> {
+    await this.#store(state, caller);
+    await this.#streams.tell(this.#filter());
+  }
+
+  /** Remembers a URL elicitation, so that its client hears of its end. */
+  #watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
+    const id = this.#runtime.hasNotices ? elicitationIdOf(message) : undefined;
+    if (id === undefined) return;
+    const elicitations = [...(this.#load().elicitations ?? []), id].slice(-ELICITATIONS_MAX);
+    this.ctx.waitUntil(this.#want({ elicitations }, caller));
+  }
+
+  /** Tells `onUnsubscribe` that nobody of this session watches any more. */
+  async #release(uris: readonly string[], caller: Caller): Promise<void> {
+    if (uris.length === 0) return;
+    const { onError } = this.#runtime;
+    const server = await this.#runtime.serverFor(undefined, this.env, caller.principal);
+    const place = {
+      env: this.env as never,
+      principal: caller.principal,
+      client: clientOf(caller),
+      signal: new AbortController().signal,
+    };
+    await releaseUris(server as unknown as McpServer<never>, uris, place, onError);
   }
 
   #register(id: RequestId, cancellation: AbortController): () => void {
@@ -152,4 +297,14 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       cancellation.abort(new CancelledError(params?.reason));
     }
   }
+}
+
+function clientOf({ versionIndex, capabilityBits }: Caller): ClientFacts {
+  const rules = VERSIONS[versionIndex];
+  if (!rules) throw new Error("The Worker knows a protocol version that this object does not: a deploy is under way.");
+  return new ClientFacts(rules, decodeCapabilities(capabilityBits));
+}
+
+function requestIds(messages: readonly ParsedMessage[]): RequestId[] {
+  return messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message.id] : []));
 }

@@ -1,0 +1,100 @@
+/**
+ * The notices of one connection: what its legacy client hears of by itself, and the listen requests of modern ones.
+ *
+ * @module
+ */
+import type { ClientFacts } from "./client-facts.ts";
+import type { ErrorReporter } from "./context.ts";
+import type { JSONRPCNotification, JSONRPCRequest } from "./jsonrpc.ts";
+import type { LoggingLevel } from "./logging.ts";
+import type { Method } from "./methods.ts";
+import { compileFilter, type NoticeSource } from "./notices.ts";
+import type { McpServer } from "./server.ts";
+import {
+  elicitationIdOf,
+  legacyNotification,
+  listenMethods,
+  localNotices,
+  releaseUris,
+  subscribeMethods,
+} from "./subscriptions.ts";
+import type { Era } from "./versions.ts";
+
+export interface ConnectionNoticesOptions {
+  /** Sends a notice to the legacy client of this connection. */
+  readonly send: (notification: JSONRPCNotification) => void;
+  readonly env: never;
+  readonly onError: ErrorReporter;
+}
+
+export class ConnectionNotices {
+  readonly #server: McpServer<never>;
+  readonly #options: ConnectionNoticesOptions;
+  readonly #elicitations = new Set<string>();
+  readonly #end = new AbortController();
+  #client: ClientFacts | undefined;
+  #uris: readonly string[] = [];
+  /** What `logging/setLevel` asked for. Modern requests never read it. */
+  logLevel: LoggingLevel | undefined;
+
+  constructor(server: McpServer<never>, options: ConnectionNoticesOptions) {
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** The methods that notices add to an era. */
+  methods(era: Era): Readonly<Record<string, Method>> {
+    if (era === "modern") return listenMethods(this.#source());
+    const [read, keep] = [
+      () => this.#uris,
+      (uris: readonly string[]) => {
+        this.#uris = uris;
+      },
+    ];
+    return subscribeMethods({ read, keep });
+  }
+
+  /** Begins legacy notices: the client has said that it is initialized. */
+  start(client: ClientFacts): void {
+    if (this.#client) return;
+    this.#client = client;
+    const stop = this.#server.notices.subscribe((notices) => {
+      const lists = ["tools", "prompts", "resources"] as const;
+      const { logLevel } = this;
+      const admits = compileFilter({ lists, uris: this.#uris, elicitations: [...this.#elicitations], logLevel });
+      for (const notice of notices.filter(admits)) {
+        const notification = legacyNotification(notice, client.rules);
+        if (notification) this.#options.send(notification);
+      }
+    });
+    this.#end.signal.addEventListener("abort", stop);
+  }
+
+  /** Remembers what a question asked for that its client will be told the end of. */
+  watch(message: JSONRPCNotification | JSONRPCRequest): void {
+    const id = elicitationIdOf(message);
+    if (id !== undefined) this.#elicitations.add(id);
+  }
+
+  /** Ends everything: each listen request is answered, so that its client knows it was no accident. */
+  end(): void {
+    if (this.#end.signal.aborted) return;
+    this.#end.abort();
+    const { env, onError } = this.#options;
+    const place = { env, principal: undefined, client: this.#client, signal: this.#end.signal };
+    if (this.#client) void releaseUris(this.#server, this.#uris, { ...place, client: this.#client }, onError);
+  }
+
+  /** The notices of this process, for as long as the connection lives. */
+  #source(): NoticeSource {
+    const local = localNotices(this.#server.notices);
+    const { signal } = this.#end;
+    const ended = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    return {
+      open: async (filter, listener) => ({
+        ...(await local.open(filter, listener)),
+        ended: signal.aborted ? Promise.resolve() : ended,
+      }),
+    };
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The requests of legacy clients that have a session: POST, GET and DELETE. Bundled only where sessions are.
+ *
+ * @module
+ * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
+ */
+import { isStatic } from "../core/dispatch.ts";
+import type { ParsedMessage } from "../core/jsonrpc.ts";
+import type { McpServer } from "../core/server.ts";
+import { unservedVersion } from "./classify.ts";
+import { EventStream } from "./event-stream.ts";
+import {
+  type Admitted,
+  type LegacyVerdict,
+  requestId,
+  type SessionRoutes,
+  type SessionSurroundings,
+} from "./handler.ts";
+import { type AcceptedForm, acceptedForm } from "./headers.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+import { toJson } from "./respond.ts";
+import type { FoundSession, SessionGate, StreamTarget } from "./sessions.ts";
+
+const UNKNOWN: Refusal = { reason: "session-unknown" };
+
+/** Routes over a gate. */
+export function createSessionRoutes<Env>(gate: SessionGate<Env>): SessionRoutes<Env> {
+  return {
+    open: (client, { principal, env }) => gate.open(client, principal, env),
+    post: (verdict, form, admitted, around) => post(gate, verdict, form, admitted, around),
+    get: (admitted, around) => get(gate, admitted, around),
+    delete: (admitted) => end(gate, admitted),
+  };
+}
+
+async function post<Env>(
+  gate: SessionGate<Env>,
+  verdict: LegacyVerdict,
+  form: AcceptedForm,
+  admitted: Admitted<Env>,
+  around: SessionSurroundings,
+): Promise<Response> {
+  const { messages, isBatch, sessionId = "" } = verdict;
+  const session = await gate.find(sessionId, admitted.principal, admitted.env);
+  const id = requestId(messages);
+  if (!session) return refuse(UNKNOWN, id);
+  if (isBatch && !session.client.rules.batch) {
+    return refuse({ reason: "batch", problem: `${session.client.protocolVersion} has no batches` });
+  }
+  // Lists and pings need no handler: once the session is known to live they are answered from what is compiled here.
+  if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
+    return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(UNKNOWN, id);
+  }
+  const outcome = await session.post({ messages, isBatch, form, request: around.request });
+  if (!outcome) return refuse(UNKNOWN, id);
+  if ("answer" in outcome) return toJson(outcome.answer);
+  return carry(session, { kind: "call", stream: outcome.stream }, admitted, around);
+}
+
+function isServedHere<Env>(server: McpServer<Env>, parsed: ParsedMessage): boolean {
+  return parsed.kind === "request" && isStatic(server as unknown as McpServer<never>, parsed.message);
+}
+
+async function carry<Env>(
+  session: FoundSession,
+  target: StreamTarget,
+  { request }: Admitted<Env>,
+  around: SessionSurroundings,
+): Promise<Response> {
+  const stream = new EventStream(around.limits, request.signal);
+  const refusal = await session.carry(target, stream, around.notices);
+  return refusal ? refuse(refusal) : stream.respond();
+}
+
+async function get<Env>(
+  gate: SessionGate<Env>,
+  admitted: Admitted<Env>,
+  around: SessionSurroundings,
+): Promise<Response> {
+  const { headers } = admitted.request;
+  const accept = headers.get("Accept");
+  const form = acceptedForm(accept);
+  if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
+  const session = await find(gate, admitted);
+  if (session instanceof Response) return session;
+  const lastEventId = headers.get("Last-Event-ID");
+  const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
+  return carry(session, target, admitted, around);
+}
+
+async function end<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<Response> {
+  const session = await find(gate, admitted);
+  if (session instanceof Response) return session;
+  return (await session.end()) ? new Response(null, { status: 204 }) : refuse(UNKNOWN);
+}
+
+/** The session a GET or DELETE names, or the refusal. */
+async function find<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<FoundSession | Response> {
+  const { headers } = admitted.request;
+  const version = headers.get("MCP-Protocol-Version");
+  const { versions } = admitted.server;
+  if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
+  const id = headers.get("Mcp-Session-Id");
+  if (id === null) return refuse({ reason: "session-missing" });
+  return (await gate.find(id, admitted.principal, admitted.env)) ?? refuse(UNKNOWN);
+}

@@ -1,0 +1,56 @@
+/**
+ * What the Worker and the object of a session say to each other over their WebSocket. A deploy reaches them at
+ * different moments, so either may be older: kinds are only ever added, and unknown ones are ignored.
+ *
+ * @module
+ */
+import type { NoticeFilter } from "../../core/notices.ts";
+import type { StreamTarget } from "../../http/sessions.ts";
+import type { Caller } from "./session-object.ts";
+
+/** How the Worker asks for a socket: in a header, since an upgrade has no body. */
+export interface Attach {
+  readonly caller: Caller;
+  /** `after`: events up to this number have been passed on, over a link that was lost. */
+  readonly target: StreamTarget | { readonly kind: "again"; readonly stream: number; readonly after: number };
+}
+
+export const ATTACH_HEADER = "X-Mcp-Attach";
+
+export function encodeAttach(attach: Attach): string {
+  return encodeURIComponent(JSON.stringify(attach));
+}
+
+export function decodeAttach(text: string): Attach {
+  return JSON.parse(decodeURIComponent(text)) as Attach;
+}
+
+/** From the object to the Worker. */
+export type FromObject =
+  /** First of all: which stream it is, from which place on, and the frame a new response begins with. */
+  | {
+      readonly kind: "hello";
+      readonly stream: number;
+      readonly seq: number;
+      /** A filter follows, and the stream has begun only when it holds. */
+      readonly waits: boolean;
+      readonly frames: string;
+    }
+  | { readonly kind: "events"; readonly seq: number; readonly frames: string }
+  /** The last ones: the response ends with them. */
+  | { readonly kind: "final"; readonly seq: number; readonly frames: string }
+  /** The response ends here, the stream does not. */
+  | { readonly kind: "retry"; readonly retryMs: number }
+  /** What the session wants to hear of; to be acknowledged by its number. */
+  | { readonly kind: "filter"; readonly number: string; readonly filter: NoticeFilter };
+
+/** One JSON line, then the frames as they are. */
+export function encodeBridge(message: FromObject): string {
+  const { frames = "", ...head } = message as FromObject & { frames?: string };
+  return `${JSON.stringify(head)}\n${frames}`;
+}
+
+export function decodeBridge(text: string): FromObject {
+  const line = text.indexOf("\n");
+  return { ...JSON.parse(text.slice(0, line)), frames: text.slice(line + 1) } as FromObject;
+}

@@ -1,0 +1,131 @@
+/**
+ * The Worker's half of a session's stream: it holds the response of the client and a WebSocket to the object, which may
+ * sleep. After a reset of the object the WebSocket is dialled again from where it was; the client notices nothing.
+ *
+ * @module
+ */
+import type { ClientFacts } from "../../core/client-facts.ts";
+import type { NoticeFilter, NoticeSource, NoticeTap } from "../../core/notices.ts";
+import { legacyNotification } from "../../core/subscriptions.ts";
+import type { EventStream } from "../../http/event-stream.ts";
+import type { Refusal } from "../../http/refusal.ts";
+import type { StreamTarget } from "../../http/sessions.ts";
+import { encodeEvent, encodeRetry } from "../../http/sse.ts";
+import { Link } from "../link.ts";
+import { type Attach, decodeBridge, type FromObject } from "./bridge-messages.ts";
+
+export interface BridgeOptions {
+  readonly client: ClientFacts;
+  readonly target: StreamTarget;
+  /** The client's response. */
+  readonly to: EventStream;
+  readonly notices: NoticeSource | undefined;
+  /** Asks the object for a WebSocket. */
+  readonly dial: (target: Attach["target"]) => Promise<Response>;
+}
+
+/** Carries a stream to its client. Resolves when it has begun, or with why it cannot. */
+export async function carry(options: BridgeOptions): Promise<Refusal | undefined> {
+  const bridge = new Bridge(options);
+  return bridge.open();
+}
+
+class Bridge {
+  readonly #options: BridgeOptions;
+  #link: Link | undefined;
+  /** Where to go on after a loss. */
+  #place: { readonly stream: number; readonly after: number } | undefined;
+  #tap: NoticeTap | undefined;
+  /** Filters are taken one after the other. */
+  #listening: Promise<void> = Promise.resolve();
+  #greet: () => void = () => undefined;
+  #refuse: (error: unknown) => void = () => undefined;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<Refusal | undefined> {
+    const { to, target } = this.#options;
+    // A stream of the session's own has begun once it hears of notices.
+    const greeted = new Promise<void>((resolve, reject) => {
+      this.#greet = resolve;
+      this.#refuse = reject;
+    });
+    const link = await Link.open({
+      dial: () => this.#dial(),
+      onMessage: (text) => this.#receive(decodeBridge(text)),
+      onEnd: () => this.#end(),
+    });
+    if (link instanceof Response) return refusalOf(link, target);
+    this.#link = link;
+    to.gone.addEventListener("abort", () => this.#end(), { once: true });
+    if (to.gone.aborted) this.#end();
+    await greeted;
+    return undefined;
+  }
+
+  #dial(): Promise<Response> {
+    const again = this.#place && ({ kind: "again", ...this.#place } as const);
+    return this.#options.dial(again ?? this.#options.target);
+  }
+
+  #receive(message: FromObject): void {
+    const { to } = this.#options;
+    switch (message.kind) {
+      case "hello":
+        if (!this.#place) to.write(message.frames);
+        this.#place ??= { stream: message.stream, after: message.seq };
+        if (!message.waits) this.#greet();
+        return;
+      case "events":
+      case "final":
+        if (this.#place) this.#place = { ...this.#place, after: message.seq };
+        to.write(message.frames);
+        if (message.kind === "final") this.#end();
+        return;
+      case "retry":
+        to.write(encodeRetry(message.retryMs));
+        this.#end();
+        return;
+      case "filter":
+        this.#listening = this.#listening
+          .then(() => this.#listen(message.filter))
+          .then(() => {
+            this.#link?.send(message.number);
+            this.#greet();
+          }, this.#fail);
+    }
+  }
+
+  async #listen(filter: NoticeFilter): Promise<void> {
+    const { notices, client, to } = this.#options;
+    if (this.#tap) return this.#tap.update(filter);
+    if (!notices) return;
+    this.#tap = await notices.open(filter, (notice) => {
+      const notification = legacyNotification(notice, client.rules);
+      if (notification) to.write(encodeEvent(JSON.stringify(notification)));
+    });
+    void this.#tap.ended.then(() => this.#end());
+  }
+
+  /** Notices cannot be had: a stream that has not begun is refused, another ends, so that its client comes again. */
+  readonly #fail = (error: unknown): void => {
+    this.#refuse(error);
+    this.#end();
+  };
+
+  #end(): void {
+    this.#greet();
+    this.#link?.close();
+    this.#tap?.stop();
+    this.#options.to.end();
+  }
+}
+
+/** What the object's refusal of a WebSocket means to the client. */
+function refusalOf({ status }: Response, target: StreamTarget): Refusal {
+  const cursor = target.kind === "resume" ? target.lastEventId : "";
+  if (status === 400) return { reason: "cursor-invalid", cursor };
+  return { reason: status === 405 ? "stream-over" : "session-unknown" };
+}
