@@ -48,7 +48,8 @@ function watched(namespace: Env["MCP_SESSION"]) {
       new Proxy(namespace.get(id), {
         get: (stub, method) => {
           objectRequests += 1;
-          return Reflect.get(stub, method);
+          // Stubs are the platform's own: their methods want them, not the one who watches.
+          return (...args: unknown[]) => Reflect.get(stub, method)(...args);
         },
       }),
   };

@@ -87,8 +87,28 @@ function withMethod(era: Era, method: string): Ask {
   return { ...ask, method, ...(method === "GET" || method === "HEAD" ? {} : { body: body ?? "" }) };
 }
 
+/** What a GET of a legacy client is refused for; those that are served are in test/worker/get.test.ts. */
+const GETS: readonly Row[] = (
+  [
+    ["without a session", { "mcp-session-id": undefined }, { status: 400, code: -32600 }],
+    ["of an unknown session", { "mcp-session-id": "garbage" }, { status: 404, code: -32600 }],
+    ["that takes JSON only", { accept: "application/json" }, { status: 406, code: -32600 }],
+    ["with a version that is not served", { "mcp-protocol-version": "1999-01-01" }, { status: 400, code: -32600 }],
+    ["with a cursor of garbage", { "last-event-id": "garbage" }, { status: 400, code: -32600 }],
+    ["with a cursor of another session", { "last-event-id": "zzzzzz-mwq5c4he-1" }, { status: 400, code: -32600 }],
+  ] as const
+).map(([cell, headers, expected]) =>
+  row(
+    "legacy",
+    `GET ${cell}`,
+    { method: "GET", headers: { accept: "text/event-stream", "mcp-session-id": "<session>", ...headers } },
+    expected,
+    "DESIGN 8: GET served, refusals as for POST; DESIGN 5, Resume: garbage or foreign cursor 400",
+  ),
+);
+
 const METHODS: readonly Row[] = [
-  ...["PUT", "PATCH", "GET", "HEAD"].flatMap((method) =>
+  ...["PUT", "PATCH", "HEAD"].flatMap((method) =>
     both(
       method,
       (era) => withMethod(era, method),
@@ -100,6 +120,14 @@ const METHODS: readonly Row[] = [
       "DESIGN 8, method: 405 with Allow; RFC 9110, 15.5.6",
     ),
   ),
+  row(
+    "modern",
+    "GET",
+    withMethod("modern", "GET"),
+    { status: 405, headers: { allow: /\bPOST\b/ }, code: -32600 },
+    "2026-07-28 streamable-http, Earlier Streamable HTTP Revisions: GET is 405",
+  ),
+  ...GETS,
   ...["GET", "DELETE"].flatMap((method) =>
     both(
       `${method} where there are no sessions`,
@@ -341,8 +369,7 @@ const AUTHORIZATION: readonly Row[] = [
       "legacy",
       `${method} with a bad token`,
       { method, headers: { authorization: "Bearer stolen", "mcp-session-id": "garbage" } },
-      // GET answers 405 as long as there is no standalone stream; the rung that speaks first is free.
-      { status: method === "GET" ? [401, 405] : 401 },
+      { status: 401 },
       "DESIGN 7, Principals: 401 and 403 of the bearer come first",
       { at: "lab" },
     ),

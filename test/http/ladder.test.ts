@@ -38,7 +38,11 @@ const sessions = new Map<string, string>();
 beforeAll(async () => {
   const sessionful = () => ({ bindings: { MCP_KEYS: newKeys() } });
   const [reference, lab, many] = await Promise.all([
-    Workerd.start({ entry: "src/reference/index.ts", objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" }, ...sessionful() }),
+    Workerd.start({
+      entry: "src/reference/index.ts",
+      objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+      ...sessionful(),
+    }),
     Workerd.start({
       entry: "test/worker/fixtures/lab-sessions.ts",
       objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
