@@ -1,0 +1,90 @@
+/**
+ * The official conformance suite, run against the reference server on workerd at one URL, both requirement sets.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newKeys, Workerd } from "../test/harness/workerd.ts";
+import { ROOT } from "./tools.ts";
+
+/** The requirement sets, and the scenarios beyond each that have to be clean as well. */
+export const REQUIREMENTS = {
+  "2025-11-25": ["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
+  "2026-07-28": ["json-schema-2020-12", "http-header-validation", "http-custom-header-server-validation"],
+} as const;
+
+export type Requirements = keyof typeof REQUIREMENTS;
+
+export interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "SKIPPED" | "INFO";
+  readonly errorMessage?: string;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** Of the requirement set itself, as the suite says. */
+  readonly isRequired: boolean;
+  /** Has to be clean here. */
+  readonly isOurs: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Has a success and neither failure nor warning; the suite itself counts a scenario without any check as passed. */
+export function isClean({ checks }: Scenario): boolean {
+  const has = (status: Check["status"]) => checks.some((check) => check.status === status);
+  return has("SUCCESS") && !has("FAILURE") && !has("WARNING");
+}
+
+/** Starts the reference server, runs the sets one after the other, and gives each to the reader. */
+export async function runOfficialSuite(read: (requirements: Requirements, scenarios: readonly Scenario[]) => void) {
+  const worker = await Workerd.start({
+    entry: "src/reference/index.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+  try {
+    // The suite wants a loopback name, not an address.
+    const url = `${worker.origin.replace("127.0.0.1", "localhost")}/mcp`;
+    for (const requirements of Object.keys(REQUIREMENTS) as Requirements[]) {
+      read(requirements, await run(url, requirements));
+    }
+  } finally {
+    await worker.stop();
+  }
+}
+
+/** Runs one requirement set and reads what it wrote down. */
+async function run(url: string, requirements: Requirements): Promise<Scenario[]> {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
+  try {
+    const args = ["server", "--url", url, "--requirements", requirements, "-o", folder];
+    const output = await runSuite(args);
+    // The suite names what it ran beyond the requirements at the end, one a line with the reason in brackets.
+    const extra = new Set([...output.matchAll(/^ {2}\S ([a-z0-9-]+) \(/gm)].map((match) => match[1]));
+    const beyond: readonly string[] = REQUIREMENTS[requirements];
+    return readdirSync(folder).map((entry) => {
+      const name = entry.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, "");
+      const checks = JSON.parse(readFileSync(join(folder, entry, "checks.json"), "utf8")) as Check[];
+      const isRequired = !extra.has(name);
+      return { name, isRequired, isOurs: isRequired || beyond.includes(name), checks };
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function runSuite(args: readonly string[]): Promise<string> {
+  const suite = spawn(process.execPath, [`${ROOT}node_modules/.bin/conformance`, ...args]);
+  let output = "";
+  suite.stdout.on("data", (data) => {
+    output += data;
+  });
+  suite.stderr.pipe(process.stderr);
+  return new Promise((resolve, reject) => {
+    suite.on("error", reject);
+    // Its exit code counts failures only; the checks it wrote down tell more.
+    suite.on("close", () => resolve(output));
+  });
+}

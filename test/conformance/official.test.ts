@@ -1,0 +1,42 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  isClean,
+  REQUIREMENTS,
+  type Requirements,
+  runOfficialSuite,
+  type Scenario,
+} from "../../scripts/official-suite.ts";
+
+const results = new Map<Requirements, readonly Scenario[]>();
+
+beforeAll(async () => {
+  await runOfficialSuite((requirements, scenarios) => results.set(requirements, scenarios));
+}, 120_000);
+
+/** How many scenarios each set requires of a server (frozen with the suite's version). */
+const REQUIRED = { "2025-11-25": 30, "2026-07-28": 37 } as const;
+
+describe.each(Object.keys(REQUIREMENTS) as Requirements[])(
+  "the official suite's requirements of %s",
+  (requirements) => {
+    test("every required scenario is clean: successes, no failure, no warning", () => {
+      const required = (results.get(requirements) ?? []).filter(({ isRequired }) => isRequired);
+      expect(required).toHaveLength(REQUIRED[requirements]);
+      expect(required.filter((scenario) => !isClean(scenario))).toEqual([]);
+    });
+
+    test("so are those it runs without scoring, tasks aside", () => {
+      const further = (results.get(requirements) ?? []).filter(({ isRequired, isOurs }) => isOurs && !isRequired);
+      expect(further.map(({ name }) => name).toSorted()).toEqual(REQUIREMENTS[requirements].toSorted());
+      expect(further.filter((scenario) => !isClean(scenario))).toEqual([]);
+    });
+
+    test("no check of them is skipped", () => {
+      const ours = (results.get(requirements) ?? []).filter(({ isOurs }) => isOurs);
+      const skipped = ours.flatMap(({ name, checks }) =>
+        checks.filter(({ status }) => status === "SKIPPED").map(({ id }) => `${name}: ${id}`),
+      );
+      expect(skipped).toEqual([]);
+    });
+  },
+);
