@@ -26,6 +26,7 @@ import { KeyRing } from "./key-ring.ts";
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
+import { tellRootsChanged } from "./roots.ts";
 import type { McpServer } from "./server.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
 
@@ -164,6 +165,10 @@ class ServerConnection<Env> implements Connection {
   #takeNotification(message: JSONRPCNotification): undefined {
     takeCustomNotification(this.#server, message, this.#options.onError);
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
+    const client = this.#client;
+    // Outlives no request: what it asks is given up when the connection ends.
+    if (client)
+      tellRootsChanged(this.#server, message, () => this.#call(message, client, new AbortController().signal));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -212,7 +217,7 @@ class ServerConnection<Env> implements Connection {
     return this.#client;
   }
 
-  #call(request: JSONRPCRequest, client: ClientFacts, signal: AbortSignal): Call<Env> {
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const asker = createAsker(this.#questions, { client, emit, limits: this.#limits });

@@ -5,7 +5,7 @@
  */
 import type { ClientFacts, Implementation, Principal } from "./client-facts.ts";
 import { pick } from "./content.ts";
-import type { ErrorPlace, ErrorReporter } from "./context.ts";
+import type { ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
@@ -156,6 +156,7 @@ export class McpServer<Env = unknown> {
   /** What `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
+  #rootsChanged: ((ctx: HandlerContext<Env>) => void | Promise<void>) | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
 
@@ -249,6 +250,22 @@ export class McpServer<Env = unknown> {
     return this;
   }
 
+  /**
+   * Hears that the roots of a client are others now; ask for them with `ctx.listRoots()` (2024-11-05 to 2025-11-25).
+   *
+   * @throws {KitError} `definition-duplicate` when there is a handler already.
+   */
+  onRootsChanged(handler: (ctx: HandlerContext<Env>) => void | Promise<void>): this {
+    if (this.#rootsChanged)
+      throw new KitError("definition-duplicate", "This server has an onRootsChanged handler already.");
+    this.#rootsChanged = handler;
+    return this;
+  }
+
+  get rootsChanged(): ((ctx: HandlerContext<Env>) => void | Promise<void>) | undefined {
+    return this.#rootsChanged;
+  }
+
   /** Adds a definition made by `defineTool` and its like. Throws as {@link McpServer.tool} does. */
   add(definition: Definition<Env>): this {
     return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
@@ -333,6 +350,7 @@ export class McpServer<Env = unknown> {
     const view = new McpServer<Env>(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.#provider;
+    view.#rootsChanged = this.#rootsChanged;
     const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
     for (const { shelf } of Object.values(LISTS)) {
       for (const item of this[shelf].values()) if (isSeen(item)) view.#put(item.definition.kind, item, "");

@@ -117,7 +117,8 @@ export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpO
   return (request, env) => endpoint.handle(request, env);
 }
 
-class Endpoint<Env> {
+/** One endpoint, for those who serve more than its own path with its rules. */
+export class Endpoint<Env> {
   readonly #source: ServerSource<Env>;
   readonly #options: HttpOptions<Env>;
   readonly #limits: Limits;
@@ -130,11 +131,27 @@ class Endpoint<Env> {
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
-  async handle(request: Request, env: Env): Promise<Response> {
+  handle(request: Request, env: Env): Promise<Response> {
+    return this.serve(request, env, this.#allow, (admitted) =>
+      request.method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted),
+    );
+  }
+
+  /**
+   * The rungs before the body, and what browsers need on the answer.
+   *
+   * @param allow The methods served, as the Allow header lists them.
+   */
+  async serve(
+    request: Request,
+    env: Env,
+    allow: string,
+    serve: (admitted: Admitted<Env>) => Promise<Response>,
+  ): Promise<Response> {
     const problem = checkOrigin(request, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
-    const response = await this.#admit(request, env);
+    const response = await this.#admit(request, env, allow, serve);
     const cors = Object.entries(corsHeaders(request));
     if (cors.length === 0) return response;
     const readable = new Response(response.body, response);
@@ -142,21 +159,21 @@ class Endpoint<Env> {
     return readable;
   }
 
-  async #admit(request: Request, env: Env): Promise<Response> {
+  async #admit(
+    request: Request,
+    env: Env,
+    allow: string,
+    serve: (admitted: Admitted<Env>) => Promise<Response>,
+  ): Promise<Response> {
     const { method } = request;
-    if (method === "OPTIONS") return preflight(request, this.#allow);
-    if (!this.#allow.split(", ").includes(method)) return this.#refuseMethod(method);
+    if (method === "OPTIONS") return preflight(request, allow);
+    if (!allow.split(", ").includes(method)) return refuse({ reason: "method-not-allowed", method, allow });
     const who = await this.#authenticate(request, env);
     if ("reason" in who) return refuse(who);
     const { principal } = who;
     const server = await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
-    const admitted = { request, env, principal, server };
-    return method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted);
-  }
-
-  #refuseMethod(method: string): Response {
-    return refuse({ reason: "method-not-allowed", method, allow: this.#allow });
+    return serve({ request, env, principal, server });
   }
 
   async #authenticate(request: Request, env: Env): Promise<{ principal: Principal | undefined } | Refusal> {
@@ -230,9 +247,9 @@ class Endpoint<Env> {
       case "modern":
         return this.#serveModern(verdict, form, admitted);
       case "initialize":
-        return this.#guarded(() => this.#initialize(verdict.request, form, admitted), verdict.request.id);
+        return this.guarded(() => this.#initialize(verdict.request, form, admitted), verdict.request.id);
       case "legacy":
-        return this.#guarded(() => this.#serveLegacy(verdict, form, admitted), requestId(verdict.messages));
+        return this.guarded(() => this.#serveLegacy(verdict, form, admitted), requestId(verdict.messages));
     }
   }
 
@@ -289,12 +306,13 @@ class Endpoint<Env> {
     const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
     if (sessions && sessionId !== undefined) {
-      return sessions.post(verdict, form, admitted, this.#surroundings(form, admitted));
+      return sessions.post(verdict, form, admitted, this.surroundings(form, admitted));
     }
     return this.#serveHere(messages, isBatch, new ClientFacts(version ?? ASSUMED_HTTP_VERSION, {}), form, admitted);
   }
 
-  #surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
+  /** What sessions need to serve a request. */
+  surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
     return {
       limits: this.#limits,
       notices: this.#options.notices?.source(admitted.env),
@@ -325,13 +343,16 @@ class Endpoint<Env> {
     const { sessions } = this.#options;
     const { request, server } = admitted;
     const version = request.headers.get("MCP-Protocol-Version") ?? "";
-    if (!sessions || server.versions.find(version)?.era === "modern") return this.#refuseMethod(request.method);
-    if (request.method === "DELETE") return this.#guarded(() => sessions.delete(admitted));
-    return this.#guarded(() => sessions.get(admitted, this.#surroundings("sse", admitted)));
+    const { method } = request;
+    if (!sessions || server.versions.find(version)?.era === "modern") {
+      return refuse({ reason: "method-not-allowed", method, allow: this.#allow });
+    }
+    if (method === "DELETE") return this.guarded(() => sessions.delete(admitted));
+    return this.guarded(() => sessions.get(admitted, this.surroundings("sse", admitted)));
   }
 
   /** Sessions that cannot be reached are 503: a 404 would tell the client that they are gone. */
-  async #guarded(serve: () => Promise<Response>, id?: RequestId): Promise<Response> {
+  async guarded(serve: () => Promise<Response>, id?: RequestId): Promise<Response> {
     try {
       return await serve();
     } catch (error) {

@@ -100,7 +100,8 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 /** How this POST can ask its client, or why not. */
 function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call<Env>["emit"]): Asker {
   if (!questions) return askNobody("this server keeps no sessions, so no answer could find the question");
-  if (form === "json") return askNobody("the client accepts JSON answers only, which have no place for a question");
+  if (form === "json")
+    return askNobody("answers are JSON only (JSON mode, or all that the client accepts), with no place for a question");
   return questions.asker(emit);
 }
 

@@ -65,6 +65,11 @@ export interface FoundSession {
   /** Serves messages in the session. */
   post(post: SessionPost): Promise<PostOutcome | undefined>;
   /**
+   * Serves one message of a client of the HTTP+SSE transport, whose answers go to its GET stream. False when none is
+   * open, or the session has ended.
+   */
+  deliver(message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
+  /**
    * Carries a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
    *
    * @param notices Where a standalone stream hears of changes; undefined: it does not.

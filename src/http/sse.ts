@@ -20,6 +20,11 @@ export function encodePriming(id: string): string {
   return `id: ${id}\ndata:\n\n`;
 }
 
+/** The first event of the HTTP+SSE transport: where to POST. */
+export function encodeEndpoint(uri: string): string {
+  return `event: endpoint\ndata: ${uri}\n\n`;
+}
+
 /** Tells the client how many milliseconds to wait before it connects again. */
 export function encodeRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;

@@ -6,17 +6,20 @@
 import { Hono } from "hono/tiny";
 import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
+import { KitError } from "../core/errors.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
 import type { McpServer, RequestFacts } from "../core/server.ts";
 import {
+  type Admitted,
   type AuthHook,
-  createHttpHandler,
+  Endpoint,
   type HttpNotices,
   type ServerSource,
   type SessionRoutes,
+  type SessionSurroundings,
 } from "../http/handler.ts";
 import type { OriginRules } from "../http/origin.ts";
-import type { PlainRequest } from "../http/sessions.ts";
+import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import { EnvKeys } from "./env-keys.ts";
 
 /** What an attached part (sessions, hub; tasks later) is given: how to find the server, and how it is served. */
@@ -38,7 +41,20 @@ export interface EdgeRuntime<Env> {
  * `durable()` of `mcp-edge/worker/sessions` is one.
  */
 export interface SessionsPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): { readonly routes: SessionRoutes<Env>; readonly objects: Objects };
+  attach(runtime: EdgeRuntime<Env>): {
+    readonly routes: SessionRoutes<Env>;
+    readonly gate: SessionGate<Env>;
+    readonly objects: Objects;
+  };
+}
+
+/** Further paths for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` makes two. */
+export interface RoutesPart<Env> {
+  readonly routes: readonly {
+    readonly path: string;
+    readonly method: "GET" | "POST";
+    serve(gate: SessionGate<Env>, admitted: Admitted<Env>, around: SessionSurroundings): Promise<Response>;
+  }[];
 }
 
 /** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
@@ -58,6 +74,8 @@ export interface EdgeOptions<Env, Sessions extends object, Notices extends objec
   readonly sessions?: SessionsPart<Env, Sessions>;
   /** Notices of changes to clients of every isolate. Without them none is promised. */
   readonly notices?: NoticesPart<Env, Notices>;
+  /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
+  readonly httpSse?: RoutesPart<Env>;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
   readonly limits?: Partial<Limits>;
@@ -92,7 +110,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Sessions, Notices> = {},
 ): EdgeApp<Env, Sessions & Notices> {
-  const { path = "/mcp", sessions, notices, limits, ...http } = options;
+  const { path = "/mcp", sessions, notices, httpSse, limits, ...http } = options;
   const runtime: EdgeRuntime<Env> = {
     limits: { ...DEFAULT_LIMITS, ...limits },
     onError: logError,
@@ -111,7 +129,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
   };
   if (typeof source !== "function") hub?.watch(source);
   const keys = new EnvKeys("request state", "Or do without requestState.");
-  const handle = createHttpHandler(typeof source === "function" ? found : source, {
+  const endpoint = new Endpoint(typeof source === "function" ? found : source, {
     ...http,
     limits: runtime.limits,
     onError: logError,
@@ -121,7 +139,16 @@ export function edge<Env, Sessions extends object = None, Notices extends object
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
-  app.all(path, (context) => handle(context.req.raw, context.env as Env));
+  app.all(path, (context) => endpoint.handle(context.req.raw, context.env as Env));
+  for (const { path, method, serve } of httpSse?.routes ?? []) {
+    if (!part) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
+    const { gate } = part;
+    app.all(path, (context) =>
+      endpoint.serve(context.req.raw, context.env as Env, method, (admitted) =>
+        endpoint.guarded(() => serve(gate, admitted, endpoint.surroundings("sse", admitted))),
+      ),
+    );
+  }
   return Object.assign(app, part?.objects ?? ({} as Sessions), hub?.objects ?? ({} as Notices));
 }
 

@@ -1,4 +1,5 @@
 import { McpServer } from "../../src/core/index.ts";
+import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { durable } from "../../src/worker/sessions/index.ts";
 import { nameSchema } from "./tool.ts";
@@ -6,6 +7,6 @@ import { nameSchema } from "./tool.ts";
 const server = new McpServer({ name: "size", version: "1.0.0" });
 server.tool("greet", { input: nameSchema }, ({ name }) => `Hello, ${name}!`);
 
-const app = edge(server, { sessions: durable() });
+const app = edge(server, { sessions: durable(), notices: hub() });
 export default app;
-export const { McpSession } = app;
+export const { McpSession, McpHub } = app;

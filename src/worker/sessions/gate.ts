@@ -88,6 +88,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
         };
         return carry({ client, target, to, notices, dial });
       },
+      deliver: (message, request) => stub().deliver(caller, message, request),
       end: () => stub().end(caller),
     };
   }

@@ -42,10 +42,11 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 export function durable<Env>(options: DurableOptions = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
   const { binding = "MCP_SESSION", trustMs = 14 * DAY_MS, resumeMs = 5 * MINUTE_MS } = options;
   return {
-    attach: (runtime) => ({
-      routes: createSessionRoutes(new DurableGate<Env>({ binding, trustMs })),
-      objects: { McpSession: createSessionClass(runtime, { resumeMs }) },
-    }),
+    attach: (runtime) => {
+      const gate = new DurableGate<Env>({ binding, trustMs });
+      const objects = { McpSession: createSessionClass(runtime, { resumeMs }) };
+      return { gate, routes: createSessionRoutes(gate), objects };
+    },
   };
 }
 

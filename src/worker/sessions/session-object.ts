@@ -17,19 +17,30 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import { askNobody } from "../../core/asker.ts";
 import { createAsker, PendingQuestions } from "../../core/asking.ts";
-import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
-import { CancelledError } from "../../core/errors.ts";
-import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
+import { CancelledError, McpError, toErrorObject } from "../../core/errors.ts";
+import {
+  ErrorCode,
+  encodeError,
+  encodeResult,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type ParsedMessage,
+  type RequestId,
+} from "../../core/jsonrpc.ts";
+import { negotiate } from "../../core/lifecycle.ts";
 import type { LoggingLevel } from "../../core/logging.ts";
 import type { NoticeFilter } from "../../core/notices.ts";
+import { tellRootsChanged } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
 import { VERSIONS } from "../../core/versions.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import { untilStreaming } from "../../http/respond.ts";
-import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
+import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import type { LoggedStream } from "./logged-stream.ts";
@@ -58,6 +69,8 @@ interface StoredState {
   readonly uris?: readonly string[];
   /** The latest URL elicitations. */
   readonly elicitations?: readonly string[];
+  /** Who the client of an HTTP+SSE session is. */
+  readonly handshake?: Pick<Caller, "versionIndex" | "capabilityBits">;
   readonly caller?: Caller;
 }
 
@@ -69,6 +82,7 @@ const ELICITATIONS_MAX = 32;
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
   post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined>;
+  deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
   end(caller: Caller): Promise<boolean>;
 }
 
@@ -136,6 +150,28 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     });
     this.ctx.waitUntil(ended);
     return { stream: stream.id };
+  }
+
+  /** HTTP+SSE: who the client is comes with its handshake, and every answer goes to its stream. */
+  async deliver(caller: Caller, parsed: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
+    if (!(await this.#admit(caller)) || !this.#streams.hasOwn) return false;
+    const known = { ...caller, ...this.#load().handshake };
+    const post: SessionPost = { messages: [parsed], isBatch: false, form: "sse", request };
+    const context = await this.#context(known, post);
+    if (takeAll(post.messages, context)) return true;
+    const handshake = parsed.kind === "request" && parsed.message.method === "initialize" ? parsed.message : undefined;
+    const work = handshake
+      ? this.#introduce(handshake, context.server, caller)
+      : runLegacy(
+          post.messages,
+          false,
+          context,
+        )((message) => {
+          this.#watch(message, caller);
+          this.#streams.say(JSON.stringify(message));
+        });
+    this.ctx.waitUntil(work.then(({ text }) => text !== undefined && this.#streams.say(text)));
+    return true;
   }
 
   async end(caller: Caller): Promise<boolean> {
@@ -219,7 +255,27 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     await this.ctx.storage.setAlarm(atMs);
   }
 
-  async #context(caller: Caller, post: SessionPost, stream: LoggedStream): Promise<LegacyContext<Env>> {
+  /** Answers the handshake of a client whose session id was made before it. */
+  async #introduce(request: JSONRPCRequest, server: McpServer<Env>, caller: Caller): Promise<{ text: string }> {
+    try {
+      if (this.#load().handshake) {
+        throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
+      }
+      const keeps = { logLevel: true, notices: this.#runtime.hasNotices };
+      const { client, result } = negotiate(server as unknown as McpServer<never>, request, keeps);
+      const handshake = {
+        versionIndex: client.rules.index,
+        capabilityBits: encodeCapabilities(client.capabilities),
+      };
+      await this.#store({ handshake }, caller);
+      return { text: encodeResult(request.id, result) };
+    } catch (error) {
+      if (!McpError.is(error)) throw error;
+      return { text: encodeError(request.id, toErrorObject(error)) };
+    }
+  }
+
+  async #context(caller: Caller, post: SessionPost, stream?: LoggedStream): Promise<LegacyContext<Env>> {
     const { limits, onError, hasNotices } = this.#runtime;
     const client = clientOf(caller);
     const { principal } = caller;
@@ -227,8 +283,9 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       read: () => this.#load().uris ?? [],
       keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
     };
+    const server = await this.#runtime.serverFor(post.request, this.env, principal);
     return {
-      server: await this.#runtime.serverFor(post.request, this.env, principal),
+      server,
       limits,
       onError,
       form: post.form,
@@ -243,10 +300,25 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
         settle: (response) => this.#questions.settle(response),
       },
       // Only these clients know how to come back.
-      disconnect: client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
-      onNotification: (message) => this.#cancel(message),
+      disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
+      onNotification: (message) => {
+        this.#cancel(message);
+        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client));
+      },
       register: (id, cancellation) => this.#register(id, cancellation),
     };
+  }
+
+  /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
+  #callOfNotification(caller: Caller, client: ClientFacts): Call<Env> {
+    const { limits, onError } = this.#runtime;
+    const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message));
+    const asker = this.#streams.hasOwn
+      ? createAsker(this.#questions, { client, emit, limits })
+      : askNobody("the client has no GET stream open, and a notification has none of its own");
+    const { principal } = caller;
+    const { signal } = new AbortController();
+    return { client, env: this.env, principal, limits, signal, logLevel: this.#load().logLevel, emit, asker, onError };
   }
 
   #filter(): NoticeFilter {

@@ -26,6 +26,7 @@ export class SessionStreams {
   readonly #onBegin: () => void;
   /** Streams of calls that run in this life of the object. */
   readonly #running = new Map<number, LoggedStream>();
+  readonly #owned = new Map<number, LoggedStream>();
   readonly #waiting = new Map<string, () => void>();
 
   /** @param onBegin Called when something is stored. */
@@ -48,14 +49,17 @@ export class SessionStreams {
     this.#running.delete(stream.id);
   }
 
-  /** Says something that belongs to no call, on one GET stream. False when none is open. */
-  say(text: string): boolean {
+  /** Whether a GET stream is open. */
+  get hasOwn(): boolean {
+    return this.#ownSockets().length > 0;
+  }
+
+  /** Says something that belongs to no call, on one GET stream: the latest. Dropped when none is open. */
+  say(text: string): void {
     const id = this.#ownSockets()
       .map((socket) => streamOf(socket))
       .at(-1);
-    if (id === undefined) return false;
-    this.#make(id, null).write(text);
-    return true;
+    if (id !== undefined) this.#own(id).write(text);
   }
 
   /** Tells every Worker that holds a GET stream what the session wants to hear of; resolves when they do. */
@@ -109,6 +113,16 @@ export class SessionStreams {
       for (const socket of this.#ctx.getWebSockets(`s${id}`)) socket.send(message);
     };
     return new LoggedStream({ id, requests, send, tag: this.#tag, log: this.#log, onBegin: this.#onBegin });
+  }
+
+  /** The writer of a GET stream. In a new life of the object it goes on where the log ends. */
+  #own(id: number): LoggedStream {
+    let stream = this.#owned.get(id);
+    if (!stream) {
+      stream = this.#make(id, null);
+      this.#owned.set(id, stream);
+    }
+    return stream;
   }
 
   #ownSockets(): WebSocket[] {

@@ -1,0 +1,28 @@
+/**
+ * `notifications/roots/list_changed`: telling the author that a client's roots are others now.
+ *
+ * @module
+ * @see MCP 2025-11-25, client/roots, "Root List Changes"
+ */
+import type { Call } from "./context.ts";
+import { FIRST_ROUND } from "./input-required.ts";
+import type { JSONRPCNotification } from "./jsonrpc.ts";
+import type { McpServer } from "./server.ts";
+import { withContext } from "./with-context.ts";
+
+/** Runs `onRootsChanged` for the client that sent the notification. Failures go to `onError`; nobody waits for it. */
+export function tellRootsChanged<Env>(
+  server: McpServer<Env>,
+  message: JSONRPCNotification,
+  call: () => Call<Env>,
+): void {
+  const { rootsChanged } = server;
+  if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
+  const [anyServer, anyCall] = [server as unknown as McpServer<never>, call() as unknown as Call<never>];
+  const { method, params = {} } = message;
+  // A handler's context belongs to a request; a notification has no id to tell it by.
+  const request = { jsonrpc: "2.0", id: "", method, params } as const;
+  withContext(anyServer, request, anyCall, anyCall.signal, FIRST_ROUND, (ctx) => rootsChanged(ctx as never)).catch(
+    (error: unknown) => server.report(error, { correlationId: crypto.randomUUID(), method }, anyCall.onError),
+  );
+}
