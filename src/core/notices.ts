@@ -61,7 +61,7 @@ export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFil
 
 /** Hands each notice to every listener of this process, in a later turn. Equal notices of one turn arrive as one. */
 export class NoticeBus {
-  readonly #listeners = new Set<(notices: readonly Notice[]) => void>();
+  readonly #listeners = new Map<unknown, (notices: readonly Notice[]) => void>();
   readonly #waiting = new Map<unknown, Notice>();
 
   publish(notice: Notice): void {
@@ -71,15 +71,19 @@ export class NoticeBus {
     this.#waiting.set(notice.kind === "log" ? notice : JSON.stringify(notice), notice);
   }
 
-  /** Returns what ends the subscription. */
-  subscribe(listener: (notices: readonly Notice[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /**
+   * Returns what ends the subscription.
+   *
+   * @param key A second subscription under the same key takes the place of the first: both lead to the same place.
+   */
+  subscribe(listener: (notices: readonly Notice[]) => void, key: unknown = listener): () => void {
+    this.#listeners.set(key, listener);
+    return () => this.#listeners.delete(key);
   }
 
   #deliver(): void {
     const notices = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const listener of [...this.#listeners]) listener(notices);
+    for (const listener of [...this.#listeners.values()]) listener(notices);
   }
 }

@@ -37,9 +37,13 @@ export function requestOf(era: Era, method: string, params: Members = {}, id: un
   return request(method, era === "modern" ? { _meta: meta(), ...params } : params, id);
 }
 
-export function initialize(protocolVersion: string = NEWEST_LEGACY, id: unknown = 1): Members {
+export function initialize(
+  protocolVersion: string = NEWEST_LEGACY,
+  id: unknown = 1,
+  capabilities: Members = {},
+): Members {
   const clientInfo = { name: "ladder", version: "1.0.0" };
-  return request("initialize", { protocolVersion, capabilities: {}, clientInfo }, id);
+  return request("initialize", { protocolVersion, capabilities, clientInfo }, id);
 }
 
 export type Headers = Readonly<Record<string, HeaderValue | undefined>>;

@@ -26,6 +26,8 @@ type Headers = Readonly<Record<string, string | undefined>>;
 export interface CallOptions {
   readonly id?: string | number;
   readonly progressToken?: unknown;
+  /** More members of `_meta`, for modern clients. */
+  readonly meta?: Members;
   readonly headers?: Headers;
   readonly signal?: AbortSignal;
 }
@@ -68,8 +70,8 @@ export class ModernClient implements Client {
   }
 
   request(method: string, params: Members = {}, options: CallOptions = {}): Promise<Response> {
-    const { id = nextId(), progressToken, headers, signal } = options;
-    const _meta = meta(progressToken === undefined ? {} : { progressToken });
+    const { id = nextId(), progressToken, headers, signal, meta: more } = options;
+    const _meta = meta({ ...(progressToken === undefined ? {} : { progressToken }), ...more });
     const message = request(method, { ...params, _meta }, id);
     return send(this.url, message, { ...(standardHeaders(message) as Headers), ...headers }, signal);
   }
@@ -98,11 +100,16 @@ export class LegacyClient implements Client {
   /** Initializes and, unless told otherwise, says so. */
   static async open(
     url: string,
-    options: { readonly version?: string; readonly token?: string; readonly silent?: boolean } = {},
+    options: {
+      readonly version?: string;
+      readonly token?: string;
+      readonly silent?: boolean;
+      readonly capabilities?: Members;
+    } = {},
   ): Promise<LegacyClient> {
-    const { version = NEWEST_LEGACY, token, silent = false } = options;
+    const { version = NEWEST_LEGACY, token, silent = false, capabilities } = options;
     const bearer = bearerOf(token);
-    const response = await send(url, initialize(version, nextId()), bearer);
+    const response = await send(url, initialize(version, nextId(), capabilities), bearer);
     if (response.status !== 200) throw new Error(`initialize: ${response.status} ${await response.text()}`);
     const { result } = (await response.json()) as { result: Members };
     const id = response.headers.get("mcp-session-id") ?? undefined;
@@ -138,6 +145,16 @@ export class LegacyClient implements Client {
 
   notify(method: string, params?: Members): Promise<Response> {
     return this.send(notification(method, params));
+  }
+
+  /** Opens a stream of the session, or comes back to one. */
+  get(options: { readonly lastEventId?: string | undefined; readonly signal?: AbortSignal } = {}): Promise<Response> {
+    const { lastEventId, signal } = options;
+    const all = { ...this.headers, accept: "text/event-stream", "last-event-id": lastEventId };
+    const headers = Object.entries(all).flatMap(([name, value]): [string, string][] => {
+      return value === undefined ? [] : [[name, value]];
+    });
+    return fetch(this.url, { headers, ...(signal ? { signal } : {}) });
   }
 
   delete(): Promise<Response> {
@@ -200,6 +217,11 @@ export class Reading {
   /** The comment lines so far. */
   get comments(): readonly string[] {
     return this.raw.split(/\r\n|\r|\n/).filter((line) => line.startsWith(":"));
+  }
+
+  /** The ids of the events so far, in order. */
+  get ids(): readonly string[] {
+    return [...this.raw.matchAll(/^id: (.*)$/gm)].map(([, id]) => id ?? "");
   }
 
   has(what: string, holds: (reading: this) => boolean): Promise<void> {

@@ -47,17 +47,15 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
   };
   return {
     attach: (runtime) => {
-      const watched = new WeakSet<object>();
       return {
         notices: {
           source: (env) => hubSource(() => stub(env).fetch("https://hub/", { headers: { Upgrade: "websocket" } })),
           methods: listenMethods,
         },
         watch: (server) => {
-          // Servers made for one caller share the notices of the one they were made from.
-          if (watched.has(server.notices)) return;
-          watched.add(server.notices);
-          server.notices.subscribe((notices) => publish(stub, notices, server, runtime));
+          // One server at several endpoints publishes once.
+          const key = `hub ${binding} ${name}`;
+          server.notices.subscribe((notices) => publish(stub, notices, server, runtime), key);
         },
         objects: { McpHub: class McpHub extends HubObject {} },
       };

@@ -1,0 +1,224 @@
+/** Notices at the edge: from one isolate to the GET streams of sessions and the listen streams of modern clients. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { LegacyClient, ModernClient, Reading, told } from "./client.ts";
+
+let worker: Workerd;
+let tap: HttpTap;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/changing.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+  tap = await startHttpTap(`${worker.origin}/mcp`);
+});
+afterAll(async () => {
+  await tap?.close();
+  await worker?.stop();
+  tap?.oracle.expectClean();
+});
+
+const methodsOf = (reading: Reading) => reading.messages.map(({ method }) => method);
+const urisOf = (reading: Reading) =>
+  reading.messages
+    .filter(({ method }) => method === "notifications/resources/updated")
+    .map(({ params }) => (params as Members).uri);
+const publish = (what: string) => fetch(`${worker.origin}/publish/${encodeURIComponent(what)}`, { method: "POST" });
+const heard = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
+
+/** Publishes an update until it arrives somewhere it is awaited: what was said before it has arrived by then. */
+async function flush(reading: Reading, marker: string): Promise<void> {
+  await publish(marker);
+  await reading.has(`the update of ${marker}`, () => urisOf(reading).includes(marker));
+}
+
+async function listen(notifications: Members, id: string | number = 7, leave = new AbortController()) {
+  const client = new ModernClient(tap.url);
+  const response = await client.request("subscriptions/listen", { notifications }, { id, signal: leave.signal });
+  const reading = new Reading(response);
+  await reading.has("the acknowledgement", ({ messages }) => messages.length > 0);
+  return { reading, leave };
+}
+
+describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) => {
+  test("B2 hears of changed lists, told in another isolate, and declares that it does", async () => {
+    const client = await LegacyClient.open(tap.url, { version });
+    expect(client.greeting.capabilities).toMatchObject({
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+    });
+    const reading = new Reading(await client.get());
+    await publish("tools");
+    await reading.has("a notice", (each) => methodsOf(each).includes("notifications/tools/list_changed"));
+  });
+
+  test("R7 hears of updates of what it subscribed to only, each once, and not after it unsubscribed", async () => {
+    const client = await LegacyClient.open(tap.url, { version });
+    const reading = new Reading(await client.get());
+    const request = async (method: string, uri: string) => (await told(client.request(method, { uri }))).messages[0];
+    expect(await request("resources/subscribe", "test://a")).toMatchObject({ result: {} });
+    expect(await request("resources/subscribe", "test://a")).toMatchObject({ result: {} });
+    await publish("test://b");
+    await flush(reading, "test://a");
+    expect(await request("resources/subscribe", "test://b")).toMatchObject({ result: {} });
+    expect(await request("resources/unsubscribe", "test://a")).toMatchObject({ result: {} });
+    await publish("test://a");
+    await flush(reading, "test://b");
+    expect(urisOf(reading)).toEqual(["test://a", "test://b"]);
+    expect(await request("resources/unsubscribe", "test://never")).toMatchObject({ result: {} });
+    expect(await request("resources/subscribe", "test://nothing")).toMatchObject({ error: { code: -32002 } });
+    expect(await request("resources/subscribe", "test://refused")).toMatchObject({ error: { code: 4403 } });
+  });
+
+  test("G3 server.log() reaches it by its own level", async () => {
+    const client = await LegacyClient.open(tap.url, { version });
+    const reading = new Reading(await client.get());
+    await told(client.call("say", { name: "unasked" }));
+    await told(client.request("logging/setLevel", { level: "error" }));
+    await told(client.call("say", { name: "too light" }));
+    await told(client.request("logging/setLevel", { level: "warning" }));
+    await told(client.call("say", { name: "grave enough" }));
+    await reading.has("a log message", (each) => methodsOf(each).includes("notifications/message"));
+    expect(reading.messages).toMatchObject([
+      { params: { level: "warning", logger: "changing", data: "grave enough" } },
+    ]);
+  });
+});
+
+describe("the GET stream of a session", () => {
+  test("begins with an event that has an id and no data, for 2025-11-25 only", async () => {
+    const newest = new Reading(await (await LegacyClient.open(tap.url)).get());
+    await newest.has("the priming event", ({ raw }) => /^id: \S{1,64}\ndata:\n\n/.test(raw));
+    const older = new Reading(await (await LegacyClient.open(tap.url, { version: "2025-06-18" })).get());
+    await older.has("a heartbeat", ({ comments }) => comments.length > 0);
+    expect(older.ids).toEqual([]);
+  });
+
+  test("ends with DELETE, and what the session was subscribed to is released (R6)", async () => {
+    const client = await LegacyClient.open(tap.url);
+    const reading = new Reading(await client.get());
+    await told(client.request("resources/subscribe", { uri: "test://a" }));
+    const before = await heard();
+    expect((await client.delete()).status).toBe(204);
+    await reading.has("the end", ({ isOver }) => isOver);
+    await expect.poll(async () => (await heard()).slice(before.length)).toContain("-test://a");
+    expect((await client.get()).status).toBe(404);
+  });
+
+  test("goes on after the process died, subscriptions and level kept (R6, G2)", async () => {
+    const own = await Workerd.start({
+      entry: "test/worker/fixtures/changing.ts",
+      objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+      bindings: { MCP_KEYS: newKeys() },
+    });
+    const client = await LegacyClient.open(`${own.origin}/mcp`);
+    await told(client.request("resources/subscribe", { uri: "test://a" }));
+    await told(client.request("logging/setLevel", { level: "info" }));
+    await own.killAndRestart();
+    const again = client.at(`${own.origin}/mcp`);
+    const reading = new Reading(await again.get());
+    await told(again.call("touch", { name: "test://a" }));
+    await told(again.call("say", { name: "after" }));
+    await reading.has("both", (each) => each.messages.length === 2);
+    expect(methodsOf(reading)).toEqual(["notifications/resources/updated", "notifications/message"]);
+    await own.stop();
+  });
+
+  test("O2 roots that changed are asked for on it, by the session that said so", async () => {
+    const capabilities = { roots: { listChanged: true } };
+    const [client, other] = [
+      await LegacyClient.open(tap.url, { capabilities }),
+      await LegacyClient.open(tap.url, { capabilities }),
+    ];
+    const [reading, silent] = [new Reading(await client.get()), new Reading(await other.get())];
+    await client.notify("notifications/roots/list_changed");
+    await reading.has("a question", ({ messages }) => messages.some(({ method }) => method === "roots/list"));
+    const id = reading.messages[0]?.id;
+    const result = { roots: [{ uri: "file:///changed", name: "changed" }] };
+    expect((await client.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
+    await expect.poll(heard).toContain("roots file:///changed");
+    expect(silent.messages).toEqual([]);
+  });
+});
+
+describe("subscriptions/listen", () => {
+  test("acknowledges what is honoured, tags with the request's id, and carries no more than that", async () => {
+    const { reading } = await listen(
+      { toolsListChanged: true, resourceSubscriptions: ["test://a", "test://refused"] },
+      "seven",
+    );
+    const _meta = { "io.modelcontextprotocol/subscriptionId": "seven" };
+    expect(reading.messages[0]).toEqual({
+      jsonrpc: "2.0",
+      method: "notifications/subscriptions/acknowledged",
+      params: { _meta, notifications: { toolsListChanged: true, resourceSubscriptions: ["test://a"] } },
+    });
+    const updates = await listen({ resourceSubscriptions: ["test://b"] });
+    await publish("tools");
+    await flush(updates.reading, "test://b");
+    await flush(reading, "test://a");
+    expect(reading.messages.slice(1)).toEqual([
+      { jsonrpc: "2.0", method: "notifications/tools/list_changed", params: { _meta } },
+      { jsonrpc: "2.0", method: "notifications/resources/updated", params: { _meta, uri: "test://a" } },
+    ]);
+    expect(updates.reading.messages).toHaveLength(2);
+  });
+
+  test("R6 the hooks run when it opens and when its client goes away", async () => {
+    const before = (await heard()).length;
+    const { leave } = await listen({ resourceSubscriptions: ["test://b"] });
+    expect((await heard()).slice(before)).toEqual(["+test://b"]);
+    leave.abort();
+    await expect.poll(async () => (await heard()).slice(before)).toEqual(["+test://b", "-test://b"]);
+  });
+
+  test("a change made in the object of a legacy session reaches it", async () => {
+    const { reading } = await listen({ toolsListChanged: true });
+    const client = await LegacyClient.open(tap.url);
+    await told(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
+    await reading.has("the notice", ({ messages }) => messages.length > 1);
+  });
+});
+
+describe("M3 JSON mode", () => {
+  const url = () => `${worker.origin}/json`;
+
+  test("answers every POST with one JSON object, without progress, and modern clients can still be asked", async () => {
+    for (const client of [await LegacyClient.open(url()), new ModernClient(url())]) {
+      const answer = await told(client.call("progress", {}, { progressToken: 1 }));
+      expect(answer).toMatchObject({ contentType: "application/json", text: "done" });
+      expect(answer.messages).toHaveLength(1);
+    }
+    const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } } };
+    const asked = await told(new ModernClient(url()).call("ask_by_returning", {}, { meta }));
+    expect(asked.messages).toMatchObject([{ result: { resultType: "input_required", inputRequests: { go: {} } } }]);
+  });
+
+  test("refuses a legacy question naming the mode, and still notifies on the GET stream", async () => {
+    const client = await LegacyClient.open(url(), { capabilities: { elicitation: {} } });
+    const reading = new Reading(await client.get());
+    const asked = await told(client.call("ask"));
+    expect(asked.messages).toMatchObject([{ result: { isError: true } }]);
+    await told(client.request("resources/subscribe", { uri: "test://a" }));
+    await flush(reading, "test://a");
+  });
+
+  test("has no listen stream and declares none", async () => {
+    const client = new ModernClient(url());
+    const discovered = await told(client.request("server/discover"));
+    expect(discovered.messages).toMatchObject([{ result: { capabilities: { tools: {} } } }]);
+    const [{ result }] = discovered.messages as [{ result: { capabilities: Members } }];
+    expect(result.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, logging: {} });
+    const listened = await told(client.request("subscriptions/listen", { notifications: {} }));
+    expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
+  });
+
+  test("refuses a client that takes streams only", async () => {
+    const refused = await new ModernClient(url()).call("progress", {}, { headers: { accept: "text/event-stream" } });
+    expect(refused.status).toBe(406);
+  });
+});
