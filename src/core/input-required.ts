@@ -94,8 +94,11 @@ export async function toInputRequiredResult(
     );
   }
   const inputRequests: JsonObject = {};
-  for (const [key, question] of questions)
-    inputRequests[key] = { method: question.method, params: question.params ?? {} };
+  for (const [key, { method, params }] of questions) {
+    // Where questions are answered by repeating the request, an elicitation has its key and needs no id.
+    const { elicitationId: _, ...rest } = params ?? {};
+    inputRequests[key] = { method, params: rest };
+  }
   const state =
     asked.requestState === undefined ? {} : { requestState: await sealState(asked.requestState, request, call) };
   return { resultType: "input_required", ...(questions.length > 0 ? { inputRequests } : {}), ...state };
