@@ -94,4 +94,4 @@ export { defineTool } from "./tool.ts";
 export type { Transport } from "./transport.ts";
 export type { TemplateVariables } from "./uri-template.ts";
 export type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
-export { elicitUrlQuestion } from "./url-elicitation.ts";
+export { elicitUrlQuestion, UrlElicitationRequiredError } from "./url-elicitation.ts";

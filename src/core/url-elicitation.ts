@@ -4,8 +4,8 @@
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
  */
-import { KitError } from "./errors.ts";
-import type { JsonObject } from "./jsonrpc.ts";
+import { KitError, McpError } from "./errors.ts";
+import { ErrorCode, type JsonObject } from "./jsonrpc.ts";
 import type { Question } from "./question.ts";
 
 /** Where a person should go, and why. */
@@ -40,4 +40,23 @@ export function urlParams({ message, url, elicitationId = crypto.randomUUID() }:
  */
 export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
   return { method: "elicitation/create", params: urlParams(elicitation) };
+}
+
+/**
+ * Thrown by a tool, prompt or resource that can only go on when the person has been to these URLs. The client sends them
+ * there and repeats its request: 2025-11-25 gets the error -32042, 2026-07-28 an `input_required` result with the keys
+ * "url-1", "url-2" and so on, and what is older a text with messages and URLs.
+ *
+ * @throws {KitError} `options-invalid` when a URL does not parse.
+ * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
+ */
+export class UrlElicitationRequiredError extends McpError {
+  /** The params of each elicitation. */
+  readonly elicitations: readonly JsonObject[];
+
+  constructor(elicitations: readonly UrlElicitation[], text = "This request needs you to open a URL first.") {
+    const params = elicitations.map(urlParams);
+    super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });
+    this.elicitations = params;
+  }
 }
