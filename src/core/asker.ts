@@ -9,6 +9,7 @@ import type { JsonObject } from "./jsonrpc.ts";
 import type { Question } from "./question.ts";
 import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
 import type { AnySchema, InferOutput } from "./schema.ts";
+import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** What comes back from a form of this schema. */
 export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
@@ -22,6 +23,7 @@ export interface Asker {
     schema: S,
     signal: AbortSignal,
   ): Promise<Elicited<S>>;
+  elicitUrl(elicitation: UrlElicitation, signal: AbortSignal): Promise<ElicitUrlResult>;
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult>;
   listRoots(signal: AbortSignal): Promise<readonly Root[]>;
   /** One question as it stands; the answer is not checked. */
@@ -51,5 +53,5 @@ export function askNobody(why: string): Asker {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);
   };
-  return { elicit: refuse, sample: refuse, listRoots: refuse, ask: refuse };
+  return { elicit: refuse, elicitUrl: refuse, sample: refuse, listRoots: refuse, ask: refuse };
 }

@@ -20,6 +20,7 @@ import type { Question } from "./question.ts";
 import {
   checkSampleParams,
   elicitQuestion,
+  readAnswer,
   readElicitResult,
   readRoots,
   readSampleResult,
@@ -27,6 +28,7 @@ import {
   requireAnswerable,
   shapeQuestion,
 } from "./questions.ts";
+import { urlParams } from "./url-elicitation.ts";
 
 /** Where a question goes out, and when it is given up. */
 export interface AskOptions {
@@ -130,6 +132,11 @@ export function createAsker(
     ask,
     elicit: async (message, schema, signal) =>
       readElicitResult(await ask(elicitQuestion(message, schema), signal), schema),
+    elicitUrl: async (elicitation, signal) => {
+      const params = urlParams(elicitation);
+      const answer = await ask({ method: "elicitation/create", params }, signal);
+      return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
+    },
     sample: async (params, signal) => {
       checkSampleParams(params);
       return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));

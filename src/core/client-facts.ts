@@ -75,9 +75,12 @@ export class ClientFacts {
     return this.rules.era;
   }
 
-  /** True when the client has declared the capability. */
+  /** True when the client has declared the capability, and its version has it. */
   can(capability: ClientCapabilityName): boolean {
-    return hasCapability(this.capabilities, capability);
+    // Undeclared members are kept, so a client of an older version can name what that version has no request for.
+    return (
+      (this.rules.elicitationModes || capability !== "elicitation.url") && hasCapability(this.capabilities, capability)
+    );
   }
 }
 

@@ -16,6 +16,7 @@ import type { Method } from "./methods.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
 import type { AnySchema } from "./schema.ts";
 import type { RequestFacts } from "./server.ts";
+import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** Where an exception came from. */
 export interface ErrorPlace {
@@ -172,6 +173,17 @@ export class HandlerContext<Env = unknown> {
    */
   elicit<const S extends AnySchema | ElicitationSchema>(message: string, schema: S): Promise<Elicited<S>> {
     return this.#call.asker.elicit(message, schema, this.signal);
+  }
+
+  /**
+   * Asks the user to open a URL: for what the client must not see, such as passwords and payments. `accept` means that
+   * the user agreed, not that anything was completed there.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` when the URL does not parse.
+   * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
+   */
+  elicitUrl(elicitation: UrlElicitation): Promise<ElicitUrlResult> {
+    return this.#call.asker.elicitUrl(elicitation, this.signal);
   }
 
   /**

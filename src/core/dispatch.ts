@@ -7,6 +7,7 @@
 import type { Call, ErrorReporter } from "./context.ts";
 import { McpError, toErrorObject } from "./errors.ts";
 import { describeRequest, runAround } from "./hooks.ts";
+import { requireUrls } from "./input-required.ts";
 import {
   ErrorCode,
   encodeError,
@@ -42,7 +43,11 @@ export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequ
 async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
   try {
     const result = await runAround(server.around, describeRequest(request, call.client, call.principal), async () => {
-      return findMethod(server, request, call)(server, request, call);
+      try {
+        return await findMethod(server, request, call)(server, request, call);
+      } catch (error) {
+        return requireUrls(error, request, call);
+      }
     });
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };

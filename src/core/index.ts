@@ -93,3 +93,5 @@ export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolRes
 export { defineTool } from "./tool.ts";
 export type { Transport } from "./transport.ts";
 export type { TemplateVariables } from "./uri-template.ts";
+export type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
+export { elicitUrlQuestion, UrlElicitationRequiredError } from "./url-elicitation.ts";

@@ -12,6 +12,7 @@ import { invalidParams, KitError, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
+import { errorText } from "./result.ts";
 
 /** Why a modern handler cannot ask in the middle of a request, and what it can do. */
 export const ASK_BY_RETURNING =
@@ -94,11 +95,42 @@ export async function toInputRequiredResult(
     );
   }
   const inputRequests: JsonObject = {};
-  for (const [key, question] of questions)
-    inputRequests[key] = { method: question.method, params: question.params ?? {} };
+  for (const [key, { method, params }] of questions) {
+    // Where questions are answered by repeating the request, an elicitation has its key and needs no id.
+    const { elicitationId: _, ...rest } = params ?? {};
+    inputRequests[key] = { method, params: rest };
+  }
   const state =
     asked.requestState === undefined ? {} : { requestState: await sealState(asked.requestState, request, call) };
   return { resultType: "input_required", ...(questions.length > 0 ? { inputRequests } : {}), ...state };
+}
+
+/** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
+const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+
+/**
+ * What a request that needs URL elicitations first is answered with, in the version's own way.
+ *
+ * @throws the error itself where it is another, or the version has it; {@link McpError} where only text is left.
+ */
+export function requireUrls(
+  error: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): JsonObject | Promise<JsonObject> {
+  const { urlsRequired } = call.client.rules;
+  // By its member and not by its class: programs that never throw it do not bundle it.
+  if (!McpError.is(error) || !("elicitations" in error) || urlsRequired === "error") throw error;
+  const elicitations = error.elicitations as readonly JsonObject[];
+  if (urlsRequired === "result" && ASKING.includes(request.method)) {
+    const questions = elicitations.map((params, at): [string, Question] => {
+      return [`url-${at + 1}`, { method: "elicitation/create", params }];
+    });
+    return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), request, call);
+  }
+  const text = [error.message, ...elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
+  if (request.method === "tools/call") return errorText(text);
+  throw new McpError(ErrorCode.InternalError, text);
 }
 
 async function sealState(state: string, request: JSONRPCRequest, call: Call<never>): Promise<string> {

@@ -49,6 +49,8 @@ export const ErrorCode = {
   MethodNotFound: -32601,
   InvalidParams: -32602,
   InternalError: -32603,
+  /** 2025-11-25 only. */
+  UrlElicitationRequired: -32042,
   /** Modern only. */
   HeaderMismatch: -32020,
   /** Modern only. */

@@ -65,15 +65,21 @@ export function shapeQuestion({ method, params }: Question, client: ClientFacts)
   return { ...(rules.elicitationModes && mode !== undefined ? { mode } : {}), ...rest, ...shaped };
 }
 
+/** What the person did. @throws {QuestionError} `invalid-answer`. */
+export function readAnswer(answer: unknown): { action: ElicitResult["action"]; content?: unknown } {
+  const { action, content } = isObject(answer) ? answer : {};
+  if (action === "accept" || action === "decline" || action === "cancel") return { action, content };
+  throw invalidAnswer("elicitation/create", 'its "action" is not accept, decline or cancel');
+}
+
 /** An elicitation answer, its content checked. @throws {QuestionError} `invalid-answer` naming the field. */
 export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
   schema: S,
 ): Promise<Elicited<S>> {
-  if (isObject(answer) && (answer.action === "decline" || answer.action === "cancel")) return { action: answer.action };
-  if (!isObject(answer) || answer.action !== "accept")
-    throw invalidAnswer("elicitation/create", 'its "action" is not accept, decline or cancel');
-  const checked = await checkElicited(compileElicitation(schema), answer.content ?? {});
+  const { action, content } = readAnswer(answer);
+  if (action !== "accept") return { action };
+  const checked = await checkElicited(compileElicitation(schema), content ?? {});
   if (checked.problem !== undefined) throw invalidAnswer("elicitation/create", checked.problem);
   // What checkElicited lets through is what the schema yields.
   return { action: "accept", content: checked.value as never };

@@ -32,6 +32,8 @@ export interface VersionRules {
   readonly completionsCapability: boolean;
   /** Elicitation with `mode`, URLs, titled choices and defaults of every type. */
   readonly elicitationModes: boolean;
+  /** How a request says that it needs URL elicitations first: not at all, by an error, by an `input_required` result. */
+  readonly urlsRequired: "text" | "error" | "result";
   /** Values of `type` a content block may have. */
   readonly contentKinds: readonly string[];
   /** Properties of a resource link; empty where there are none. */
@@ -83,6 +85,7 @@ const V2024_11_05: VersionRules = {
   resourceNotFoundCode: -32002,
   completionsCapability: false,
   elicitationModes: false,
+  urlsRequired: "text",
   contentKinds: ["text", "image", "resource"],
   resourceLinkFields: [],
   annotationFields: ["audience", "priority"],
@@ -129,6 +132,7 @@ const V2025_11_25: VersionRules = {
   implementationFields: IMPLEMENTATION_2025_11,
   elicitationModes: true,
   primingEvent: true,
+  urlsRequired: "error",
   toolFields: [...V2025_06_18.toolFields, "icons"],
   promptFields: [...V2025_06_18.promptFields, "icons"],
   resourceFields: [...V2025_06_18.resourceFields, "icons"],
@@ -142,6 +146,7 @@ const V2026_07_28: VersionRules = {
   era: "modern",
   index: 4,
   resourceNotFoundCode: undefined,
+  urlsRequired: "result",
   structured: "any",
   primingEvent: false,
   resultEnvelope: true,

@@ -1,0 +1,62 @@
+/**
+ * Sending a person to a URL: for what must not pass through the client, such as passwords, payments and consent.
+ *
+ * @module
+ * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
+ */
+import { KitError, McpError } from "./errors.ts";
+import { ErrorCode, type JsonObject } from "./jsonrpc.ts";
+import type { Question } from "./question.ts";
+
+/** Where a person should go, and why. */
+export interface UrlElicitation {
+  /** What the client shows before it asks for consent. */
+  readonly message: string;
+  /** Absolute. It should carry nothing that lets whoever sees it act for the person. */
+  readonly url: string;
+  /** Names this elicitation, for versions that have ids. @default a new UUID */
+  readonly elicitationId?: string;
+}
+
+/** Consent, not completion: `accept` says that the person agreed to open the URL, not what happened there. */
+export interface ElicitUrlResult {
+  readonly action: "accept" | "decline" | "cancel";
+  /** The id that was given or made. */
+  readonly elicitationId: string;
+}
+
+/** The params of the request. @throws {KitError} `options-invalid` when the URL does not parse. */
+export function urlParams({ message, url, elicitationId = crypto.randomUUID() }: UrlElicitation): JsonObject & {
+  readonly elicitationId: string;
+} {
+  if (!URL.canParse(url)) throw new KitError("options-invalid", `"${url}" is no absolute URL to send a person to.`);
+  return { mode: "url", message, url, elicitationId };
+}
+
+/**
+ * The question that sends a person to a URL, for `inputRequired({ ... })`. Versions without elicitation ids get none.
+ *
+ * @throws {KitError} `options-invalid` when the URL does not parse.
+ */
+export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
+  return { method: "elicitation/create", params: urlParams(elicitation) };
+}
+
+/**
+ * Thrown by a tool, prompt or resource that can only go on when the person has been to these URLs. The client sends them
+ * there and repeats its request: 2025-11-25 gets the error -32042, 2026-07-28 an `input_required` result with the keys
+ * "url-1", "url-2" and so on, and what is older a text with messages and URLs.
+ *
+ * @throws {KitError} `options-invalid` when a URL does not parse.
+ * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
+ */
+export class UrlElicitationRequiredError extends McpError {
+  /** The params of each elicitation. */
+  readonly elicitations: readonly JsonObject[];
+
+  constructor(elicitations: readonly UrlElicitation[], text = "This request needs you to open a URL first.") {
+    const params = elicitations.map(urlParams);
+    super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });
+    this.elicitations = params;
+  }
+}

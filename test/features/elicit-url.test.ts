@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  elicitUrlQuestion,
+  type HandlerContext,
+  inputRequired,
+  KitError,
+  McpServer,
+  QuestionError,
+  type UrlElicitation,
+} from "../../src/core/index.ts";
+import {
+  ALL_VERSIONS,
+  closePeers,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  type PeerOptions,
+  resultOf,
+} from "./peer.ts";
+
+afterEach(closePeers);
+
+const able = { elicitation: { form: {}, url: {} } };
+const PAY: UrlElicitation = { message: "Please pay", url: "https://pay.example/1" };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Asks inside a tool: what came back or which typed error was met, and what was sent. */
+async function ask(version: string, elicitation: UrlElicitation, options: PeerOptions) {
+  const caught = (error: unknown) => {
+    if (error instanceof QuestionError) return { reason: error.reason, says: error.message };
+    if (error instanceof KitError) return { kit: error.code, says: error.message };
+    throw error;
+  };
+  const run = async (_: unknown, ctx: HandlerContext) => JSON.stringify(await ctx.elicitUrl(elicitation).catch(caught));
+  const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("pay", {}, run);
+  const peer = await openPeer(server, version, options);
+  const [block] = resultOf(await peer.request("tools/call", { name: "pay" })).content as { text: string }[];
+  return { value: JSON.parse(block?.text ?? "") as Json, questions: peer.questions };
+}
+
+describe("URL elicitation in 2025-11-25", () => {
+  test.each(["accept", "decline", "cancel"])("E2: %s is a value with the id; nothing else is in it", async (action) => {
+    const given = { ...PAY, elicitationId: "order-7" };
+    const { value, questions } = await ask("2025-11-25", given, { capabilities: able, onRequest: () => ({ action }) });
+    expect(value).toEqual({ action, elicitationId: "order-7" });
+    expect(questions).toMatchObject([{ method: "elicitation/create" }]);
+    expect(questions[0]?.params).toEqual({ mode: "url", ...given });
+  });
+
+  test("E2: without an id one is made, another each time", async () => {
+    const options: PeerOptions = { capabilities: able, onRequest: () => ({ action: "accept" }) };
+    const runs = [await ask("2025-11-25", PAY, options), await ask("2025-11-25", PAY, options)];
+    const ids = runs.map(({ value }) => value.elicitationId);
+    expect(ids).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)]);
+    expect(ids).toEqual(runs.map(({ questions }) => questions[0]?.params?.elicitationId));
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test.each<Json>([{}, { action: "done" }, { action: true }])("E2: the answer %j is a typed error", async (answer) => {
+    const options: PeerOptions = { capabilities: able, onRequest: () => answer, judgeClient: false };
+    expect((await ask("2025-11-25", PAY, options)).value).toMatchObject({ reason: "invalid-answer" });
+  });
+
+  test.each([{}, { elicitation: {} }, { elicitation: { form: {} } }])(
+    "E2: a client with %j is not asked",
+    async (capabilities) => {
+      const { value, questions } = await ask("2025-11-25", PAY, { capabilities });
+      expect([value, questions]).toMatchObject([
+        { reason: "unsupported", says: expect.stringContaining("elicitation.url") },
+        [],
+      ]);
+    },
+  );
+
+  test.each(["", "/pay", "pay.example", "https://"])("E2: the URL %j is refused before it is sent", async (url) => {
+    const { value, questions } = await ask("2025-11-25", { ...PAY, url }, { capabilities: able });
+    expect([value, questions]).toMatchObject([{ kit: "options-invalid" }, []]);
+    expect(() => elicitUrlQuestion({ ...PAY, url })).toThrow(KitError);
+  });
+
+  test("E2: no answer in time is a typed error", async () => {
+    const { value } = await ask("2025-11-25", PAY, { capabilities: able, limits: { elicitTimeoutMs: 20 } });
+    expect(value).toMatchObject({ reason: "timeout" });
+  });
+});
+
+test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
+  "E2: %s has no URL mode, whatever the client says: a typed error, nothing sent",
+  async (version) => {
+    const { value, questions } = await ask(version, PAY, { capabilities: able, judgeClient: false });
+    expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
+  },
+);
+
+test("E2: in 2026-07-28 the typed error says what to do instead", async () => {
+  const { value, questions } = await ask(MODERN_VERSION, PAY, { capabilities: able });
+  expect([value, questions]).toMatchObject([
+    { reason: "unavailable", says: expect.stringContaining("inputRequired") },
+    [],
+  ]);
+});
+
+describe("elicitUrlQuestion", () => {
+  const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("pay", {}, (_, ctx) =>
+    ctx.inputResponses.pay
+      ? JSON.stringify(ctx.inputResponses.pay)
+      : inputRequired({ pay: elicitUrlQuestion({ ...PAY, elicitationId: "order-7" }) }),
+  );
+
+  test("E2: 2026-07-28 is asked by a result, without the id it does not have", async () => {
+    const peer = await openPeer(server, MODERN_VERSION, { capabilities: able });
+    const { inputRequests } = resultOf(await peer.request("tools/call", { name: "pay" }));
+    expect(inputRequests).toEqual({ pay: { method: "elicitation/create", params: { mode: "url", ...PAY } } });
+    const inputResponses = { pay: { action: "accept" } };
+    const { content } = resultOf(await peer.request("tools/call", { name: "pay", inputResponses }));
+    expect(content).toEqual([{ type: "text", text: '{"action":"accept"}' }]);
+  });
+
+  test("E2: 2025-11-25 is asked over the stream of the call, with the id", async () => {
+    const peer = await openPeer(server, "2025-11-25", {
+      capabilities: able,
+      onRequest: () => ({ action: "decline" }),
+    });
+    const { content } = resultOf(await peer.request("tools/call", { name: "pay" }));
+    expect(content).toEqual([{ type: "text", text: '{"action":"decline"}' }]);
+    expect(peer.questions[0]?.params).toEqual({ mode: "url", ...PAY, elicitationId: "order-7" });
+  });
+});
+
+test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s is what the version has", async (version) => {
+  const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("can", {}, (_, ctx) =>
+    String(ctx.client.can("elicitation.url")),
+  );
+  const peer = await openPeer(server, version, { capabilities: able, judgeClient: false });
+  const [block] = resultOf(await peer.request("tools/call", { name: "can" })).content as { text: string }[];
+  expect(block?.text).toBe(String(["2025-11-25", MODERN_VERSION].includes(version)));
+});

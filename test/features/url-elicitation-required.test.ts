@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { KitError, McpError, McpServer, UrlElicitationRequiredError } from "../../src/core/index.ts";
+import {
+  ALL_VERSIONS,
+  closePeers,
+  errorOf,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  type PeerOptions,
+  resultOf,
+} from "./peer.ts";
+
+afterEach(closePeers);
+
+const capabilities = { elicitation: { url: {} } };
+const FILES = { message: "Open your files", url: "https://files.example/connect" };
+const MAIL = { message: "Open your mail", url: "https://mail.example/connect", elicitationId: "mail-1" };
+const OLDER = LEGACY_VERSIONS.filter((version) => version !== "2025-11-25");
+
+const REQUESTS: readonly [string, Json][] = [
+  ["tools/call", { name: "sync", arguments: {} }],
+  ["prompts/get", { name: "sync" }],
+  ["resources/read", { uri: "sync://all" }],
+];
+
+function newServer(list: ConstructorParameters<typeof UrlElicitationRequiredError>[0] = [FILES, MAIL]) {
+  const fail = (): never => {
+    throw new UrlElicitationRequiredError(list, "Sign in first.");
+  };
+  return new McpServer({ name: "sync", version: "1.0.0" })
+    .tool("sync", {}, fail)
+    .prompt("sync", { arguments: [{ name: "at" }], complete: { at: fail } }, fail)
+    .resource("sync://all", { name: "all" }, fail)
+    .method("example/sync", fail);
+}
+
+async function request(version: string, method: string, params: Json, options: PeerOptions = {}) {
+  const peer = await openPeer(newServer(), version, { capabilities, judgeClient: false, ...options });
+  const response = await peer.request(method, params);
+  expect(peer.reports).toEqual([]);
+  return response;
+}
+
+const urlOf = ({ message, url }: typeof FILES) => ({ mode: "url", message, url });
+
+describe.each(REQUESTS)("%s", (method, params) => {
+  test("E4: 2025-11-25 answers -32042 with the elicitations, each with an id", async () => {
+    const error = errorOf(await request("2025-11-25", method, params));
+    expect(error).toEqual({
+      code: -32042,
+      message: "Sign in first.",
+      data: {
+        elicitations: [
+          { ...urlOf(FILES), elicitationId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+          { ...urlOf(MAIL), elicitationId: "mail-1" },
+        ],
+      },
+    });
+  });
+
+  test("E4: 2026-07-28 answers input_required with the URLs", async () => {
+    const result = resultOf(await request(MODERN_VERSION, method, params));
+    expect(result).toMatchObject({ resultType: "input_required" });
+    expect(result.inputRequests).toEqual({
+      "url-1": { method: "elicitation/create", params: urlOf(FILES) },
+      "url-2": { method: "elicitation/create", params: urlOf(MAIL) },
+    });
+  });
+
+  test("E4: 2026-07-28 answers -32021 to a client without URL mode", async () => {
+    const error = errorOf(await request(MODERN_VERSION, method, params, { capabilities: { elicitation: {} } }));
+    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { elicitation: { url: {} } } } });
+  });
+
+  test.each(OLDER)("E4: %s answers an error that contains message and URL", async (version) => {
+    const response = await request(version, method, params);
+    const text =
+      method === "tools/call" ? (resultOf(response).content as { text: string }[])[0]?.text : errorOf(response).message;
+    expect(text).toBe(`Sign in first.\n${FILES.message}: ${FILES.url}\n${MAIL.message}: ${MAIL.url}`);
+    if (method === "tools/call") expect(resultOf(response).isError).toBe(true);
+    else expect(errorOf(response).code).toBe(-32603);
+  });
+});
+
+test("E4: 2026-07-28 runs the handler again when the person has been there", async () => {
+  const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, (_, ctx) => {
+    if (!ctx.inputResponses["url-1"]) throw new UrlElicitationRequiredError([FILES]);
+    return "synced";
+  });
+  const peer = await openPeer(server, MODERN_VERSION, { capabilities });
+  resultOf(await peer.request("tools/call", { name: "sync" }));
+  const again = { name: "sync", inputResponses: { "url-1": { action: "accept" } } };
+  expect(resultOf(await peer.request("tools/call", again)).content).toEqual([{ type: "text", text: "synced" }]);
+});
+
+test.each([
+  ["completion/complete", { ref: { type: "ref/prompt", name: "sync" }, argument: { name: "at", value: "" } }],
+  ["example/sync", {}],
+])("E4: %s has no result that asks: 2026-07-28 answers an error with message and URL", async (method, params) => {
+  const error = errorOf(await request(MODERN_VERSION, method, params, { judgeClient: false }));
+  expect(error).toMatchObject({ code: -32603, message: expect.stringContaining(`${FILES.message}: ${FILES.url}`) });
+});
+
+test.each(ALL_VERSIONS)("E4: in %s hooks see what the client is answered with", async (version) => {
+  const seen: unknown[] = [];
+  const server = new McpServer({
+    name: "sync",
+    version: "1.0.0",
+    around: [
+      async (data, next) => {
+        const ended = next();
+        if (data.method === "tools/call") await ended.catch(() => {}).then(() => seen.push(data.error ?? data.result));
+        return ended;
+      },
+    ],
+  }).tool("sync", {}, () => {
+    throw new UrlElicitationRequiredError([FILES]);
+  });
+  const peer = await openPeer(server, version, { capabilities, judgeClient: false });
+  const response = await peer.request("tools/call", { name: "sync" });
+  if ("error" in response) expect(seen).toMatchObject([{ code: -32042 }]);
+  else expect(seen).toMatchObject([version === MODERN_VERSION ? { resultType: "input_required" } : { isError: true }]);
+});
+
+test("E4: an McpError of the author's with that code travels as it is", async () => {
+  const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, () => {
+    throw new McpError(-32042, "mine", { elicitations: [] });
+  });
+  const peer = await openPeer(server, "2025-11-25");
+  const error = errorOf(await peer.request("tools/call", { name: "sync" }));
+  expect(error).toEqual({ code: -32042, message: "mine", data: { elicitations: [] } });
+});
+
+test("E4: a URL that does not parse throws where the error is made", () => {
+  expect(() => new UrlElicitationRequiredError([{ message: "Go", url: "nowhere" }])).toThrow(KitError);
+});
