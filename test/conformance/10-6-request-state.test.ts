@@ -223,12 +223,15 @@ test("10.6 key rotation: the first key of the list seals, all of them open, and 
 
 test("10.6 kill -9 between the rounds changes nothing: the state is all there is", async () => {
   const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
+  const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
   try {
-    const state = await stateOf();
+    const before = await reach();
+    const state = await stateOf({ value: "Oslo" }, { url: before.url });
+    await before.close();
     await own.killAndRestart();
-    const proxy = await startHttpTap(`${own.origin}/mcp`, { oracle });
-    expectAccepted(await book({ value: "Oslo" }, state, { url: proxy.url }));
-    await proxy.close();
+    const after = await reach();
+    expectAccepted(await book({ value: "Oslo" }, state, { url: after.url }));
+    await after.close();
     oracle.expectClean();
   } finally {
     await own.stop();
