@@ -16,6 +16,7 @@ import {
   subscriptionOf,
   TOOLS,
 } from "./listen-support.ts";
+import { errorOf, modern, resultOf } from "./modern.ts";
 
 const lab = listenLab();
 const { open, publish, publishAll, watched, deed } = lab;
@@ -150,6 +151,36 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
       expect(legacy.messages.map(subscriptionOf)).toEqual([undefined, undefined]);
     },
   );
+});
+
+describe("10.5 many at once", () => {
+  test("10.5 thirty streams all hear one notice, each once and by its own id", async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => index);
+    const streams = await Promise.all(ids.map((id) => open({ toolsListChanged: true }, id)));
+    await publish("tools");
+    await Promise.all(streams.map((stream) => stream.hears(TOOLS)));
+    await Promise.all(streams.map(hasBeatenAgain));
+    expect(streams.map(({ notices }) => notices)).toEqual(ids.map(() => [TOOLS]));
+    expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual(ids.map((id) => [id, id]));
+  });
+
+  test("10.5 of a burst every subject is heard, and none that was not asked for", async () => {
+    const uris = Array.from({ length: 20 }, (_, index) => `test://many/burst-${index}`);
+    const wanted = uris.filter((_, index) => index % 2 === 0);
+    const stream = await open({ resourceSubscriptions: wanted });
+    await Promise.all(uris.flatMap((uri) => [publish(uri), publish(uri)]));
+    await Promise.all(wanted.map((uri) => stream.hears(uri)));
+    await hasBeatenAgain(stream);
+    expect(new Set(stream.notices)).toEqual(new Set(wanted));
+  });
+});
+
+test("10.5 where no notice can be delivered none is promised, and listen is an unknown method", async () => {
+  const capabilities = async (url: string) => resultOf(await modern(url, "server/discover")).capabilities;
+  expect(await capabilities(lab.silent.url)).toEqual({ tools: {}, logging: {} });
+  expect(await capabilities(lab.toolsOnly.url)).toMatchObject({ tools: { listChanged: true } });
+  const refused = await modern(lab.silent.url, "subscriptions/listen", { notifications: { toolsListChanged: true } });
+  expect([refused.status, errorOf(refused).code]).toEqual([404, -32601]);
 });
 
 test("10.5 a listen stream outlives the loss of the hub: gap notices stay within its filter, later ones arrive", async () => {

@@ -121,6 +121,8 @@ export interface ListenLab {
   readonly tap: HttpTap;
   /** The second server, which has nothing but tools, at the same hub. */
   readonly toolsOnly: HttpTap;
+  /** The second server without a hub. */
+  readonly silent: HttpTap;
   /** The first server in another isolate. */
   readonly twin: HttpTap;
   /** Streams to leave when the test is over. */
@@ -140,7 +142,7 @@ export interface ListenLab {
 
 export function listenLab(): ListenLab {
   let worker: Workerd;
-  let [tap, toolsOnly, twin]: HttpTap[] = [];
+  let [tap, toolsOnly, twin, silent]: HttpTap[] = [];
   const listeners: Listener[] = [];
   const started = (each: HttpTap | undefined): HttpTap => {
     if (each) return each;
@@ -164,11 +166,12 @@ export function listenLab(): ListenLab {
     const oracle = new WireOracle();
     tap = await startHttpTap(`${worker.origin}/mcp`, { oracle });
     toolsOnly = await startHttpTap(`${worker.origin}/tools-only`, { oracle });
+    silent = await startHttpTap(`${worker.origin}/silent`, { oracle });
     twin = await startHttpTap(`${worker.origin}/twin/mcp`, { oracle });
   });
   afterEach(async () => {
     for (const listener of listeners.splice(0)) listener.leave();
-    await Promise.all([tap?.close(), toolsOnly?.close(), twin?.close()]);
+    await Promise.all([tap?.close(), toolsOnly?.close(), twin?.close(), silent?.close()]);
     tap?.oracle.expectClean();
   });
 
@@ -178,6 +181,9 @@ export function listenLab(): ListenLab {
     },
     get toolsOnly() {
       return started(toolsOnly);
+    },
+    get silent() {
+      return started(silent);
     },
     get twin() {
       return started(twin);
