@@ -19,6 +19,8 @@ export interface WorkerdOptions {
   readonly bindings?: Readonly<Record<string, unknown>>;
   /** Answers every fetch the Worker makes: what stands where the internet would. */
   readonly outbound?: (request: Request) => Response | Promise<Response>;
+  /** True: a second isolate of the same Worker with the objects of the first, which reaches it by the binding TWIN. */
+  readonly twin?: boolean;
 }
 
 /** A key list for MCP_KEYS, new each time. */
@@ -78,22 +80,35 @@ export class Workerd {
   #pid: number | undefined;
 
   async #run(): Promise<void> {
-    const { objects = {}, bindings = {}, outbound } = this.#options;
+    const { objects = {}, bindings = {}, outbound, twin = false } = this.#options;
     const before = new Set(workerdChildren());
-    const durableObjects = Object.entries(objects).map(([name, className]) => [name, { className, useSQLite: true }]);
+    const worker = (name: string, objectsOf: object, more: object) => ({
+      name,
+      modules: true,
+      script: this.#script,
+      compatibilityDate: "2026-10-20",
+      compatibilityFlags: ["enable_request_signal"],
+      durableObjects: Object.fromEntries(
+        Object.entries(objects).map(([binding, className]) => [binding, { className, useSQLite: true, ...objectsOf }]),
+      ),
+      bindings: bindings as never,
+      ...(outbound ? { outboundService: outbound as never } : {}),
+      ...more,
+    });
     this.#miniflare = new Miniflare(
       convertV4MiniflareOptions({
-        modules: true,
-        script: this.#script,
-        compatibilityDate: "2026-10-20",
-        compatibilityFlags: ["enable_request_signal"],
-        durableObjects: Object.fromEntries(durableObjects),
         resourcePersistencePath: this.#state,
-        bindings: bindings as never,
         host: "127.0.0.1",
         port: 0,
         cf: false,
-        ...(outbound ? { outboundService: outbound as never } : {}),
+        ...(twin
+          ? {
+              workers: [
+                worker("first", {}, { serviceBindings: { TWIN: "twin" } }),
+                worker("twin", { scriptName: "first" }, {}),
+              ],
+            }
+          : worker("first", {}, {})),
       }),
     );
     this.origin = (await this.#miniflare.ready).origin;

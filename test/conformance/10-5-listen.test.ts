@@ -1,0 +1,193 @@
+/** CONFORMANCE.md 10.5, line by line: what a listen stream is told, and what it is not. */
+import { describe, expect, test } from "vitest";
+import { DELIBERATELY_BAD } from "../oracle/http-tap.ts";
+import { ModernClient, told } from "../worker/client.ts";
+import {
+  ACKNOWLEDGED,
+  EVERYTHING,
+  hasBeatenAgain,
+  listenLab,
+  NOTICES,
+  PROMPTS,
+  RESOURCES,
+  SUBSCRIPTION_ID,
+  subscriptionOf,
+  TOOLS,
+  UPDATED,
+} from "./listen-support.ts";
+
+const lab = listenLab();
+const { open, publish, publishAll } = lab;
+
+describe("10.5 the acknowledged subset", () => {
+  test.each([
+    ["tools", { toolsListChanged: true }, [TOOLS]],
+    ["prompts", { promptsListChanged: true }, [PROMPTS]],
+    ["resourcesListChanged", { resourcesListChanged: true }, [RESOURCES]],
+    ["one resource", { resourceSubscriptions: ["test://b"] }, ["test://b"]],
+    ["tools and a resource", { toolsListChanged: true, resourceSubscriptions: ["test://a"] }, [TOOLS, "test://a"]],
+    ["everything", EVERYTHING, NOTICES],
+  ])("10.5 equals what is asked and what is honoured: %s", async (_, filter, expected) => {
+    const [asker, control] = [await open(filter), await open(EVERYTHING)];
+    expect(asker.acknowledged).toEqual(filter);
+    await publishAll(control);
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual(expected);
+  });
+
+  test("10.5 leaves out the kinds the server does not have, and they are never sent", async () => {
+    const control = await open(EVERYTHING);
+    const asker = await open(EVERYTHING, "limited", lab.toolsOnly.url);
+    expect(asker.acknowledged).toEqual({ toolsListChanged: true });
+    // Both servers share a hub, so that every notice would come were it not for the filter.
+    await publishAll(control);
+    await publish("tools");
+    await asker.hears(TOOLS, 2);
+    expect(asker.notices).toEqual([TOOLS, TOOLS]);
+  });
+
+  test("10.5 leaves out a resource the server refuses, and it is never sent", async () => {
+    const filter = { resourceSubscriptions: ["test://forbidden", "test://a"] };
+    const asker = await open(filter);
+    expect(asker.acknowledged).toEqual({ resourceSubscriptions: ["test://a"] });
+    await publish("test://forbidden");
+    await publish("test://a");
+    await asker.hears("test://a");
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual(["test://a"]);
+  });
+});
+
+describe("10.5 an unknown or empty filter", () => {
+  test.each([
+    ["empty", {}],
+    ["a list without URIs", { resourceSubscriptions: [] }],
+    [
+      "everything false",
+      { toolsListChanged: false, promptsListChanged: false, resourcesListChanged: false, resourceSubscriptions: [] },
+    ],
+  ])("10.5 %s: acknowledged as nothing, and nothing comes", async (_, filter) => {
+    const [asker, control] = [await open(filter), await open(EVERYTHING)];
+    const acknowledged = Object.values(asker.acknowledged as object).flat();
+    expect(acknowledged.filter(Boolean)).toEqual([]);
+    await publishAll(control);
+    await hasBeatenAgain(asker);
+    expect(asker.messages).toHaveLength(1);
+    expect(asker.reading.isOver).toBe(false);
+  });
+
+  test("10.5 an unknown member is left out of the acknowledgement and disturbs nothing", async () => {
+    const asker = await open({ weatherChanged: true, logsChanged: ["1"], promptsListChanged: true });
+    expect(asker.acknowledged).toEqual({ promptsListChanged: true });
+    await publishAll(await open(EVERYTHING));
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual([PROMPTS]);
+  });
+
+  test.each([
+    ["absent", undefined],
+    ["null", null],
+    ["a list", []],
+    ["a text", "toolsListChanged"],
+    ["URIs as a text", { resourceSubscriptions: "test://a" }],
+    ["URIs that are numbers", { resourceSubscriptions: [1] }],
+  ])("10.5 %s: -32602 with the id, and no stream is left open", async (_, filter) => {
+    const client = new ModernClient(lab.tap.url);
+    const headers = { [DELIBERATELY_BAD]: "1" };
+    const answer = await told(
+      client.request("subscriptions/listen", { notifications: filter }, { id: "bad", headers }),
+    );
+    expect(answer.messages).toMatchObject([{ id: "bad", error: { code: -32602 } }]);
+  });
+});
+
+describe("10.5 subscriptionId equals the request id", () => {
+  test.each([0, 1, -7, 9007199254740991, "0", "", "a b", "größe ☃"])("10.5 also when it is %j", async (id) => {
+    const listener = await open(EVERYTHING, id);
+    await publishAll(listener);
+    expect(listener.messages[0]).toEqual({
+      jsonrpc: "2.0",
+      method: ACKNOWLEDGED,
+      params: { _meta: { [SUBSCRIPTION_ID]: id }, notifications: EVERYTHING },
+    });
+    expect(listener.messages.map(subscriptionOf)).toEqual(Array(6).fill(id));
+  });
+});
+
+describe("10.5 resourceSubscriptions", () => {
+  test("10.5 an update names its URI and reaches only those who asked for it", async () => {
+    const [a, b] = [
+      await open({ resourceSubscriptions: ["test://a"] }),
+      await open({ resourceSubscriptions: ["test://b"] }),
+    ];
+    await publish("test://a");
+    await publish("test://b");
+    await Promise.all([a.hears("test://a"), b.hears("test://b")]);
+    await Promise.all([a, b].map(hasBeatenAgain));
+    const update = (uri: string) => ({
+      jsonrpc: "2.0",
+      method: UPDATED,
+      params: { _meta: { [SUBSCRIPTION_ID]: "listen" }, uri },
+    });
+    expect(a.messages.slice(1)).toEqual([update("test://a")]);
+    expect(b.messages.slice(1)).toEqual([update("test://b")]);
+  });
+
+  test("10.5 an update is matched by the whole URI, not by its beginning, case or spelling", async () => {
+    const asker = await open({ resourceSubscriptions: ["test://many/a"] });
+    for (const uri of ["test://many/A", "test://many/", "test://many/ab", "test://many/%61", "TEST://many/a"]) {
+      await publish(uri);
+    }
+    await publish("test://many/a");
+    await asker.hears("test://many/a");
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual(["test://many/a"]);
+  });
+
+  test("10.5 a filter too large to be kept beside a socket still admits only its URIs", async () => {
+    const uris = Array.from({ length: 900 }, (_, index) => `test://many/${"x".repeat(40)}-${index}`);
+    const asker = await open({ resourceSubscriptions: uris });
+    expect(asker.acknowledged).toEqual({ resourceSubscriptions: uris });
+    await publish("test://a");
+    await publish("tools");
+    await publish(uris[899] ?? "");
+    await asker.hears(uris[899] ?? "");
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual([uris[899]]);
+  });
+
+  test("10.5 a URI asked for twice is told once", async () => {
+    const asker = await open({ resourceSubscriptions: ["test://a", "test://a"] });
+    await publish("test://a");
+    await asker.hears("test://a");
+    await hasBeatenAgain(asker);
+    expect(asker.notices).toEqual(["test://a"]);
+  });
+});
+
+describe("10.5 several streams at once", () => {
+  test("10.5 each carries its own id and its own kinds", async () => {
+    const filters = [{ toolsListChanged: true }, { promptsListChanged: true }, { resourceSubscriptions: ["test://a"] }];
+    const streams = await Promise.all(filters.map((filter, index) => open(filter, index)));
+    const control = await open(EVERYTHING);
+    await publishAll(control);
+    await Promise.all(streams.map(hasBeatenAgain));
+    expect(streams.map(({ notices }) => notices)).toEqual([[TOOLS], [PROMPTS], ["test://a"]]);
+    expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  test("10.5 two clients that chose the same id both hear, and one that goes leaves the other", async () => {
+    const [left, right] = [await open({ toolsListChanged: true }, 1), await open(EVERYTHING, 1)];
+    await publish("tools");
+    await Promise.all([left.hears(TOOLS), right.hears(TOOLS)]);
+    left.leave();
+    await publish("prompts");
+    await right.hears(PROMPTS);
+    expect(right.notices).toEqual([TOOLS, PROMPTS]);
+    expect(left.notices).toEqual([TOOLS]);
+  });
+});

@@ -1,0 +1,270 @@
+/** CONFORMANCE.md 10.6, line by line: what may be asked, in which form, and what becomes of the answers. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { McpServer, QuestionError } from "../../src/core/index.ts";
+import { closePeers, type Json, openPeer, type PeerOptions } from "../features/peer.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import type { Members } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import type { Told } from "../worker/client.ts";
+import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
+
+let worker: Workerd;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/conformance/fixtures/input-required.ts",
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker.stop());
+beforeEach(async () => {
+  tap = await startHttpTap(`${worker.origin}/mcp`);
+});
+afterEach(async () => {
+  await tap.close();
+  // The tests of 2025-11-25 speak in memory, past the tap, to an oracle of their own.
+  if (tap.exchanges.length > 0) tap.oracle.expectClean();
+});
+
+const ABLE = { elicitation: { form: {}, url: {} }, roots: {}, sampling: { tools: {}, context: {} } };
+const ada = { action: "accept", content: { name: "Ada" } };
+
+function ask(which: readonly string[], more: Members = {}, options: ModernOptions = {}): Promise<Told> {
+  return call("ask", { which }, more, options);
+}
+
+function call(name: string, args: Members = {}, more: Members = {}, options: ModernOptions = {}): Promise<Told> {
+  return modern(tap.url, "tools/call", { name, arguments: args, ...more }, { capabilities: ABLE, ...options });
+}
+
+describe("10.6 the result that asks", () => {
+  test("10.6 names each question by its key, is not complete, and carries no content and no cache hints", async () => {
+    const answer = await ask(["form", "roots", "sample"], {}, { id: 0 });
+    expect(answer).toMatchObject({ status: 200, messages: [{ id: 0 }] });
+    const { _meta, ...result } = resultOf(answer);
+    expect(result).toEqual({
+      resultType: "input_required",
+      inputRequests: {
+        form: {
+          method: "elicitation/create",
+          params: {
+            mode: "form",
+            message: "Who are you?",
+            requestedSchema: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+          },
+        },
+        roots: expect.objectContaining({ method: "roots/list" }),
+        sample: {
+          method: "sampling/createMessage",
+          params: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }], maxTokens: 10 },
+        },
+      },
+    });
+  });
+
+  test("10.6 inputRequests without requestState: the answers alone continue the request", async () => {
+    const first = resultOf(await ask(["form"]));
+    expect(first).not.toHaveProperty("requestState");
+    const again = await ask(["form"], { inputResponses: { form: ada } });
+    expect(JSON.parse(again.text ?? "")).toEqual({ form: ada });
+    expect(resultOf(again).resultType).toBe("complete");
+  });
+
+  test("10.6 requestState without inputRequests: a retry with the state alone continues the request", async () => {
+    const { requestState, ...first } = resultOf(await call("state_only"));
+    expect(first.resultType).toBe("input_required");
+    expect(first).not.toHaveProperty("inputRequests");
+    expect(await call("state_only", {}, { requestState })).toMatchObject({ text: "first round" });
+  });
+
+  test("10.6 rounds follow each other, each with the answers and the state of the one before", async () => {
+    let more: Members = {};
+    for (const key of ["q0", "q1", "q2"]) {
+      const round = resultOf(await call("three_rounds", {}, more));
+      expect(Object.keys(round.inputRequests as Members)).toEqual([key]);
+      more = { requestState: round.requestState, inputResponses: { [key]: ada } };
+    }
+    expect(await call("three_rounds", {}, more)).toMatchObject({ text: "answers of the last round: q2" });
+  });
+
+  test("10.6 answers that are missing are asked for again; unknown ones are ignored", async () => {
+    const first = resultOf(await ask(["form", "roots"]));
+    const again = resultOf(await ask(["form", "roots"], { inputResponses: { form: ada, other: ada } }));
+    expect(again).toMatchObject({ resultType: "input_required" });
+    expect(again.inputRequests).toEqual(first.inputRequests);
+    const inputResponses = { form: ada, roots: { roots: [] }, other: ada };
+    expect(await ask(["form", "roots"], { inputResponses })).toMatchObject({ status: 200, text: expect.any(String) });
+  });
+
+  test("10.6 a prompt asks as a tool does", async () => {
+    const params = { name: "book", arguments: { value: "Oslo" } };
+    const { requestState, ...first } = resultOf(await modern(tap.url, "prompts/get", params, { capabilities: ABLE }));
+    expect(first).toMatchObject({
+      resultType: "input_required",
+      inputRequests: { who: { method: "elicitation/create" } },
+    });
+    const retry = { ...params, requestState, inputResponses: { who: ada } };
+    const second = resultOf(await modern(tap.url, "prompts/get", retry, { capabilities: ABLE }));
+    const text = JSON.stringify({ value: "Oslo", answer: ada, state: "secret state of the prompt" });
+    expect(second).toMatchObject({ resultType: "complete", messages: [{ content: { text } }] });
+  });
+
+  test.each([
+    [
+      "a completion",
+      "completion/complete",
+      { ref: { type: "ref/prompt", name: "completed" }, argument: { name: "value", value: "" } },
+    ],
+    ["a list", "resources/list", {}],
+  ])("10.6 %s never asks, whatever its author returns", async (_, method, params) => {
+    const answer = await modern(tap.url, method, params, { capabilities: ABLE });
+    expect(answer.raw).not.toContain("input_required");
+    expect(answer.raw).not.toContain("elicitation/create");
+    expect(errorOf(answer).code).toBe(-32603);
+  });
+});
+
+describe("10.6 decline, cancel and error answers", () => {
+  test.each([{ action: "decline" }, { action: "cancel" }, { action: "accept", content: {} }])(
+    "10.6 %j reaches the handler as a value",
+    async (form) => {
+      const answer = await ask(["form"], { inputResponses: { form } });
+      expect(resultOf(answer)).not.toHaveProperty("isError", true);
+      expect(JSON.parse(answer.text ?? "")).toEqual({ form });
+    },
+  );
+});
+
+/** A client of 2025-11-25 that answers a form in one way, and what the handler made of it. */
+async function elicited(onRequest: NonNullable<PeerOptions["onRequest"]>, judgeClient = true): Promise<unknown> {
+  const server = new McpServer({ name: "asker", version: "1.0.0" });
+  const form = { type: "object", properties: { age: { type: "integer", minimum: 0 } }, required: ["age"] } as const;
+  server.tool("ask", {}, async (_, ctx) => {
+    const answer = await ctx.elicit("How old?", form).catch((error: unknown) => {
+      if (error instanceof QuestionError) return { reason: error.reason, code: error.code, says: error.message };
+      throw error;
+    });
+    return JSON.stringify(answer);
+  });
+  const peer = await openPeer(server, "2025-11-25", { capabilities: { elicitation: {} }, onRequest, judgeClient });
+  const answer = await peer.request("tools/call", { name: "ask" });
+  expect(peer.questions).toMatchObject([{ method: "elicitation/create", params: { requestedSchema: form } }]);
+  await closePeers();
+  const { content } = "result" in answer ? answer.result : {};
+  return JSON.parse((content as { text: string }[])[0]?.text ?? "");
+}
+
+describe("10.6 answers to a form asked in the middle of a request (2025-11-25)", () => {
+  test("10.6 decline and cancel are values", async () => {
+    for (const action of ["decline", "cancel"]) expect(await elicited(() => ({ action }))).toEqual({ action });
+  });
+
+  test("10.6 an error is an error of its own kind, with what the client said", async () => {
+    const refuse = () => {
+      throw new Error("the user is asleep");
+    };
+    expect(await elicited(refuse)).toMatchObject({
+      reason: "refused",
+      code: -32603,
+      says: expect.stringMatching(/asleep/),
+    });
+  });
+
+  test.each<[string, Json]>([
+    ["a text for a number", { action: "accept", content: { age: "7" } }],
+    ["a fraction", { action: "accept", content: { age: 7.5 } }],
+    ["below the minimum", { action: "accept", content: { age: -1 } }],
+    ["without a required property", { action: "accept", content: {} }],
+    ["without content", { action: "accept" }],
+    ["an unknown action", { action: "maybe", content: { age: 7 } }],
+    ["no action", { content: { age: 7 } }],
+  ])("10.6 an answer is validated against requestedSchema: %s", async (_, answer) => {
+    expect(await elicited(() => answer, false)).toMatchObject({ reason: "invalid-answer" });
+  });
+
+  test("10.6 what fits reaches the handler", async () => {
+    const answer = { action: "accept", content: { age: 7 } };
+    expect(await elicited(() => answer)).toEqual(answer);
+  });
+});
+
+describe("10.6 only what the client has declared is asked", () => {
+  const FORM = { elicitation: { form: {} } };
+  const URL_MODE = { elicitation: { url: {} } };
+  test.each<[string, Members, Members]>([
+    ["form", {}, FORM],
+    ["form", URL_MODE, FORM],
+    ["bare", URL_MODE, FORM],
+    ["url", {}, URL_MODE],
+    ["url", { elicitation: {} }, URL_MODE],
+    ["url", FORM, URL_MODE],
+    ["roots", {}, { roots: {} }],
+    ["roots", { elicitation: {}, sampling: {} }, { roots: {} }],
+    ["sample", { roots: {} }, { sampling: {} }],
+    ["sample_tools", { sampling: {} }, { sampling: { tools: {} } }],
+    ["sample_tools", { sampling: { context: {} } }, { sampling: { tools: {} } }],
+    ["sample_context", { sampling: { tools: {} } }, { sampling: { context: {} } }],
+  ])("10.6 %s asked of %j: 400, -32021, and what is missing", async (which, capabilities, requiredCapabilities) => {
+    const answer = await ask([which], {}, { capabilities, id: "gated" });
+    expect(answer).toMatchObject({ status: 400, messages: [{ id: "gated" }] });
+    expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities } });
+    expect(answer.raw).not.toContain("inputRequests");
+  });
+
+  test.each<[string, Members]>([
+    ["form", { elicitation: {} }],
+    ["form", FORM],
+    ["bare", { elicitation: {} }],
+    ["url", URL_MODE],
+    ["roots", { roots: {} }],
+    ["sample", { sampling: {} }],
+    ["sample_tools", { sampling: { tools: {} } }],
+    ["sample_context", { sampling: { context: {} } }],
+  ])("10.6 %s asked of %j: input_required", async (which, capabilities) => {
+    const result = resultOf(await ask([which], {}, { capabilities }));
+    expect(Object.keys(result.inputRequests as Members)).toEqual([which]);
+  });
+
+  test("10.6 of several questions one that cannot be asked is named alone, and none is sent", async () => {
+    const answer = await ask(["form", "roots", "sample"], {}, { capabilities: { elicitation: {}, sampling: {} } });
+    expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
+    expect(errorOf(answer).data).toEqual({ requiredCapabilities: { roots: {} } });
+  });
+
+  test("10.6 a tool that says beforehand what it asks is refused before it starts", async () => {
+    const refused = await call("needs_roots", {}, {}, { capabilities: {} });
+    expect(refused.status).toBe(400);
+    expect(errorOf(refused)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
+    expect(await call("needs_roots")).toMatchObject({ text: "started all the same" });
+  });
+
+  test("10.6 what one request declared does not count for the next", async () => {
+    expect(resultOf(await ask(["roots"])).resultType).toBe("input_required");
+    expect(errorOf(await ask(["roots"], {}, { capabilities: {} })).code).toBe(-32021);
+  });
+});
+
+test("10.6 parallel calls: each state continues its own call and no other", async () => {
+  const values = Array.from({ length: 10 }, (_, index) => index);
+  const firsts = await Promise.all(values.map((value) => call("book", { value })));
+  const states = firsts.map((each) => resultOf(each).requestState);
+  expect(new Set(states).size).toBe(10);
+  const answers = await Promise.all(
+    values.map((value) => {
+      const content = { name: `person ${value}` };
+      const inputResponses = { who: { action: "accept", content } };
+      return call("book", { value }, { requestState: states[value], inputResponses });
+    }),
+  );
+  expect(answers.map(({ text }) => JSON.parse(text ?? "{}"))).toEqual(
+    values.map((value) => ({
+      value,
+      answer: { action: "accept", content: { name: `person ${value}` } },
+      state: "secret state of book",
+    })),
+  );
+  const [foreign] = states;
+  const swapped = await call("book", { value: 1 }, { requestState: foreign, inputResponses: { who: ada } });
+  expect(errorOf(swapped).code).toBe(-32602);
+});

@@ -1,0 +1,275 @@
+/** CONFORMANCE.md 10.6, line by line: what a `requestState` is good for, and for whom. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
+import { closePeers, openPeer } from "../features/peer.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import type { Members } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import type { Told } from "../worker/client.ts";
+import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
+
+const ENTRY = "test/conformance/fixtures/input-required.ts";
+const [FIRST_KEY, SECOND_KEY] = [newKeys(), newKeys()];
+const ada = { action: "accept", content: { name: "Ada" } };
+const ABLE: ModernOptions = { capabilities: { elicitation: {} } };
+
+let worker: Workerd;
+let oracle: WireOracle;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
+});
+afterAll(() => worker.stop());
+beforeEach(async () => {
+  oracle = new WireOracle();
+  tap = await startHttpTap(`${worker.origin}/mcp`, { oracle });
+});
+afterEach(async () => {
+  await tap.close();
+});
+
+/** A call of a tool, again with a state where one is given. */
+function book(args: Members, requestState?: unknown, options: ModernOptions & { url?: string; name?: string } = {}) {
+  const { url = tap.url, name = "book", ...more } = options;
+  const retry = requestState === undefined ? {} : { requestState, inputResponses: { who: ada } };
+  return modern(url, "tools/call", { name, arguments: args, ...retry }, { ...ABLE, ...more });
+}
+
+async function stateOf(args: Members = { value: "Oslo" }, options: Parameters<typeof book>[2] = {}): Promise<string> {
+  const { requestState } = resultOf(await book(args, undefined, options));
+  expect(requestState).toEqual(expect.any(String));
+  return requestState as string;
+}
+
+/** Refused without a word on why, and the handler has not run. */
+function expectRefused(answer: Told): void {
+  expect(errorOf(answer).code).toBe(-32602);
+  expect(answer.raw).not.toContain("secret state");
+  expect(answer.status).toBeLessThan(500);
+}
+
+function expectAccepted(answer: Told, value: unknown = "Oslo"): void {
+  expect(JSON.parse(answer.text ?? "null")).toEqual({ value, answer: ada, state: "secret state of book" });
+}
+
+describe("10.6 the integrity of requestState", () => {
+  afterEach(() => oracle.expectClean());
+
+  test("10.6 it comes back whole, and says nothing to whoever holds it", async () => {
+    const state = await stateOf();
+    for (const encoding of ["base64url", "base64", "latin1"] as const) {
+      expect(Buffer.from(state, encoding).toString("latin1")).not.toMatch(/secret|Oslo|book/);
+    }
+    expectAccepted(await book({ value: "Oslo" }, state));
+  });
+
+  test("10.6 two of the same request differ", async () => {
+    expect(await stateOf()).not.toBe(await stateOf());
+  });
+
+  test("10.6 any changed character is refused", async () => {
+    const state = await stateOf();
+    const places = [...state].map((_, index) => index).filter((index) => index % 7 === 0 || index === state.length - 1);
+    const changed = places.map((at) => `${state.slice(0, at)}${state[at] === "A" ? "Q" : "A"}${state.slice(at + 1)}`);
+    const answers = await Promise.all(changed.map((each) => book({ value: "Oslo" }, each)));
+    for (const answer of answers) expectRefused(answer);
+  });
+
+  test("10.6 another spelling of the same bytes is refused: a state has one text", async () => {
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const states = await Promise.all(["book", "other"].map((name) => stateOf({}, { name })));
+    const respelled = states.flatMap((state, index) => {
+      const others = [...alphabet]
+        .map((last) => state.slice(0, -1) + last)
+        .filter((other) => {
+          const isSame = Buffer.from(other, "base64url").equals(Buffer.from(state, "base64url"));
+          return other !== state && isSame;
+        });
+      return others.map((other) => [index === 0 ? "book" : "other", other] as const);
+    });
+    // One of the two names at least makes a length that leaves bits over.
+    expect(respelled.length).toBeGreaterThan(0);
+    for (const [name, state] of respelled) expectRefused(await book({}, state, { name }));
+  });
+
+  test.each<[string, (state: string) => string]>([
+    ["empty", () => ""],
+    ["without its last character", (state) => state.slice(0, -1)],
+    ["without its last byte", (state) => state.slice(0, -2)],
+    ["half", (state) => state.slice(0, state.length / 2)],
+    ["without its first character", (state) => state.slice(1)],
+    ["with a character more", (state) => `${state}A`],
+    ["twice", (state) => state + state],
+    ["with white space around it", (state) => ` ${state}\n`],
+    ["in capitals", (state) => state.toUpperCase()],
+    ["the plain text", () => "secret state of book"],
+    ["not of its alphabet", (state) => `${state.slice(0, -1)}☃`],
+    ["with a zero character", (state) => `${state}\u0000`],
+    ["long", (state) => state.padEnd(50_000, "A")],
+  ])("10.6 %s: refused", async (_, change) => {
+    expectRefused(await book({ value: "Oslo" }, change(await stateOf())));
+  });
+
+  test.each([null, 0, 1, true, [], {}, ["a"]])("10.6 no string but %j: refused", async (requestState) => {
+    expectRefused(await book({ value: "Oslo" }, requestState, { bad: true }));
+  });
+
+  test("10.6 a refusal says the same whatever is wrong", async () => {
+    const state = await stateOf();
+    const answers = [
+      await book({ value: "Oslo" }, `${state}A`),
+      await book({ value: "Rome" }, state),
+      await book({ value: "Oslo" }, state, { token: "alice" }),
+      await book({ value: "Oslo" }, state, { name: "other" }),
+    ];
+    expect(new Set(answers.map((answer) => JSON.stringify(errorOf(answer)))).size).toBe(1);
+  });
+});
+
+describe("10.6 what requestState is bound to", () => {
+  afterEach(() => oracle.expectClean());
+
+  test.each<[string, string | undefined, string | undefined]>([
+    ["of one user, presented by another", "alice", "bob"],
+    ["of a user, presented by nobody", "alice", undefined],
+    ["of nobody, presented by a user", undefined, "bob"],
+  ])("10.6 the principal: %s", async (_, owner, presenter) => {
+    const as = (token: string | undefined): ModernOptions => (token === undefined ? {} : { token });
+    const state = await stateOf({ value: "Oslo" }, as(owner));
+    expectRefused(await book({ value: "Oslo" }, state, as(presenter)));
+    expectAccepted(await book({ value: "Oslo" }, state, as(owner)));
+  });
+
+  test("10.6 the tool", async () => {
+    expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: "other" }));
+  });
+
+  test("10.6 the method: a prompt of the same name, and back", async () => {
+    const state = await stateOf();
+    const params = { name: "book", arguments: { value: "Oslo" } };
+    const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
+    expectRefused(await modern(tap.url, "prompts/get", asPrompt, ABLE));
+    const { requestState } = resultOf(await modern(tap.url, "prompts/get", params, ABLE));
+    expectRefused(await book({ value: "Oslo" }, requestState));
+  });
+
+  test.each<[string, unknown, unknown]>([
+    ["another text", "Oslo", "Rome"],
+    ["another case", "Oslo", "oslo"],
+    ["a number for a text", "1", 1],
+    ["null for nothing", undefined, null],
+    ["false for null", null, false],
+    ["a member more", { a: 1 }, { a: 1, b: 2 }],
+    ["a member less", { a: 1, b: 2 }, { a: 1 }],
+    ["another order in a list", [1, 2], [2, 1]],
+    ["deep inside", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
+  ])("10.6 the arguments: %s", async (_, before, after) => {
+    expectRefused(await book({ value: after }, await stateOf({ value: before })));
+  });
+
+  test("10.6 the arguments, not their spelling: members in another order are the same request", async () => {
+    const state = await stateOf({ value: { a: 1, b: { c: 2, d: 3 } } });
+    const answer = await book({ value: { b: { d: 3, c: 2 }, a: 1 } }, state);
+    expectAccepted(answer, { a: 1, b: { c: 2, d: 3 } });
+  });
+
+  test("10.6 not the id, the connection or the client's name: the retry is a request of its own", async () => {
+    const state = await stateOf({ value: "Oslo" }, { id: 1 });
+    const clientInfo = { name: "another", version: "2.0.0" };
+    const other = { id: "two", meta: { "io.modelcontextprotocol/clientInfo": clientInfo } };
+    expectAccepted(await book({ value: "Oslo" }, state, other));
+  });
+});
+
+describe("10.6 replay", () => {
+  test("10.6 presented again it yields what that request carries, nothing the server kept", async () => {
+    const state = await stateOf();
+    const retry = (inputResponses: Members) =>
+      modern(
+        tap.url,
+        "tools/call",
+        { name: "book", arguments: { value: "Oslo" }, requestState: state, inputResponses },
+        ABLE,
+      );
+    expectAccepted(await retry({ who: ada }));
+    expect(JSON.parse((await retry({ who: { action: "decline" } })).text ?? "")).toMatchObject({
+      answer: { action: "decline" },
+    });
+    expect(resultOf(await retry({}))).toMatchObject({ resultType: "input_required" });
+    oracle.expectClean();
+  });
+
+  test("10.6 a state of an earlier round leads to that round, whatever came after", async () => {
+    const call = async (more: Members) =>
+      resultOf(await modern(tap.url, "tools/call", { name: "three_rounds", arguments: {}, ...more }, ABLE));
+    const first = await call({});
+    const second = await call({ requestState: first.requestState, inputResponses: { q0: ada } });
+    await call({ requestState: second.requestState, inputResponses: { q1: ada } });
+    const replayed = await call({ requestState: first.requestState, inputResponses: { q0: ada } });
+    expect(Object.keys(replayed.inputRequests as Members)).toEqual(["q1"]);
+    oracle.expectClean();
+  });
+});
+
+test("10.6 key rotation: the first key of the list seals, all of them open, and no other does", async () => {
+  const started: Workerd[] = [];
+  const taps: HttpTap[] = [];
+  const serve = async (keys: string): Promise<string> => {
+    const each = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: keys } });
+    started.push(each);
+    const proxy = await startHttpTap(`${each.origin}/mcp`, { oracle });
+    taps.push(proxy);
+    return proxy.url;
+  };
+  try {
+    const [both, after] = [await serve(`${SECOND_KEY},${FIRST_KEY}`), await serve(SECOND_KEY)];
+    const old = await stateOf();
+    expectAccepted(await book({ value: "Oslo" }, old, { url: both }));
+    expectRefused(await book({ value: "Oslo" }, old, { url: after }));
+    const fresh = await stateOf({ value: "Oslo" }, { url: both });
+    expectAccepted(await book({ value: "Oslo" }, fresh, { url: after }));
+    expectRefused(await book({ value: "Oslo" }, fresh));
+    oracle.expectClean();
+  } finally {
+    for (const each of taps) await each.close();
+    for (const each of started) await each.stop();
+  }
+});
+
+test("10.6 kill -9 between the rounds changes nothing: the state is all there is", async () => {
+  const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
+  const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
+  try {
+    const before = await reach();
+    const state = await stateOf({ value: "Oslo" }, { url: before.url });
+    await before.close();
+    await own.killAndRestart();
+    const after = await reach();
+    expectAccepted(await book({ value: "Oslo" }, state, { url: after.url }));
+    await after.close();
+    oracle.expectClean();
+  } finally {
+    await own.stop();
+  }
+});
+
+test("10.6 expiry: good within the hour, refused after it", async () => {
+  const question = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
+  const server = new McpServer({ name: "expiring", version: "1.0.0" });
+  server.tool("ask", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
+  const peer = await openPeer(server, "2026-07-28", { capabilities: { elicitation: {} } });
+  try {
+    const first = await peer.request("tools/call", { name: "ask" });
+    const { requestState } = "result" in first ? first.result : {};
+    const retry = { name: "ask", requestState, inputResponses: { who: ada } };
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 55 * 60_000 });
+    expect(await peer.request("tools/call", retry)).toMatchObject({ result: { content: [{ text: "kept" }] } });
+    vi.setSystemTime(Date.now() + 10 * 60_000);
+    expect(await peer.request("tools/call", retry)).toMatchObject({ error: { code: -32602 } });
+  } finally {
+    vi.useRealTimers();
+    await closePeers();
+  }
+});

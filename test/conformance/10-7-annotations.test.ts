@@ -1,0 +1,35 @@
+/** CONFORMANCE.md 10.7: `x-mcp-header` annotations for which clients leave a tool out never get as far as a client. */
+import { describe, expect, test } from "vitest";
+import { KitError, McpServer } from "../../src/core/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import type { Members } from "../http/messages.ts";
+
+describe("10.7 annotations a client would reject are refused where they are written", () => {
+  const define = (properties: Members) => () =>
+    new McpServer({ name: "n", version: "1" }).tool(
+      "t",
+      { input: jsonSchema({ type: "object", properties }) },
+      () => "",
+    );
+  const header = (name: unknown, type: unknown = "string") => ({ type, "x-mcp-header": name });
+
+  test.each<[string, Members]>([
+    ["empty", { a: header("") }],
+    ["with a space", { a: header("My Region") }],
+    ["with a line break", { a: header("Region\r\nX: y") }],
+    ["no text", { a: header(1) }],
+    ["of type number", { a: header("A", "number") }],
+    ["of type array", { a: header("A", "array") }],
+    ["without a type", { a: { "x-mcp-header": "A" } }],
+    ["twice, in different case", { a: header("Region"), b: header("REGION") }],
+    ["under items", { a: { type: "array", items: header("A") } }],
+    ["under oneOf", { a: { oneOf: [header("A")] } }],
+    ["under $defs", { a: { $defs: { b: header("A") } } }],
+  ])("10.7 %s", (_, properties) => {
+    expect(define(properties)).toThrow(KitError);
+  });
+
+  test("10.7 a property that only has the annotation's name is none", () => {
+    expect(define({ "x-mcp-header": { type: "string" } })).not.toThrow();
+  });
+});

@@ -1,0 +1,220 @@
+/** CONFORMANCE.md 10.8, line by line: completion, logging, progress, sampling with tools, roots. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import type { Members } from "../http/messages.ts";
+import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { clientOf, LegacyClient, ModernClient, told, VERSIONS } from "../worker/client.ts";
+import { openAsked } from "./asked-session.ts";
+import { errorOf, modern, resultOf } from "./modern.ts";
+
+let worker: Workerd;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/conformance/fixtures/features.ts",
+    objects: { MCP_SESSION: "McpSession" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker.stop());
+beforeEach(async () => {
+  tap = await startHttpTap(`${worker.origin}/mcp`);
+});
+afterEach(async () => {
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+const LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+const LEVEL = "io.modelcontextprotocol/logLevel";
+
+describe.each(VERSIONS)("10.8 completion in %s", (version) => {
+  const complete = async (ref: Members, name: string, value: string, context?: Members) => {
+    const client = await clientOf(version, tap.url);
+    const params = { ref, argument: { name, value }, ...(context ? { context } : {}) };
+    return told(client.request("completion/complete", params));
+  };
+  const template = { type: "ref/resource", uri: "db://{table}/{column}" };
+
+  test("10.8 a template's variable is completed by what is typed", async () => {
+    const { completion } = resultOf(await complete(template, "table", "c"));
+    expect(completion).toMatchObject({ values: ["cities", "countries"] });
+  });
+
+  test("10.8 the variables already chosen reach the completer", async () => {
+    const context = { arguments: { table: "cities" } };
+    const [without, withContext] = [
+      await complete(template, "column", ""),
+      version < "2025-06-18" ? undefined : await complete(template, "column", "", context),
+    ];
+    expect(resultOf(without).completion).toMatchObject({ values: [] });
+    if (withContext) expect(resultOf(withContext).completion).toMatchObject({ values: ["cities.name", "cities.id"] });
+  });
+
+  test("10.8 a prompt's argument in the same way, and never more than a hundred values", async () => {
+    const { completion } = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "150"));
+    expect(completion).toEqual({ values: Array.from({ length: 100 }, (_, n) => `${n}`), total: 150, hasMore: true });
+    const whole = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "100"));
+    expect(whole.completion).toMatchObject({ total: 100, hasMore: false });
+  });
+
+  test("10.8 what is not there is -32602", async () => {
+    for (const ref of [
+      { type: "ref/resource", uri: "db://{absent}" },
+      { type: "ref/prompt", name: "absent" },
+    ]) {
+      expect(errorOf(await complete(ref, "table", "c"))).toMatchObject({ code: -32602 });
+    }
+  });
+});
+
+const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+/** Levels of the messages that came before the answer. */
+function levelsOf(messages: readonly Members[]): unknown[] {
+  return messages
+    .filter(({ method }) => method === "notifications/message")
+    .map(({ params }) => (params as Members).level);
+}
+
+describe("10.8 the logging threshold", () => {
+  test.each(LEGACY.flatMap((version) => LEVELS.map((level) => [version, level] as const)))(
+    "10.8 in a session of %s: %s and graver, until it is set again",
+    async (version, level) => {
+      const client = await LegacyClient.open(tap.url, { version });
+      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual([]);
+      expect(resultOf(await told(client.request("logging/setLevel", { level })))).toEqual({});
+      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
+      await told(client.request("logging/setLevel", { level: "emergency" }));
+      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual(["emergency"]);
+    },
+  );
+
+  test("10.8 of one session is not that of another", async () => {
+    const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
+    await told(loud.request("logging/setLevel", { level: "debug" }));
+    expect(levelsOf((await told(silent.call("zebra"))).messages)).toEqual([]);
+    expect(levelsOf((await told(loud.call("zebra"))).messages)).toEqual(LEVELS);
+  });
+
+  test.each(LEVELS)("10.8 in 2026-07-28 counts for its request alone: %s", async (level) => {
+    const call = (meta: Members) => modern(tap.url, "tools/call", { name: "zebra", arguments: {} }, { meta });
+    expect(levelsOf((await call({ [LEVEL]: level })).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
+    const after = await call({});
+    expect([after.contentType, levelsOf(after.messages)]).toEqual(["application/json", []]);
+  });
+
+  test("10.8 a bad level is -32602 and leaves the one before", async () => {
+    const bad = ["verbose", "", "ERROR", "warn", 3, null, ["error"]];
+    const headers = { [DELIBERATELY_BAD]: "1" };
+    const session = await LegacyClient.open(tap.url);
+    await told(session.request("logging/setLevel", { level: "alert" }));
+    for (const level of [...bad, undefined]) {
+      const answer = await told(session.request("logging/setLevel", { level }, { headers }));
+      expect(errorOf(answer)).toMatchObject({ code: -32602 });
+    }
+    expect(levelsOf((await told(session.call("zebra"))).messages)).toEqual(["alert", "emergency"]);
+    for (const level of bad) {
+      const params = { name: "zebra", arguments: {} };
+      const answer = await modern(tap.url, "tools/call", params, { meta: { [LEVEL]: level }, bad: true });
+      expect(errorOf(answer)).toMatchObject({ code: -32602 });
+    }
+  });
+});
+
+describe.each(VERSIONS)("10.8 progress in %s", (version) => {
+  test.each([0, "", "token", -3])(
+    "10.8 with the token %j increases strictly and stops at the end",
+    async (progressToken) => {
+      const client = await clientOf(version, tap.url);
+      const { messages } = await told(client.call("climb", {}, { id: "climb", progressToken }));
+      const progress = messages.slice(0, -1);
+      expect(progress.map(({ method }) => method)).toEqual(progress.map(() => "notifications/progress"));
+      const values = progress.map(({ params }) => Number((params as Members).progress));
+      expect(values.slice(0, 4)).toEqual([-1, 0, 0.5, 2]);
+      expect(values).toEqual([...new Set(values)].toSorted((left, right) => left - right));
+      expect(values.length).toBeLessThan(100);
+      expect(new Set(progress.map(({ params }) => (params as Members).progressToken))).toEqual(
+        new Set([progressToken]),
+      );
+      // The handler goes on saying 3, 4 and so on up to 999 after its result: the answer is the last message all the same.
+      expect(messages.at(-1)).toMatchObject({ id: "climb", result: { content: [{ text: "climbed" }] } });
+    },
+  );
+
+  test("10.8 without a token there is none", async () => {
+    const client = await clientOf(version, tap.url);
+    const answer = await told(client.call("climb"));
+    expect([answer.contentType, answer.messages.length]).toEqual(["application/json", 1]);
+  });
+});
+
+describe("10.8 sampling with tools", () => {
+  const toolUse = [{ type: "tool_use", id: "use 1", name: "weather", input: { city: "Oslo" } }];
+  const answer = () => ({ model: "m", role: "assistant", content: toolUse, stopReason: "toolUse" });
+
+  test("10.8 tools and toolChoice reach a client of 2025-11-25 that declared them, and its tool use the handler", async () => {
+    const session = await openAsked(tap.url, "2025-11-25", { sampling: { tools: {} } }, answer);
+    const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
+    expect(session.asked).toMatchObject([
+      {
+        method: "sampling/createMessage",
+        params: {
+          messages: [{ role: "user", content: { type: "text", text: "Weather?" } }],
+          maxTokens: 10,
+          tools: [{ name: "weather", inputSchema: { type: "object" } }],
+          toolChoice: { mode: "required" },
+        },
+      },
+    ]);
+    expect(answered).toMatchObject({ result: { content: [{ text: JSON.stringify(toolUse) }] } });
+  });
+
+  test.each<[string, Members]>([
+    ["2025-11-25", { sampling: {} }],
+    ["2025-11-25", { sampling: { context: {} } }],
+    ["2025-11-25", {}],
+    ["2025-06-18", { sampling: {} }],
+    ["2025-03-26", { sampling: {} }],
+    ["2024-11-05", { sampling: {} }],
+  ])("10.8 a client of %s with %j is not asked; the call fails", async (version, capabilities) => {
+    const session = await openAsked(tap.url, version, capabilities, answer);
+    const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
+    expect(answered).toMatchObject({ result: { isError: true } });
+    expect(session.asked).toEqual([]);
+  });
+});
+
+describe.each(LEGACY)("10.8 roots in %s", (version) => {
+  test("10.8 are asked for within the call, and anew after roots/list_changed", async () => {
+    let roots = [{ uri: "file:///one", name: "one" }];
+    const session = await openAsked(tap.url, version, { roots: { listChanged: true } }, () => ({ roots }));
+    const call = () => session.request("tools/call", { name: "roots", arguments: {} });
+    expect(await call()).toMatchObject({ result: { content: [{ text: JSON.stringify(roots) }] } });
+    roots = [
+      { uri: "file:///two", name: "two" },
+      { uri: "file:///three", name: "three" },
+    ];
+    expect(await session.notify("notifications/roots/list_changed")).toBe(202);
+    expect(await call()).toMatchObject({ result: { content: [{ text: JSON.stringify(roots) }] } });
+    expect(session.asked.map(({ method }) => method)).toEqual(["roots/list", "roots/list"]);
+    expect(new Set(session.asked.map(({ id }) => id)).size).toBe(2);
+  });
+
+  test("10.8 a client that did not declare them is not asked", async () => {
+    const session = await openAsked(tap.url, version, { sampling: {} }, () => ({ roots: [] }));
+    const answered = await session.request("tools/call", { name: "roots", arguments: {} });
+    expect(answered).toMatchObject({ result: { isError: true } });
+    expect(session.asked).toEqual([]);
+  });
+});
+
+test("10.8 in 2026-07-28 nothing is asked on the stream of a call", async () => {
+  for (const name of ["roots", "ask_model"]) {
+    const capabilities = { roots: {}, sampling: { tools: {} } };
+    const { messages } = await modern(tap.url, "tools/call", { name, arguments: {} }, { capabilities });
+    expect(messages.filter((message) => "method" in message)).toEqual([]);
+  }
+  expect((await told(new ModernClient(tap.url).call("echo", { text: "so" }))).text).toBe("so");
+});

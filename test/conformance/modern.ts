@@ -1,0 +1,59 @@
+/** One request of 2026-07-28 over HTTP, with every part of it in the test's hands. */
+import {
+  CAPABILITIES_KEY,
+  CONTENT,
+  isMembers,
+  type Members,
+  meta,
+  request,
+  standardHeaders,
+} from "../http/messages.ts";
+import { DELIBERATELY_BAD } from "../oracle/http-tap.ts";
+import { type Told, told } from "../worker/client.ts";
+
+export interface ModernOptions {
+  readonly id?: string | number;
+  readonly capabilities?: Members;
+  /** Over the `_meta` that every request has; `undefined` takes a member away. */
+  readonly meta?: Members;
+  /** Over the headers the message calls for; `undefined` takes one away. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly token?: string;
+  /** The test means to send something wrong: the oracle does not judge it. */
+  readonly bad?: boolean;
+}
+
+let ids = 0;
+
+/** Sends a request and reads the answer to its end. */
+export function modern(url: string, method: string, params: Members = {}, options: ModernOptions = {}): Promise<Told> {
+  ids += 1;
+  const { id = `request ${ids}`, capabilities = {}, token, bad = false } = options;
+  const _meta = meta({ [CAPABILITIES_KEY]: capabilities, ...options.meta });
+  const message = request(method, { ...params, _meta }, id);
+  const headers = {
+    ...CONTENT,
+    ...standardHeaders(message),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(bad ? { [DELIBERATELY_BAD]: "1" } : {}),
+    ...options.headers,
+  };
+  const lines = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    return typeof value === "string" ? [[name, value]] : [];
+  });
+  return told(fetch(url, { method: "POST", headers: lines, body: JSON.stringify(message) }));
+}
+
+/** The result of an answer. @throws {Error} with the answer when it has none. */
+export function resultOf({ messages, raw }: Told): Members {
+  const result = messages.at(-1)?.result;
+  if (isMembers(result)) return result;
+  throw new Error(`no result: ${raw}`);
+}
+
+/** The error of an answer. @throws {Error} with the answer when it has none. */
+export function errorOf({ messages, raw }: Told): Members {
+  const error = messages.at(-1)?.error;
+  if (isMembers(error)) return error;
+  throw new Error(`no error: ${raw}`);
+}
