@@ -7,7 +7,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/worker.ts",
-    objects: { MCP_SESSION: "McpSession" },
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
@@ -32,7 +32,7 @@ function send(message: object, headers: Record<string, string> = {}): Promise<Re
 }
 
 /** What was asked of objects since the last time, and what the last used object has stored. */
-async function costs(): Promise<{ objectRequests: number; stored?: { keys: number; alarm: boolean } }> {
+async function costs(): Promise<{ objectRequests: number; stored?: { keys: number; rows: number; alarm: boolean } }> {
   return (await fetch(`${worker.origin}/costs`)).json() as Promise<{ objectRequests: number }>;
 }
 
@@ -44,7 +44,7 @@ async function open(headers: Record<string, string> = {}): Promise<Record<string
   return { ...headers, "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
 }
 
-const NOTHING = { keys: 0, alarm: false };
+const NOTHING = { keys: 0, rows: 0, alarm: false };
 
 test("a modern call asks nothing of any object", async () => {
   await costs();
@@ -73,7 +73,6 @@ test.each([
   ["ping", { method: "ping" }],
   ["tools/list", { method: "tools/list" }],
   ["a call answered as JSON", { method: "tools/call", params: { name: "plain" } }],
-  ["a call answered as SSE", { method: "tools/call", params: { name: "telling", _meta: { progressToken: 1 } } }],
 ])("a legacy %s asks one thing of its object and stores nothing", async (_, message) => {
   const session = await open();
   await costs();
@@ -81,11 +80,31 @@ test.each([
   expect(await costs()).toEqual({ objectRequests: 1, stored: NOTHING });
 });
 
+test("a legacy call answered as SSE asks two things of its object; its 1,000 events of one turn are one row", async () => {
+  const session = await open();
+  await costs();
+  const params = { name: "telling", _meta: { progressToken: 1 } };
+  const told = await (await send({ id: 1, method: "tools/call", params }, session)).text();
+  expect(told.match(/notifications\/progress/g)).toHaveLength(1_000);
+  // The stream, its events, and its answer.
+  expect(await costs()).toEqual({ objectRequests: 2, stored: { keys: 0, rows: 3, alarm: true } });
+});
+
+test("a GET stream asks one thing of its object and stores nothing, while it waits as well", async () => {
+  const session = await open();
+  await costs();
+  const leave = new AbortController();
+  const headers = { ...session, Accept: "text/event-stream" };
+  expect((await fetch(tap.url, { headers, signal: leave.signal })).status).toBe(200);
+  expect(await costs()).toEqual({ objectRequests: 1, stored: NOTHING });
+  leave.abort();
+});
+
 test("DELETE asks one thing of the object and leaves one row and an alarm", async () => {
   const session = await open();
   await costs();
   await fetch(tap.url, { method: "DELETE", headers: session });
-  expect(await costs()).toEqual({ objectRequests: 1, stored: { keys: 1, alarm: true } });
+  expect(await costs()).toEqual({ objectRequests: 1, stored: { keys: 1, rows: 0, alarm: true } });
 });
 
 test("an anonymous session leaves one row and an alarm when a principal first uses it, and no more after", async () => {
@@ -93,5 +112,5 @@ test("an anonymous session leaves one row and an alarm when a principal first us
   await costs();
   await (await send({ id: 1, method: "ping" }, session)).text();
   await (await send({ id: 2, method: "ping" }, session)).text();
-  expect(await costs()).toEqual({ objectRequests: 2, stored: { keys: 1, alarm: true } });
+  expect(await costs()).toEqual({ objectRequests: 2, stored: { keys: 1, rows: 0, alarm: true } });
 });

@@ -3,6 +3,7 @@
  * own namespace does the work; it is only watched.
  */
 import { McpServer } from "../../src/core/index.ts";
+import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { durable } from "../../src/worker/sessions/index.ts";
 
@@ -14,22 +15,28 @@ interface Env {
 const server = new McpServer<Env>({ name: "costs", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
 server.tool("telling", {}, (_, ctx) => {
-  ctx.progress(1);
+  for (let value = 1; value <= 1_000; value += 1) ctx.progress(value);
   return "done";
 });
 
 const app = edge(server, {
   sessions: durable(),
+  notices: hub(),
   auth: (request) => {
     const subject = request.headers.get("X-Subject");
     return subject === null ? "anonymous" : { issuer: "test", subject };
   },
 });
 
+export const { McpHub } = app;
+
 export class McpSession extends app.McpSession {
-  async stored(): Promise<{ keys: number; alarm: boolean }> {
+  async stored(): Promise<{ keys: number; rows: number; alarm: boolean }> {
     const keys = [...this.ctx.storage.kv.list()].length;
-    return { keys, alarm: (await this.ctx.storage.getAlarm()) !== null };
+    const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+    const count = "SELECT (SELECT COUNT(*) FROM stream) + (SELECT COUNT(*) FROM event) AS rows";
+    const rows = has ? Number(this.ctx.storage.sql.exec(count).one().rows) : 0;
+    return { keys, rows, alarm: (await this.ctx.storage.getAlarm()) !== null };
   }
 }
 
@@ -49,7 +56,7 @@ function watched(namespace: Env["MCP_SESSION"]) {
         get: (stub, method) => {
           objectRequests += 1;
           // Stubs are the platform's own: their methods want them, not the one who watches.
-          return (...args: unknown[]) => Reflect.get(stub, method)(...args);
+          return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
         },
       }),
   };

@@ -39,7 +39,7 @@ async function npmStart(port: number, state: string): Promise<ChildProcess> {
         ),
       { timeout: START_MS },
     )
-    .toBe(405);
+    .toBe(400);
   return child;
 }
 
