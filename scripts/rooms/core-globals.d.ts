@@ -16,7 +16,13 @@ declare class AbortController {
 }
 declare function setTimeout(callback: () => void, ms: number): { readonly timer: unique symbol };
 declare function clearTimeout(timer: ReturnType<typeof setTimeout> | undefined): void;
-declare const URL: { canParse(text: string): boolean };
+declare class URL {
+  static canParse(text: string): boolean;
+  constructor(text: string);
+  readonly protocol: string;
+  readonly host: string;
+  readonly pathname: string;
+}
 declare function queueMicrotask(callback: () => void): void;
 declare const performance: { now(): number };
 declare function btoa(binary: string): string;

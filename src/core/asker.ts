@@ -4,17 +4,26 @@
  *
  * @module
  */
+import type { Call } from "./context.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
-import type { JsonObject } from "./jsonrpc.ts";
+import type { JSONRPCRequest, JsonObject } from "./jsonrpc.ts";
 import type { Question } from "./question.ts";
 import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
 import type { AnySchema, InferOutput } from "./schema.ts";
+import type { McpServer } from "./server.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** What comes back from a form of this schema. */
 export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
   S extends AnySchema ? InferOutput<S> : JsonObject
 >;
+
+/** The request whose handler asks. */
+export interface AskedBy {
+  readonly server: McpServer<never>;
+  readonly request: JSONRPCRequest;
+  readonly call: Call<never>;
+}
 
 /** Asks one client. Every method rejects with a {@link QuestionError} when there is no good answer. */
 export interface Asker {
@@ -28,6 +37,8 @@ export interface Asker {
   listRoots(signal: AbortSignal): Promise<readonly Root[]>;
   /** One question as it stands; the answer is not checked. */
   ask(question: Question, signal: AbortSignal): Promise<unknown>;
+  /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */
+  for?(by: AskedBy): Asker;
 }
 
 /** Why a question could not be answered. A handler may catch it and go on without. */

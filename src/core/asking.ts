@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
-import { type Asker, QuestionError } from "./asker.ts";
+import { type AskedBy, type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
 import { McpError } from "./errors.ts";
 import type {
@@ -28,6 +28,7 @@ import {
   requireAnswerable,
   shapeQuestion,
 } from "./questions.ts";
+import { warnOfSecrets } from "./secret-fields.ts";
 import { urlParams } from "./url-elicitation.ts";
 
 /** Where a question goes out, and when it is given up. */
@@ -122,14 +123,18 @@ function interrupted(): QuestionError {
 /** An asker over the stream of a legacy request. */
 export function createAsker(
   questions: PendingQuestions,
-  { client, emit, limits }: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
+  options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
+  by?: AskedBy,
 ): Asker {
+  const { client, emit, limits } = options;
   const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
+    if (by) warnOfSecrets(question, by);
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
     return questions.ask(question, { client, emit, signal, timeoutMs });
   };
   return {
     ask,
+    for: (request) => createAsker(questions, options, request),
     elicit: async (message, schema, signal) =>
       readElicitResult(await ask(elicitQuestion(message, schema), signal), schema),
     elicitUrl: async (elicitation, signal) => {

@@ -30,7 +30,9 @@ export interface Answer {
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
 export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
   // Handlers see the Env they were defined with; in between it is opaque.
-  const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
+  const [anyServer, given] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
+  const asker = given.asker.for?.({ server: anyServer, request, call: given }) ?? given.asker;
+  const anyCall = { ...given, asker };
   const startedAtMs = performance.now();
   const answer = await serve(anyServer, request, anyCall);
   server.reportEnd(() => {

@@ -95,3 +95,4 @@ export type { Transport } from "./transport.ts";
 export type { TemplateVariables } from "./uri-template.ts";
 export type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 export { elicitUrlQuestion, UrlElicitationRequiredError } from "./url-elicitation.ts";
+export { withinRoots } from "./within-roots.ts";

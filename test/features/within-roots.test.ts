@@ -1,0 +1,129 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { withinRoots } from "../../src/core/index.ts";
+
+const within = (uri: string, ...roots: readonly string[]) =>
+  withinRoots(
+    uri,
+    roots.map((root) => ({ uri: root })),
+  );
+
+describe("withinRoots", () => {
+  test.each<[uri: string, root: string, isWithin: boolean, why: string]>([
+    ["file:///a/b", "file:///a/b", true, "a root is within itself"],
+    ["file:///a/b/c", "file:///a/b", true, "below"],
+    ["file:///a/b/c/d.txt", "file:///a/b/", true, "a root may end in a slash"],
+    ["file:///a/b/", "file:///a/b", true, "and so may the URI"],
+    ["file:///a/bc", "file:///a/b", false, "segments are whole"],
+    ["file:///a/b.txt", "file:///a/b/", false, "segments are whole"],
+    ["file:///a", "file:///a/b", false, "above"],
+    ["file:///x", "file:///", true, "everything is below the top"],
+    ["file:///a/b/../c", "file:///a/b", false, ".. leaves"],
+    ["file:///a/b/../b/c", "file:///a/b", true, ".. comes back"],
+    ["file:///a/b/./c", "file:///a/b", true, ". stays"],
+    ["file:///../../a/b", "file:///a/b", true, ".. stops at the top"],
+    ["file:///a/b/%2e%2e/c", "file:///a/b", false, "encoded dots are dots"],
+    ["file:///a/b/%2E./c", "file:///a/b", false, "half encoded ones too"],
+    ["file:///a/b/..%2fc", "file:///a/b", false, "an encoded slash may separate"],
+    ["file:///a/b/..%2F..%2Fetc", "file:///a/b", false, "an encoded slash may separate"],
+    ["file:///a/b/%2e%2e%2f%2e%2e%2fetc", "file:///a/b", false, "all of it encoded"],
+    ["file:///a/b/..%5c..%5cetc", "file:///a/b", false, "a backslash separates on some systems"],
+    ["file:///a/b/x%2fy", "file:///a/b", true, "within in both readings"],
+    ["file:///a%2fb/c", "file:///a/b", false, "it may be one name"],
+    ["file:///a%2fb/c", "file:///a%2fb", true, "the same name"],
+    ["file:///a/b/%252e%252e/c", "file:///a/b", true, "decoded once, as whoever opens it does"],
+    ["file:///a/%62/c", "file:///a/b", true, "encoding is no difference"],
+    ["file:///a/b c/d", "file:///a/b%20c", true, "encoding is no difference"],
+    ["file:///a/%C3%A4/c", "file:///a/ä", true, "encoding is no difference"],
+    ["file:///a/b/%zz", "file:///a/b", false, "malformed encoding"],
+    ["FILE:///a/b/c", "file:///a/b", true, "schemes have no case"],
+    ["file:///A/b", "file:///a", false, "paths have"],
+    ["file://HOST/a/b", "file://host/a", true, "hosts have none"],
+    ["file://other/a/b", "file://host/a", false, "another host"],
+    ["file://localhost/a/b", "file:///a", true, "localhost is no host of a file (WHATWG URL)"],
+    ["https://Example.com/a/b", "https://example.com/a", true, "hosts have no case"],
+    ["https://example.com:443/a/b", "https://example.com/a", true, "the default port"],
+    ["https://example.com:8443/a", "https://example.com/a", false, "another port"],
+    ["https://example.com.evil/a", "https://example.com", false, "another host"],
+    ["https://example.com@evil/a", "https://example.com", false, "another host"],
+    ["http://example.com/a", "https://example.com/a", false, "another scheme"],
+    ["https://example.com/a/b?up=../..#x", "https://example.com/a/b", true, "query and fragment do not count"],
+    ["https://example.com/x", "https://example.com", true, "a root without a path"],
+    ["s3://Bucket/a/b", "s3://bucket/a", true, "schemes of one's own"],
+    ["s3://bucket/a/../../other/a", "s3://bucket/a", false, "schemes of one's own"],
+    ["s3://other/a", "s3://bucket/a", false, "schemes of one's own"],
+    ["urn:a:b", "urn:a", false, "without slashes a URI is one segment"],
+    ["urn:a:b", "urn:a:b", true, "itself"],
+    ["notes:a/b", "notes:a", true, "no authority"],
+    ["notes:/a/b", "notes:a", false, "absolute is not relative"],
+    ["notes:a/../../b", "notes:a", false, "no authority"],
+    ["/a/b", "file:///a", false, "no URI"],
+    ["", "file:///", false, "no URI"],
+    ["file:///a", "", false, "no root"],
+    ["file:///a", "not a uri", false, "no root"],
+  ])("O3: %s in %s: %j, %s", (uri, root, isWithin) => {
+    expect(within(uri, root)).toBe(isWithin);
+  });
+
+  test("O3: one of several roots is enough, none is not", () => {
+    expect(within("file:///b/x", "nonsense", "file:///a", "file:///b")).toBe(true);
+    expect(within("file:///b/x")).toBe(false);
+  });
+
+  const name = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => {
+    return text !== "." && text !== ".." && !/[/\\]/.test(text) && text.isWellFormed();
+  });
+  const names = fc.array(name, { maxLength: 5 });
+  const scheme = fc.constantFrom("file://", "file://host", "https://example.com", "s3://bucket");
+  const uriOf = (origin: string, segments: readonly string[]) =>
+    origin + segments.map((s) => `/${encodeURIComponent(s)}`).join("");
+
+  test("O3: whatever is appended by whole segments is within, and the reverse is not", () => {
+    fc.assert(
+      fc.property(scheme, names, fc.array(name, { minLength: 1, maxLength: 4 }), (origin, root, more) => {
+        const [above, below] = [uriOf(origin, root), uriOf(origin, [...root, ...more])];
+        expect([within(above, above), within(below, above), within(below, `${above}/`)]).toEqual([true, true, true]);
+        expect(within(above, below)).toBe(false);
+      }),
+    );
+  });
+
+  test("O3: a longer last name is not within", () => {
+    fc.assert(
+      fc.property(scheme, names, name, name, (origin, root, last, more) => {
+        const root_ = uriOf(origin, [...root, last]);
+        expect(within(uriOf(origin, [...root, last + more]), root_)).toBe(false);
+      }),
+    );
+  });
+
+  test("O3: as many ways up as down leave, however they are written", () => {
+    const up = fc.constantFrom("..", "%2e%2e", ".%2E", "%2e.");
+    const separator = fc.constantFrom("/", "%2f", "%2F", "%5c");
+    fc.assert(
+      fc.property(
+        scheme,
+        fc.array(name, { minLength: 1, maxLength: 3 }),
+        names,
+        fc.array(fc.tuple(separator, up), { minLength: 5, maxLength: 12 }),
+        name,
+        (origin, root, inner, steps, out) => {
+          fc.pre(out !== root[0]);
+          const path = steps.map(([slash, dots]) => slash + dots).join("");
+          const deep = inner.slice(0, Math.max(0, steps.length - root.length));
+          expect(
+            within(`${uriOf(origin, [...root, ...deep])}${path}/${encodeURIComponent(out)}`, uriOf(origin, root)),
+          ).toBe(false);
+        },
+      ),
+    );
+  });
+
+  test("O3: it is total", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.webUrl()), fc.oneof(fc.string(), fc.webUrl()), (uri, root) => {
+        expect(typeof within(uri, root)).toBe("boolean");
+      }),
+    );
+  });
+});
