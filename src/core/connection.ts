@@ -12,7 +12,6 @@ import { ConnectionNotices } from "./connection-notices.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
-import { ASK_BY_RETURNING } from "./input-required.ts";
 import {
   ErrorCode,
   encodeError,
@@ -27,6 +26,7 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./li
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { tellRootsChanged } from "./roots.ts";
+import { ASK_BY_RETURNING } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
 
@@ -182,7 +182,11 @@ class ServerConnection<Env> implements Connection {
     this.#inFlight.set(request.id, controller);
     try {
       const client = this.#clientFor(request);
+      if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
       const answer = await dispatch(this.#server, request, this.#call(request, client, controller.signal));
+      // Refused by a hook: the client may try again.
+      if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
+        this.#client = undefined;
       // A cancelled request gets no answer; initialize cannot be cancelled.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
@@ -210,10 +214,9 @@ class ServerConnection<Env> implements Connection {
         reason: "initialized",
       });
     }
-    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, {
-      logLevel: true,
-      notices: true,
-    }).client;
+    const keeps = { logLevel: true, notices: true };
+    // At once: what is piped in behind the handshake does not wait for its answer.
+    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, keeps).client;
     return this.#client;
   }
 

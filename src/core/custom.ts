@@ -6,6 +6,7 @@
 import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { isInputRequired } from "./rounds.ts";
 import type { VersionRules } from "./versions.ts";
 
 /** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
@@ -43,6 +44,12 @@ function isProtocolNotification(name: string): boolean {
 
 /** The result of a custom method, as the version has results. */
 export function toCustomResult(value: unknown, rules: VersionRules): JsonObject {
+  if (isInputRequired(value)) {
+    throw new KitError(
+      "result-invalid",
+      "A method of your own cannot return inputRequired(); tools, prompts and resources can.",
+    );
+  }
   if (isObject(value)) return value;
   // Legacy clients take any JSON value; the type says objects because everything else is.
   if (!rules.resultEnvelope) return (value ?? {}) as JsonObject;

@@ -7,7 +7,6 @@
 import type { Call, ErrorReporter } from "./context.ts";
 import { McpError, toErrorObject } from "./errors.ts";
 import { describeRequest, runAround } from "./hooks.ts";
-import { requireUrls } from "./input-required.ts";
 import {
   ErrorCode,
   encodeError,
@@ -19,6 +18,7 @@ import {
 import { completeResult } from "./lifecycle.ts";
 import { METHODS, type Serve, serveCustom } from "./methods.ts";
 import { quote } from "./quote.ts";
+import { isAnswering } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 
 /** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
@@ -31,8 +31,8 @@ export interface Answer {
 export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
   // Handlers see the Env they were defined with; in between it is opaque.
   const [anyServer, given] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
-  const asker = given.asker.for?.({ server: anyServer, request, call: given }) ?? given.asker;
-  const anyCall = { ...given, asker };
+  const asker = given.asker.for?.({ server: anyServer, request, call: given });
+  const anyCall = asker ? { ...given, asker } : given;
   const startedAtMs = performance.now();
   const answer = await serve(anyServer, request, anyCall);
   server.reportEnd(() => {
@@ -48,15 +48,25 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Ca
       try {
         return await findMethod(server, request, call)(server, request, call);
       } catch (error) {
-        return requireUrls(error, request, call);
+        if (isAnswering(error)) return error.answer(server, request, call);
+        throw error;
       }
     });
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, server, request, call);
-    return { text: encodeError(request.id, toErrorObject(known)), errorCode: known.code };
+    try {
+      return encode(known, request);
+    } catch (unencodable) {
+      // An author's data that JSON has no form for.
+      return encode(redact(unencodable, server, request, call), request);
+    }
   }
+}
+
+function encode(error: McpError, { id }: JSONRPCRequest): Answer {
+  return { text: encodeError(id, toErrorObject(error)), errorCode: error.code };
 }
 
 function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {

@@ -8,21 +8,25 @@
  */
 import { capabilityObject, type Principal } from "./client-facts.ts";
 import type { Call } from "./context.ts";
+import { EnvKeys } from "./env-keys.ts";
 import { invalidParams, KitError, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
-import { errorText } from "./result.ts";
-
-/** Why a modern handler cannot ask in the middle of a request, and what it can do. */
-export const ASK_BY_RETURNING =
-  "this protocol version has no requests from the server; return inputRequired({ ... }) instead";
-
-const BRAND = Symbol.for("mcp-edge.input-required");
+import {
+  ASKS,
+  FIRST_ROUND,
+  installRounds,
+  invalidState,
+  isInputRequired,
+  type Round,
+  type RunRounds,
+} from "./rounds.ts";
+import type { McpServer } from "./server.ts";
 
 /** What a handler returns to ask: see {@link inputRequired}. */
 export interface InputRequired {
-  readonly [BRAND]: true;
+  readonly [ASKS]: true;
   readonly inputRequests: { readonly [key: string]: Question };
   readonly requestState: string | undefined;
 }
@@ -31,6 +35,7 @@ export interface InputRequired {
  * Ends this run of a handler with questions. It runs again with `ctx.inputResponses` (by the same keys) and
  * `ctx.requestState` set; a response that is missing or does not fit is asked for by returning this again.
  *
+ * @throws {KitError} `options-invalid` when there is neither a question nor a state.
  * @param requestState Text to have back on the next run. It is sealed: clients can neither read nor change it, and it is
  *   good only for the same request of the same principal.
  */
@@ -38,20 +43,13 @@ export function inputRequired(
   inputRequests: { readonly [key: string]: Question },
   requestState?: string,
 ): InputRequired {
-  return { [BRAND]: true, inputRequests, requestState };
+  if (Object.keys(inputRequests).length === 0 && requestState === undefined) {
+    throw new KitError("options-invalid", "inputRequired({}) asks nothing; give it a question, or a state.");
+  }
+  return { [ASKS]: true, inputRequests, requestState };
 }
 
-export function isInputRequired(value: unknown): value is InputRequired {
-  return isObject(value) && (value as { [BRAND]?: unknown })[BRAND] === true;
-}
-
-/** What an earlier round left for this one. */
-export interface Round {
-  readonly inputResponses: JsonObject;
-  readonly requestState: string | undefined;
-}
-
-export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
+const ENV_KEYS = new EnvKeys("request state", "Or do without requestState.");
 
 /** Minutes a person may take over one round before its state is refused. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
@@ -63,13 +61,15 @@ const ROUNDS_MAX = 32;
  *
  * @throws {McpError} -32602 when the state is not one sealed here for this request, or has expired. Says no more.
  */
-export async function readRound(request: JSONRPCRequest, call: Call<never>): Promise<Round> {
-  const { inputResponses, requestState } = request.params ?? {};
-  const responses = isObject(inputResponses) ? inputResponses : {};
+export async function readRound(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Round> {
+  const { inputResponses: responses = {}, requestState } = request.params ?? {};
+  if (!isObject(responses)) {
+    throw invalidParams("params.inputResponses is not an object.", { field: "inputResponses" });
+  }
   if (requestState === undefined) return { inputResponses: responses, requestState: undefined };
   if (typeof requestState !== "string") throw invalidState();
   const ring = await keysOf(call);
-  const opened = await ring.open(requestState, bindingOf(request, call.principal));
+  const opened = await ring.open(requestState, bindingOf(server, request, call.principal));
   const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as { state: string; expiresAtMs: number });
   if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
   return { inputResponses: responses, requestState: sealed.state };
@@ -78,6 +78,7 @@ export async function readRound(request: JSONRPCRequest, call: Call<never>): Pro
 /** The modern result that asks. @throws {McpError} -32021 when the client has not declared what is asked for. */
 export async function toInputRequiredResult(
   asked: InputRequired,
+  server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
 ): Promise<JsonObject> {
@@ -101,83 +102,52 @@ export async function toInputRequiredResult(
     inputRequests[key] = { method, params: rest };
   }
   const state =
-    asked.requestState === undefined ? {} : { requestState: await sealState(asked.requestState, request, call) };
+    asked.requestState === undefined
+      ? {}
+      : { requestState: await sealState(asked.requestState, server, request, call) };
   return { resultType: "input_required", ...(questions.length > 0 ? { inputRequests } : {}), ...state };
 }
 
-/** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
-const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
-
-/**
- * What a request that needs URL elicitations first is answered with, in the version's own way.
- *
- * @throws the error itself where it is another, or the version has it; {@link McpError} where only text is left.
- */
-export function requireUrls(
-  error: unknown,
+async function sealState(
+  state: string,
+  server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
-): JsonObject | Promise<JsonObject> {
-  const { urlsRequired } = call.client.rules;
-  // By its member and not by its class: programs that never throw it do not bundle it.
-  if (!McpError.is(error) || !("elicitations" in error) || urlsRequired === "error") throw error;
-  const elicitations = error.elicitations as readonly JsonObject[];
-  if (urlsRequired === "result" && ASKING.includes(request.method)) {
-    const questions = elicitations.map((params, at): [string, Question] => {
-      return [`url-${at + 1}`, { method: "elicitation/create", params }];
-    });
-    return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), request, call);
-  }
-  const text = [error.message, ...elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
-  if (request.method === "tools/call") return errorText(text);
-  throw new McpError(ErrorCode.InternalError, text);
-}
-
-async function sealState(state: string, request: JSONRPCRequest, call: Call<never>): Promise<string> {
+): Promise<string> {
   const ring = await keysOf(call);
   const text = JSON.stringify({ state, expiresAtMs: Date.now() + STATE_LIFE_MS });
-  return ring.seal(Uint8Array.from(new TextEncoder().encode(text)), bindingOf(request, call.principal));
+  return ring.seal(Uint8Array.from(new TextEncoder().encode(text)), bindingOf(server, request, call.principal));
 }
 
 async function keysOf(call: Call<never>): Promise<KeyRing> {
-  if (call.stateKeys) return call.stateKeys();
-  throw new KitError("keys-missing", "requestState needs sealing keys, and this way of serving has none.");
+  return call.stateKeys ? call.stateKeys() : ENV_KEYS.ring(call.env);
 }
 
-/** Principal, method, target and arguments, in one spelling: what a state is good for. */
-function bindingOf(request: JSONRPCRequest, principal: Principal | undefined): string {
+/** Server, principal, method, target and arguments, in one spelling: what a state is good for. */
+function bindingOf(server: McpServer<never>, request: JSONRPCRequest, principal: Principal | undefined): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return JSON.stringify([who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
+  return JSON.stringify([server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
 }
 
-/** The value with the members of each object in one order. */
+/** The value with the members of each object in one order; arrays and objects stay apart. */
 function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
+  if (Array.isArray(value)) return ["list", ...value.map(canonical)];
   if (!isObject(value)) return value;
-  return Object.keys(value)
-    .sort()
-    .map((key) => [key, canonical(value[key])]);
+  return [
+    "object",
+    ...Object.keys(value)
+      .sort()
+      .map((key) => [key, canonical(value[key])]),
+  ];
 }
 
-function invalidState(): McpError {
-  return invalidParams("params.requestState is not valid for this request. Start again without it.", {
-    field: "requestState",
-  });
-}
-
-/**
- * Runs a handler, round by round, until it no longer asks. In the modern era one round is one request, and asking is
- * the result.
- */
-export async function runRounds(
-  request: JSONRPCRequest,
-  call: Call<never>,
-  run: (round: Round) => Promise<unknown>,
-): Promise<{ readonly returned: unknown } | { readonly asked: JsonObject }> {
+/** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */
+const run: RunRounds = async (server, request, call, run) => {
   if (call.client.era === "modern") {
-    const returned = await run(await readRound(request, call));
-    return isInputRequired(returned) ? { asked: await toInputRequiredResult(returned, request, call) } : { returned };
+    const returned = await run(await readRound(server, request, call));
+    if (!isInputRequired(returned)) return { returned };
+    return { asked: await toInputRequiredResult(returned, server, request, call) };
   }
   let round = FIRST_ROUND;
   for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
@@ -186,7 +156,9 @@ export async function runRounds(
     round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
   }
   throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
-}
+};
+
+installRounds(run);
 
 async function askAll({ inputRequests }: InputRequired, call: Call<never>): Promise<JsonObject> {
   const answers = await Promise.all(

@@ -7,15 +7,15 @@ import { complete, readCompletionRequest } from "./completion.ts";
 import type { Call } from "./context.ts";
 import { toCustomResult } from "./custom.ts";
 import { invalidParams } from "./errors.ts";
-import { FIRST_ROUND, runRounds } from "./input-required.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "./jsonrpc.ts";
 import { negotiate } from "./lifecycle.ts";
 import { type ListMethod, listResult } from "./lists.ts";
 import { readLevel } from "./logging.ts";
 import { readPromptArguments, toPromptResult } from "./prompt.ts";
 import { quote } from "./quote.ts";
-import { readResource } from "./reading.ts";
-import { listedResource } from "./resource.ts";
+import { findReader } from "./reading.ts";
+import { type ListedResource, listedResource, type ReadReturn, toContents } from "./resource.ts";
+import { FIRST_ROUND, runRounds } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 import type { ListedEntry } from "./shelf.ts";
 import { callTool } from "./tool-call.ts";
@@ -99,7 +99,7 @@ async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call
   const prompt = server.prompts.find(name);
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
   const args = await readPromptArguments(prompt, request.params?.arguments);
-  const outcome = await runRounds(request, call, (round) => {
+  const outcome = await runRounds(server, request, call, (round) => {
     return withContext(server, request, call, call.signal, round, (ctx) => prompt.handler(args, ctx));
   });
   return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
@@ -112,8 +112,11 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
   const provided = provider?.list
     ? await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
-  const more = (provided ?? []).map((resource): ListedEntry => {
-    return { key: resource.uri, text: JSON.stringify(listedResource(resource, rules)) };
+  // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
+  const others = new Map<string, ListedResource>();
+  for (const resource of provided ?? []) if (!server.resources.find(resource.uri)) others.set(resource.uri, resource);
+  const more = [...others].map(([key, resource]): ListedEntry => {
+    return { key, text: JSON.stringify(listedResource(resource, rules)) };
   });
   return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, server, request, call);
 }
@@ -122,11 +125,13 @@ async function read(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   const uri = request.params?.uri;
   if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
   const { rules } = call.client;
-  const outcome = await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) =>
-    readResource(server, uri, ctx, rules),
+  const found = findReader(server, uri, rules);
+  const outcome = await runRounds(server, request, call, (round) =>
+    withContext(server, request, call, call.signal, round, (ctx) => found.read(ctx)),
   );
-  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...outcome.cache } : {};
-  return { contents: outcome.contents, ...hint };
+  if ("asked" in outcome) return outcome.asked;
+  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache } : {};
+  return { contents: toContents(outcome.returned as ReadReturn, uri, found.mimeType, rules), ...hint };
 }
 
 async function completeArgument(

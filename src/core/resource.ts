@@ -8,6 +8,7 @@ import type { Completers } from "./completion.ts";
 import { type Annotations, type Base64OrBytes, encodeContents, type Icon, pick } from "./content.ts";
 import type { HandlerContext } from "./context.ts";
 import { KitError, McpError } from "./errors.ts";
+import type { InputRequired } from "./input-required.ts";
 import { ErrorCode, isObject, type JsonObject } from "./jsonrpc.ts";
 import type { CacheHint } from "./server.ts";
 import type { Shelved } from "./shelf.ts";
@@ -24,7 +25,14 @@ export interface ResourceContent {
 }
 
 /** What a reader may return: text, bytes, one content or several (a folder). `undefined` or null: there is no such resource. */
-export type ReadReturn = string | Uint8Array | ResourceContent | readonly ResourceContent[] | undefined | null;
+export type ReadReturn =
+  | string
+  | Uint8Array
+  | ResourceContent
+  | readonly ResourceContent[]
+  | InputRequired
+  | undefined
+  | null;
 
 /** Reads one resource. */
 export type ResourceReader<Env> = (uri: string, ctx: HandlerContext<Env>) => ReadReturn | Promise<ReadReturn>;
@@ -121,10 +129,10 @@ export interface CompiledTemplate<Env> extends Shelved {
 /** @throws {KitError} `definition-invalid` when the URI has no scheme or there is no reader. */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource<Env> {
   const { uri, options } = definition;
-  if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri)) {
+  if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
     throw new KitError(
       "definition-invalid",
-      `Resource ${JSON.stringify(uri)} is not a URI: it needs a scheme, as in "file:///a.txt".`,
+      `Resource ${JSON.stringify(uri)} is not a URI: it needs a scheme, as in "file:///a.txt", and other characters percent-encoded (RFC 3986).`,
     );
   }
   requireReader(definition.read, `Resource "${uri}"`);

@@ -5,8 +5,8 @@
  * @see MCP 2025-11-25, client/roots, "Root List Changes"
  */
 import type { Call } from "./context.ts";
-import { FIRST_ROUND } from "./input-required.ts";
 import type { JSONRPCNotification } from "./jsonrpc.ts";
+import { FIRST_ROUND } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 import { withContext } from "./with-context.ts";
 

@@ -385,6 +385,10 @@ export class McpServer<Env = unknown> {
     );
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   get pageSize(): number | undefined {
     return this.#options.pageSize;
   }

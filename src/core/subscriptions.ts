@@ -193,12 +193,15 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
   const tap = await source.open(filter, (notice) => tell(notice));
+  if (call.signal.aborted) {
+    tap.stop();
+    return;
+  }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
   tell = (notice) => call.emit(tagged(notice, id));
   early.forEach(tell);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
-    if (call.signal.aborted) resolve();
     call.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   tap.stop();

@@ -7,10 +7,10 @@
 import { capabilityObject } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
-import { type Round, runRounds } from "./input-required.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 import { errorText, toErrorResult, toToolResult } from "./result.ts";
+import { type Round, runRounds } from "./rounds.ts";
 import { describeIssues } from "./schema.ts";
 import type { McpServer } from "./server.ts";
 import type { CompiledTool } from "./tool.ts";
@@ -46,7 +46,9 @@ async function run(
 ): Promise<JsonObject> {
   const { rules } = call.client;
   try {
-    const outcome = await runRounds(request, call, (round) => runHandler(server, tool, args, request, call, round));
+    const outcome = await runRounds(server, request, call, (round) =>
+      runHandler(server, tool, args, request, call, round),
+    );
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
   } catch (error) {
     if (ToolError.is(error)) return toErrorResult(error, rules);

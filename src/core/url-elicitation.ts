@@ -4,9 +4,14 @@
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
  */
+import type { Call } from "./context.ts";
 import { KitError, McpError } from "./errors.ts";
-import { ErrorCode, type JsonObject } from "./jsonrpc.ts";
+import { inputRequired, toInputRequiredResult } from "./input-required.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { Question } from "./question.ts";
+import { errorText } from "./result.ts";
+import type { AnsweringError } from "./rounds.ts";
+import type { McpServer } from "./server.ts";
 
 /** Where a person should go, and why. */
 export interface UrlElicitation {
@@ -42,6 +47,9 @@ export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
   return { method: "elicitation/create", params: urlParams(elicitation) };
 }
 
+/** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
+const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+
 /**
  * Thrown by a tool, prompt or resource that can only go on when the person has been to these URLs. The client sends them
  * there and repeats its request: 2025-11-25 gets the error -32042, 2026-07-28 an `input_required` result with the keys
@@ -50,7 +58,7 @@ export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
  * @throws {KitError} `options-invalid` when a URL does not parse.
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
-export class UrlElicitationRequiredError extends McpError {
+export class UrlElicitationRequiredError extends McpError implements AnsweringError {
   /** The params of each elicitation. */
   readonly elicitations: readonly JsonObject[];
 
@@ -58,5 +66,20 @@ export class UrlElicitationRequiredError extends McpError {
     const params = elicitations.map(urlParams);
     super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });
     this.elicitations = params;
+  }
+
+  /** In the version's own way: the error itself, a result that asks, or a text. */
+  answer(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonObject | Promise<JsonObject> {
+    const { urlsRequired } = call.client.rules;
+    if (urlsRequired === "error") throw this;
+    if (urlsRequired === "result" && ASKING.includes(request.method)) {
+      const questions = this.elicitations.map((params, at): [string, Question] => {
+        return [`url-${at + 1}`, { method: "elicitation/create", params }];
+      });
+      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), server, request, call);
+    }
+    const text = [this.message, ...this.elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
+    if (request.method === "tools/call") return errorText(text);
+    throw new McpError(ErrorCode.InternalError, text);
   }
 }

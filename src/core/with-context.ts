@@ -4,10 +4,11 @@
  * @module
  */
 import { type Call, HandlerContext } from "./context.ts";
-import type { Round } from "./input-required.ts";
 import type { JSONRPCRequest } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
-import { readResource } from "./reading.ts";
+import { findReader } from "./reading.ts";
+import { toContents } from "./resource.ts";
+import type { Round } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 
 /** Runs author code with a context of its own, which is inert once the code has settled. */
@@ -20,8 +21,10 @@ export async function withContext<Result>(
   work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
 ): Promise<Result> {
   const { rules } = call.client;
-  const readOwn = async (uri: string, ctx: HandlerContext<never>) =>
-    (await readResource(server, uri, ctx, rules)).contents;
+  const readOwn = async (uri: string, ctx: HandlerContext<never>) => {
+    const found = findReader(server, uri, rules);
+    return toContents(await found.read(ctx), uri, found.mimeType, rules);
+  };
   const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params), round }, signal, readOwn);
   try {
     return await work(context);

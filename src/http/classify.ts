@@ -74,6 +74,8 @@ export function classify(body: unknown, headers: LadderHeaders, options: LadderO
 /** A message is modern when its `_meta` says so or, lacking that, when the version header names a modern version. */
 function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }: LadderOptions): boolean {
   if ("params" in message && isObject(message.params) && hasEnvelope(message.params)) return true;
+  // A server without legacy versions says so, and names those it has.
+  if ("method" in message && message.method === "initialize" && headers.protocolVersion === null) return false;
   const { protocolVersion } = headers;
   if (protocolVersion !== null) return versions.find(protocolVersion)?.era === "modern";
   return versions.legacy.length === 0;
@@ -152,7 +154,8 @@ function headerVersion(headers: LadderHeaders, versions: ServedVersions): Versio
 
 /** The refusal of a version header that names no legacy version served here. */
 export function unservedVersion(version: string, versions: ServedVersions): Refusal {
-  return { reason: "version-header", version, served: versions.legacy.map((rules) => rules.version) };
+  const served = versions.legacy.length > 0 ? versions.legacy : versions.modern;
+  return { reason: "version-header", version, served: served.map((rules) => rules.version) };
 }
 
 /** A batch is legacy by its shape. Its members may be bad one by one: each then gets its own error. */

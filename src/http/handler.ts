@@ -10,18 +10,16 @@ import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
-import { McpError } from "../core/errors.ts";
-import { ASK_BY_RETURNING } from "../core/input-required.ts";
-import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
-import type { KeyRing } from "../core/key-ring.ts";
+import { ErrorCode, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { NoticeSource } from "../core/notices.ts";
+import { ASK_BY_RETURNING } from "../core/rounds.ts";
 import type { McpServer, RequestFacts } from "../core/server.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
-import { classify, type Verdict } from "./classify.ts";
+import { classify, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
@@ -70,8 +68,6 @@ export interface HttpOptions<Env> extends OriginRules {
    * @default false
    */
   readonly jsonOnly?: boolean;
-  /** Keys that seal `requestState`. Rejects when there are none. */
-  readonly stateKeys?: (env: Env) => Promise<KeyRing>;
   /** Hears of exceptions when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
@@ -261,7 +257,7 @@ export class Endpoint<Env> {
     const { env, principal, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, stateKeys, notices } = this.#options;
+    const { onError, notices } = this.#options;
     const shared = {
       client,
       env,
@@ -273,7 +269,6 @@ export class Endpoint<Env> {
       asker: askNobody(ASK_BY_RETURNING),
       // A stream of notices needs a client that takes streams.
       methods: form === "json" ? undefined : notices?.methods(notices.source(env)),
-      stateKeys: stateKeys && (() => stateKeys(env)),
     };
     return respond(
       async (emit, signal) => {
@@ -285,21 +280,31 @@ export class Endpoint<Env> {
   }
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
-    const { sessions, notices } = this.#options;
-    try {
-      const hasSessions = sessions !== undefined;
-      const keeps = { logLevel: hasSessions, notices: hasSessions && notices !== undefined };
-      const { client, result } = negotiate(admitted.server as unknown as McpServer<never>, request, keeps);
-      const id = await sessions?.open(client, admitted);
-      const text = encodeResult(request.id, result);
-      const options = { form, limits: this.#limits, clientGone: undefined, cancelsWithClient: false };
-      const response = await respond(async () => ({ text, status: 200 }), options);
-      if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
-      return response;
-    } catch (error) {
-      if (!McpError.is(error)) throw error;
-      return refuse({ reason: "protocol", error }, request.id);
-    }
+    const { sessions, notices, onError } = this.#options;
+    const { env, principal, server } = admitted;
+    const client = introduced(server, request);
+    const { text, errorCode } = await dispatch(server, request, {
+      client,
+      env,
+      principal,
+      request: admitted.request,
+      limits: this.#limits,
+      onError,
+      signal: admitted.request.signal,
+      logLevel: undefined,
+      emit: () => undefined,
+      asker: askNobody("the handshake is not over"),
+      // What the session to be will keep; declared in the answer.
+      setLogLevel: sessions && (() => undefined),
+      methods: sessions && notices ? {} : undefined,
+    });
+    const isRefused = errorCode !== undefined;
+    const status = isRefused ? (errorCode === ErrorCode.MethodNotFound ? 404 : 400) : 200;
+    const id = isRefused ? undefined : await sessions?.open(client, admitted);
+    const options = { form: isRefused ? "json" : form, limits: this.#limits, clientGone: undefined } as const;
+    const response = await respond(async () => ({ text, status }), { ...options, cancelsWithClient: false });
+    if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
+    return response;
   }
 
   async #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
@@ -308,7 +313,10 @@ export class Endpoint<Env> {
     if (sessions && sessionId !== undefined) {
       return sessions.post(verdict, form, admitted, this.surroundings(form, admitted));
     }
-    return this.#serveHere(messages, isBatch, new ClientFacts(version ?? ASSUMED_HTTP_VERSION, {}), form, admitted);
+    const { versions } = admitted.server;
+    const rules = version ?? versions.find(ASSUMED_HTTP_VERSION.version);
+    if (!rules) return refuse(unservedVersion(ASSUMED_HTTP_VERSION.version, versions), requestId(messages));
+    return this.#serveHere(messages, isBatch, new ClientFacts(rules, {}), form, admitted);
   }
 
   /** What sessions need to serve a request. */
@@ -374,6 +382,15 @@ export class Endpoint<Env> {
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 export type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
+
+/** Who `initialize` introduces; when it cannot be read, dispatch says why. */
+function introduced<Env>(server: McpServer<Env>, request: JSONRPCRequest): ClientFacts {
+  try {
+    return negotiate(server as unknown as McpServer<never>, request, { logLevel: false, notices: false }).client;
+  } catch {
+    return new ClientFacts(ASSUMED_HTTP_VERSION, {});
+  }
+}
 
 /** What disagrees between `Mcp-Param-*` headers and the arguments they mirror. */
 function findHeaderProblem<Env>(server: McpServer<Env>, { method, params }: JSONRPCRequest, headers: Headers) {

@@ -124,8 +124,7 @@ async function serveOne<Env>(
   const asker = askerOf(context, emit);
   const given = { client, principal, env, request, limits, onError, methods, disconnect };
   const call: Call<Env> = { ...given, emit, signal, logLevel, setLogLevel, asker };
-  const answer = await dispatch(server, parsed.message, call);
-  unregister?.();
+  const answer = await dispatch(server, parsed.message, call).finally(unregister);
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
   return CancelledError.is(signal.reason) ? undefined : answer.text;
 }

@@ -45,7 +45,9 @@ export function checkOrigin(request: Request, rules: OriginRules): Refusal | und
 
 /** An origin in the form `URL` gives it. "null" (sandboxed pages, files) and garbage stay what they are and match nothing. */
 function canonicalOrigin(origin: string): string {
-  return URL.canParse(origin) ? new URL(origin).origin : origin;
+  const { origin: written } = URL.canParse(origin) ? new URL(origin) : { origin: "null" };
+  // Schemes that URL does not know (chrome-extension:) have the origin "null" there, which would make them all alike.
+  return written === "null" ? origin.toLowerCase() : written;
 }
 
 function isLoopbackOrigin(origin: string): boolean {

@@ -36,8 +36,18 @@ function findProblem(header: string | null, value: unknown): string | undefined 
   return agrees(decoded, value) ? undefined : "does not say what the argument says";
 }
 
-/** Integers agree as numbers: "42.0" is 42. Values of another type are for validation to refuse. */
+/** Numbers agree as numbers: "42.0" is 42. Values that no header can carry are for validation to refuse. */
 function agrees(text: string, value: unknown): boolean {
-  if (typeof value === "number") return text.trim() !== "" && Number(text) === value;
-  return text === String(value);
+  switch (typeof value) {
+    case "number":
+      return (Number.isInteger(value) ? INTEGER : DECIMAL).test(text) && Number(text) === value;
+    case "string":
+    case "boolean":
+      return text === String(value);
+    default:
+      return true;
+  }
 }
+
+const INTEGER = /^-?\d+(\.0+)?$/;
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;

@@ -20,7 +20,6 @@ import {
 } from "../http/handler.ts";
 import type { OriginRules } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
-import { EnvKeys } from "./env-keys.ts";
 
 /** What an attached part (sessions, hub; tasks later) is given: how to find the server, and how it is served. */
 export interface EdgeRuntime<Env> {
@@ -128,12 +127,10 @@ export function edge<Env, Sessions extends object = None, Notices extends object
     return server;
   };
   if (typeof source !== "function") hub?.watch(source);
-  const keys = new EnvKeys("request state", "Or do without requestState.");
   const endpoint = new Endpoint(typeof source === "function" ? found : source, {
     ...http,
     limits: runtime.limits,
     onError: logError,
-    stateKeys: (env) => keys.ring(env),
     ...(part ? { sessions: part.routes } : {}),
     ...(hub ? { notices: hub.notices } : {}),
   });

@@ -7,10 +7,10 @@
  * @module
  */
 import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import { EnvKeys } from "../../core/env-keys.ts";
 import { KitError } from "../../core/errors.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
-import { EnvKeys } from "../env-keys.ts";
 import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";

@@ -1,10 +1,10 @@
 /**
- * Sealing keys from the Worker's bindings.
+ * Sealing keys from the environment: the bindings of a Worker, or what a Node server was given.
  *
  * @module
  */
-import { KitError } from "../core/errors.ts";
-import { KEYS_VARIABLE, KeyRing } from "../core/key-ring.ts";
+import { KitError } from "./errors.ts";
+import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
 /** The ring of one purpose, derived once per list of keys: deriving is dearer than a call. */
 export class EnvKeys {
