@@ -20,6 +20,7 @@ import type { Question } from "./question.ts";
 import {
   checkSampleParams,
   elicitQuestion,
+  type Ping,
   readAnswer,
   readElicitResult,
   readRoots,
@@ -57,7 +58,7 @@ export class PendingQuestions {
    * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
    *   is told that the question is off); the reason of `signal` when that aborts first.
    */
-  ask(question: Question, options: AskOptions): Promise<unknown> {
+  ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, timeoutMs } = options;
     requireAnswerable(question, client);
     if (this.#isOver) return Promise.reject(interrupted());
@@ -145,6 +146,9 @@ export function createAsker(
     sample: async (params, signal) => {
       checkSampleParams(params);
       return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));
+    },
+    ping: async (signal) => {
+      await questions.ask({ method: "ping" }, { client, emit, signal, timeoutMs: limits.askTimeoutMs });
     },
     listRoots: async (signal) => readRoots(await ask({ method: "roots/list" }, signal)),
   };

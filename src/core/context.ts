@@ -201,6 +201,16 @@ export class HandlerContext<Env = unknown> {
     return this.#call.asker.listRoots(this.signal);
   }
 
+  /**
+   * Resolves when the client has answered: it is there, and so is the way to it.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does.
+   * @see MCP 2025-11-25, basic/utilities/ping
+   */
+  ping(): Promise<void> {
+    return this.#call.asker.ping(this.signal);
+  }
+
   /** Makes a context inert. For the core: nothing may follow the result. */
   static close(context: HandlerContext<never> | HandlerContext): void {
     context.#isClosed = true;
