@@ -47,9 +47,9 @@ export class QuestionError extends Error {
   override readonly name = "QuestionError";
   /**
    * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
-   * answered with an error.
+   * answered with an error. limit: as many questions as `limits` allows were asked already.
    */
-  readonly reason: "unsupported" | "unavailable" | "refused" | "timeout" | "interrupted" | "invalid-answer";
+  readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
   /** The code of the client's error, for `refused`. */
   readonly code: number | undefined;
 

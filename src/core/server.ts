@@ -8,7 +8,7 @@ import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
-import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
+import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import { NoticeBus } from "./notices.ts";
 import {
@@ -91,6 +91,11 @@ export interface ServerOptions<Env> extends Implementation {
   readonly around?: readonly AroundHook[];
   /** Called once for each request, however it ends. Its own failure changes nothing. */
   readonly onRequestEnd?: RequestEndHook;
+  /**
+   * Called once for each sampling request sent to a legacy client, however it ends. Its own failure changes nothing.
+   * Modern clients are asked by a result, and what their model answered is in the next request.
+   */
+  readonly onSample?: SampleHook;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
   readonly onError?: ErrorReporter;
 }
@@ -318,6 +323,10 @@ export class McpServer<Env = unknown> {
     return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
   }
 
+  get onSample(): SampleHook | undefined {
+    return this.#options.onSample;
+  }
+
   get around(): readonly AroundHook[] {
     return this.#options.around ?? [];
   }
@@ -351,7 +360,7 @@ export class McpServer<Env = unknown> {
 }
 
 /** Runs a callback nobody waits for; `failed` hears of what it throws, now or later. */
-function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
+export function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
   try {
     Promise.resolve(callback()).catch(failed);
   } catch (error) {
