@@ -35,6 +35,7 @@ export interface Asker {
   elicitUrl(elicitation: UrlElicitation, signal: AbortSignal): Promise<ElicitUrlResult>;
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult>;
   listRoots(signal: AbortSignal): Promise<readonly Root[]>;
+  ping(signal: AbortSignal): Promise<void>;
   /** One question as it stands; the answer is not checked. */
   ask(question: Question, signal: AbortSignal): Promise<unknown>;
   /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */
@@ -46,9 +47,9 @@ export class QuestionError extends Error {
   override readonly name = "QuestionError";
   /**
    * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
-   * answered with an error.
+   * answered with an error. limit: as many questions as `limits` allows were asked already.
    */
-  readonly reason: "unsupported" | "unavailable" | "refused" | "timeout" | "interrupted" | "invalid-answer";
+  readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
   /** The code of the client's error, for `refused`. */
   readonly code: number | undefined;
 
@@ -64,5 +65,5 @@ export function askNobody(why: string): Asker {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);
   };
-  return { elicit: refuse, elicitUrl: refuse, sample: refuse, listRoots: refuse, ask: refuse };
+  return { elicit: refuse, elicitUrl: refuse, sample: refuse, listRoots: refuse, ping: refuse, ask: refuse };
 }

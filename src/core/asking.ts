@@ -13,6 +13,7 @@ import type {
   JSONRPCNotification,
   JSONRPCRequest,
   JSONRPCResultResponse,
+  JsonObject,
   RequestId,
 } from "./jsonrpc.ts";
 import type { Limits } from "./limits.ts";
@@ -20,6 +21,7 @@ import type { Question } from "./question.ts";
 import {
   checkSampleParams,
   elicitQuestion,
+  type Ping,
   readAnswer,
   readElicitResult,
   readRoots,
@@ -28,6 +30,7 @@ import {
   requireAnswerable,
   shapeQuestion,
 } from "./questions.ts";
+import { audited } from "./sampling-audit.ts";
 import { warnOfSecrets } from "./secret-fields.ts";
 import { urlParams } from "./url-elicitation.ts";
 
@@ -50,6 +53,7 @@ interface Pending {
 export class PendingQuestions {
   readonly #pending = new Map<RequestId, Pending>();
   #isOver = false;
+  #samples = 0;
 
   /**
    * Asks and waits.
@@ -57,7 +61,7 @@ export class PendingQuestions {
    * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
    *   is told that the question is off); the reason of `signal` when that aborts first.
    */
-  ask(question: Question, options: AskOptions): Promise<unknown> {
+  ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, timeoutMs } = options;
     requireAnswerable(question, client);
     if (this.#isOver) return Promise.reject(interrupted());
@@ -100,6 +104,12 @@ export class PendingQuestions {
     });
   }
 
+  /** Counts one sampling request. @throws {QuestionError} `limit`. */
+  countSample({ samplesPerSessionMax }: Limits): void {
+    if (this.#samples >= samplesPerSessionMax) throw overLimit("session", "samplesPerSessionMax", samplesPerSessionMax);
+    this.#samples += 1;
+  }
+
   /** Gives up every question, those still to come as well: no answer can arrive any more. */
   interrupt(): void {
     this.#isOver = true;
@@ -120,6 +130,13 @@ function interrupted(): QuestionError {
   return new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
 }
 
+function overLimit(what: string, limit: keyof Limits, max: number): QuestionError {
+  return new QuestionError(
+    "limit",
+    `This ${what} has asked the client's model ${max} times, the most that limits.${limit} allows.`,
+  );
+}
+
 /** An asker over the stream of a legacy request. */
 export function createAsker(
   questions: PendingQuestions,
@@ -127,10 +144,25 @@ export function createAsker(
   by?: AskedBy,
 ): Asker {
   const { client, emit, limits } = options;
-  const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
-    if (by) warnOfSecrets(question, by);
+  let samples = 0;
+  const send = (question: Question | Ping, signal: AbortSignal): Promise<unknown> => {
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
     return questions.ask(question, { client, emit, signal, timeoutMs });
+  };
+  const sample = async <R>(params: JsonObject, signal: AbortSignal, read: (answer: unknown) => R): Promise<R> => {
+    const question: Question = { method: "sampling/createMessage", params };
+    requireAnswerable(question, client);
+    const { samplesPerCallMax } = limits;
+    if (samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
+    questions.countSample(limits);
+    samples += 1;
+    const sent = () => send(question, signal);
+    return by ? audited(params, by, sent, read) : read(await sent());
+  };
+  const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
+    if (question.method === "sampling/createMessage") return sample(question.params ?? {}, signal, (answer) => answer);
+    if (by) warnOfSecrets(question, by);
+    return send(question, signal);
   };
   return {
     ask,
@@ -144,7 +176,10 @@ export function createAsker(
     },
     sample: async (params, signal) => {
       checkSampleParams(params);
-      return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));
+      return sample(params, signal, readSampleResult);
+    },
+    ping: async (signal) => {
+      await send({ method: "ping" }, signal);
     },
     listRoots: async (signal) => readRoots(await ask({ method: "roots/list" }, signal)),
   };

@@ -217,6 +217,16 @@ export class HandlerContext<Env = unknown> {
     if (!this.#isClosed && !this.signal.aborted) this.#call.disconnect?.(retryMs);
   }
 
+  /**
+   * Resolves when the client has answered: it is there, and so is the way to it.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does.
+   * @see MCP 2025-11-25, basic/utilities/ping
+   */
+  ping(): Promise<void> {
+    return this.#call.asker.ping(this.signal);
+  }
+
   /** Makes a context inert. For the core: nothing may follow the result. */
   static close(context: HandlerContext<never> | HandlerContext): void {
     context.#isClosed = true;

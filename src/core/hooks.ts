@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { QuestionError } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import { KitError } from "./errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
@@ -37,6 +38,27 @@ export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
 }
 
 export type RequestEndHook = (end: RequestEnd) => void | Promise<void>;
+
+/** What is known when a sampling request to a client is over. */
+export interface SampleRecord {
+  /** The request whose handler asked. */
+  readonly requestId: RequestId;
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  readonly tool?: string;
+  readonly prompt?: string;
+  /** Tokens asked for. */
+  readonly maxTokens: number;
+  /** As the client answered. */
+  readonly model?: string;
+  readonly stopReason?: string;
+  /** cancelled: the call ended first. The others are the reasons of `QuestionError`. */
+  readonly outcome: "answered" | "cancelled" | QuestionError["reason"];
+  /** Milliseconds from sending to answer. */
+  readonly durationMs: number;
+}
+
+export type SampleHook = (record: SampleRecord) => void | Promise<void>;
 
 /** What a request is about, for hooks. */
 export function describeRequest(

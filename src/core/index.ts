@@ -37,7 +37,7 @@ export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";
 export type { KitErrorCode } from "./errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";
-export type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "./hooks.ts";
+export type { AroundHook, RequestData, RequestEnd, RequestEndHook, SampleHook, SampleRecord } from "./hooks.ts";
 export type { InputRequired } from "./input-required.ts";
 export { inputRequired } from "./input-required.ts";
 export type {

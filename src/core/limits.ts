@@ -22,6 +22,10 @@ export interface Limits {
   readonly elicitTimeoutMs: number;
   /** Milliseconds a client has to answer a question for itself (roots, sampling). */
   readonly askTimeoutMs: number;
+  /** Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a QuestionError. */
+  readonly samplesPerCallMax: number;
+  /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
+  readonly samplesPerSessionMax: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
 }
@@ -37,5 +41,7 @@ export const DEFAULT_LIMITS: Limits = {
   streamBufferBytesMax: MIB,
   elicitTimeoutMs: 10 * 60_000,
   askTimeoutMs: 60_000,
+  samplesPerCallMax: 16,
+  samplesPerSessionMax: 1_000,
   toolTimeoutMs: 0,
 };

@@ -38,6 +38,12 @@ export interface SampleResult extends JsonObject {
   readonly stopReason?: string;
 }
 
+/** Asks whether the client is there. It is no question for `inputRequired`, so it is not a {@link Question}. */
+export interface Ping {
+  readonly method: "ping";
+  readonly params?: never;
+}
+
 /** The question that asks a person to fill in a form. */
 export function elicitQuestion(message: string, schema: AnySchema | ElicitationSchema): Question {
   return {
@@ -47,7 +53,9 @@ export function elicitQuestion(message: string, schema: AnySchema | ElicitationS
 }
 
 /** @throws {QuestionError} `unsupported`, before anything is sent. */
-export function requireAnswerable(question: Question, client: ClientFacts): void {
+export function requireAnswerable(question: Question | Ping, client: ClientFacts): void {
+  // Every client answers a ping.
+  if (question.method === "ping") return;
   const missing = capabilitiesFor(question).filter((name) => !client.can(name));
   if (missing.length === 0) return;
   throw new QuestionError(
@@ -57,7 +65,7 @@ export function requireAnswerable(question: Question, client: ClientFacts): void
 }
 
 /** The params as the version has them. */
-export function shapeQuestion({ method, params }: Question, client: ClientFacts): JsonObject {
+export function shapeQuestion({ method, params }: Question | Ping, client: ClientFacts): JsonObject {
   const { rules } = client;
   if (method !== "elicitation/create" || !params) return params ?? {};
   const { mode, requestedSchema, ...rest } = params;

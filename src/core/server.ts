@@ -8,7 +8,7 @@ import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
-import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
+import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { NoticeBus } from "./notices.ts";
@@ -129,6 +129,11 @@ export interface ServerOptions<Env> extends Implementation {
   readonly onUnsubscribe?: SubscriptionHook<Env>;
   /** Called once for each request, however it ends. Its own failure changes nothing. */
   readonly onRequestEnd?: RequestEndHook;
+  /**
+   * Called once for each sampling request sent to a legacy client, however it ends. Its own failure changes nothing.
+   * Modern clients are asked by a result, and what their model answered is in the next request.
+   */
+  readonly onSample?: SampleHook;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
   readonly onError?: ErrorReporter;
 }
@@ -419,6 +424,10 @@ export class McpServer<Env = unknown> {
     return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
   }
 
+  get onSample(): SampleHook | undefined {
+    return this.#options.onSample;
+  }
+
   get around(): readonly AroundHook[] {
     return this.#options.around ?? [];
   }
@@ -452,7 +461,7 @@ export class McpServer<Env = unknown> {
 }
 
 /** Runs a callback nobody waits for; `failed` hears of what it throws, now or later. */
-function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
+export function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
   try {
     Promise.resolve(callback()).catch(failed);
   } catch (error) {

@@ -139,8 +139,7 @@ function classifyLegacy(
   if (version && "reason" in version) return refusal(version, id);
   const sessionId = headers.sessionId ?? undefined;
   if (!isBatch && first?.kind === "request" && first.message.method === "initialize") {
-    if (sessionId !== undefined && options.hasSessions) return refusal({ reason: "already-initialized" }, id);
-    return { kind: "initialize", request: first.message };
+    if (sessionId === undefined || !options.hasSessions) return { kind: "initialize", request: first.message };
   }
   if (options.hasSessions && sessionId === undefined && !isBatch) return refusal({ reason: "session-missing" }, id);
   return { kind: "legacy", messages, isBatch, sessionId, version };

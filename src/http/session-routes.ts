@@ -47,6 +47,9 @@ async function post<Env>(
   if (isBatch && !session.client.rules.batch) {
     return refuse({ reason: "batch", problem: `${session.client.protocolVersion} has no batches` });
   }
+  if (messages.some((parsed) => parsed.kind === "request" && parsed.message.method === "initialize")) {
+    return refuse((await session.admit()) ? { reason: "already-initialized" } : UNKNOWN, id);
+  }
   // Lists and pings need no handler: once the session is known to live they are answered from what is compiled here.
   if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
     return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(UNKNOWN, id);

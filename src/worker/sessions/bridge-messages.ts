@@ -32,7 +32,7 @@ export type FromObject =
       readonly kind: "hello";
       readonly stream: number;
       readonly seq: number;
-      /** A filter follows, and the stream has begun only when it holds. */
+      /** The stream has begun only when it is said so. */
       readonly waits: boolean;
       readonly frames: string;
     }
@@ -41,7 +41,8 @@ export type FromObject =
   | { readonly kind: "final"; readonly seq: number; readonly frames: string }
   /** The response ends here, the stream does not. */
   | { readonly kind: "retry"; readonly retryMs: number }
-  /** What the session wants to hear of; to be acknowledged by its number. */
+  | { readonly kind: "begun" }
+  /** What this stream is to tell of; to be acknowledged by its number. */
   | { readonly kind: "filter"; readonly number: string; readonly filter: NoticeFilter };
 
 /** One JSON line, then the frames as they are. */

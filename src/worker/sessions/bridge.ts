@@ -91,10 +91,10 @@ class Bridge {
       case "filter":
         this.#listening = this.#listening
           .then(() => this.#listen(message.filter))
-          .then(() => {
-            this.#link?.send(message.number);
-            this.#greet();
-          }, this.#fail);
+          .then(() => this.#link?.send(message.number), this.#fail);
+        return;
+      case "begun":
+        this.#greet();
     }
   }
 

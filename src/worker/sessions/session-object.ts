@@ -200,6 +200,10 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     this.#streams.heard(String(message));
   }
 
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    await this.#streams.left(socket, this.#filter());
+  }
+
   // Runtime
 
   /** Collects what is old. When the trust period is over the id is refused before it gets here: all can be forgotten. */

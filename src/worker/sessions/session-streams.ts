@@ -28,6 +28,7 @@ export class SessionStreams {
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
   readonly #waiting = new Map<string, () => void>();
+  #order = 0;
 
   /** @param onBegin Called when something is stored. */
   constructor(ctx: DurableObjectState, onBegin: () => void) {
@@ -56,15 +57,22 @@ export class SessionStreams {
 
   /** Says something that belongs to no call, on one GET stream: the latest. Dropped when none is open. */
   say(text: string): void {
-    const id = this.#ownSockets()
-      .map((socket) => streamOf(socket))
-      .at(-1);
-    if (id !== undefined) this.#own(id).write(text);
+    const socket = this.#speaker();
+    if (socket) this.#own(placeOf(socket).stream).write(text);
   }
 
-  /** Tells every Worker that holds a GET stream what the session wants to hear of; resolves when they do. */
+  /** Tells the Worker that holds the latest GET stream what the session wants to hear of; resolves when it does. */
   async tell(filter: NoticeFilter): Promise<void> {
-    await Promise.all(this.#ownSockets().map((socket) => this.#tellOne(socket, filter)));
+    const socket = this.#speaker();
+    if (socket) await this.#tellOne(socket, filter);
+  }
+
+  /** A Worker let go of a stream. When it was the one that told of notices, another does. */
+  async left(socket: WebSocket, filter: NoticeFilter): Promise<void> {
+    const { stream, order } = placeOf(socket);
+    if (this.#ctx.getWebSockets(`s${stream}`).every((other) => other === socket)) this.#owned.delete(stream);
+    const speaker = isOwnStream(stream) ? this.#speaker(socket) : undefined;
+    if (speaker && placeOf(speaker).order < order) await this.#tellOne(speaker, filter);
   }
 
   /** A Worker said that a filter holds. */
@@ -88,7 +96,7 @@ export class SessionStreams {
     if (running?.retryMs !== undefined && target.kind === "call") {
       ours.send(encodeBridge({ kind: "retry", retryMs: running.retryMs }));
     }
-    if (isOwn) void this.#tellOne(ours, filter);
+    if (isOwn) void this.#takeOver(ours, filter);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
@@ -123,6 +131,23 @@ export class SessionStreams {
       this.#owned.set(id, stream);
     }
     return stream;
+  }
+
+  /**
+   * A new GET stream tells of notices from now on, and the others no more: each message goes to exactly one. In this
+   * order nothing is lost between them.
+   */
+  async #takeOver(socket: WebSocket, filter: NoticeFilter): Promise<void> {
+    const others = this.#ownSockets().filter((other) => other !== socket);
+    await this.#tellOne(socket, filter);
+    await Promise.all(others.map((other) => this.#tellOne(other, { lists: [], uris: [] })));
+    socket.send(encodeBridge({ kind: "begun" }));
+  }
+
+  /** The socket of the latest GET stream. */
+  #speaker(except?: WebSocket): WebSocket | undefined {
+    const sockets = this.#ownSockets().filter((socket) => socket !== except);
+    return sockets.sort((a, b) => placeOf(a).order - placeOf(b).order).at(-1);
   }
 
   #ownSockets(): WebSocket[] {
@@ -171,7 +196,9 @@ export class SessionStreams {
     const own = isOwn ? this.#ownSockets() : [];
     if (own.length >= OWN_MAX) own[0]?.close(SUPERSEDED);
     this.#ctx.acceptWebSocket(socket, [`s${stream}`, ...(isOwn ? ["own"] : [])]);
-    socket.serializeAttachment(stream);
+    this.#order = Math.max(this.#order + 1, Date.now());
+    const place: SocketPlace = { stream, order: this.#order };
+    socket.serializeAttachment(place);
   }
 
   #replay({ seq, frames, isFinal }: EventRow, from: Cursor): string {
@@ -189,13 +216,21 @@ export class SessionStreams {
       };
       const timer = setTimeout(settle, FILTER_WAIT_MS);
       this.#waiting.set(number, settle);
-      socket.send(encodeBridge({ kind: "filter", number, filter }));
+      // A socket that closes meanwhile has nothing to say any more.
+      if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "filter", number, filter }));
+      else settle();
     });
   }
 }
 
-function streamOf(socket: WebSocket): number {
-  return socket.deserializeAttachment() as number;
+/** What a socket carries, and its place in the order of attaching. Outlives hibernation with the socket. */
+interface SocketPlace {
+  readonly stream: number;
+  readonly order: number;
+}
+
+function placeOf(socket: WebSocket): SocketPlace {
+  return socket.deserializeAttachment() as SocketPlace;
 }
 
 /** The frames of events after a number: a row may hold earlier ones, of which its reader has had some. */

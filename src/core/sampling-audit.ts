@@ -1,0 +1,58 @@
+/**
+ * What was asked of clients' models, one record for each request that was sent.
+ *
+ * @module
+ */
+import { type AskedBy, QuestionError } from "./asker.ts";
+import { describeRequest, type SampleRecord } from "./hooks.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { attempt } from "./server.ts";
+
+/** Sends and reads one sampling request, and tells `onSample` how it ended. */
+export async function audited<Result>(
+  params: JsonObject,
+  by: AskedBy,
+  send: () => Promise<unknown>,
+  read: (answer: unknown) => Result,
+): Promise<Result> {
+  const startedAtMs = performance.now();
+  let answer: unknown;
+  const ended = (outcome: SampleRecord["outcome"]) => {
+    report({ ...describe(params, by, answer), outcome, durationMs: performance.now() - startedAtMs }, by);
+  };
+  try {
+    answer = await send();
+    const result = read(answer);
+    ended("answered");
+    return result;
+  } catch (error) {
+    // Whatever else ends it is the signal's reason: the call was over first.
+    ended(error instanceof QuestionError ? error.reason : "cancelled");
+    throw error;
+  }
+}
+
+function describe(params: JsonObject, { request, call }: AskedBy, answer: unknown) {
+  const { requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
+  const { model, stopReason } = isObject(answer) ? answer : {};
+  return {
+    requestId,
+    client,
+    principal,
+    ...(tool === undefined ? {} : { tool }),
+    ...(prompt === undefined ? {} : { prompt }),
+    maxTokens: params.maxTokens as number,
+    ...(typeof model === "string" ? { model } : {}),
+    ...(typeof stopReason === "string" ? { stopReason } : {}),
+  };
+}
+
+function report(record: SampleRecord, { server, request: { method, id: requestId }, call }: AskedBy): void {
+  const { onSample } = server;
+  if (!onSample) return;
+  const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
+  attempt(
+    () => onSample(record),
+    (error) => server.report(error, where, call.onError),
+  );
+}

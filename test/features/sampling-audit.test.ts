@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  inputRequired,
+  McpServer,
+  QuestionError,
+  type SampleHook,
+  type SampleParams,
+  type SampleRecord,
+} from "../../src/core/index.ts";
+import { closePeers, type Json, LEGACY_VERSIONS, openPeer, type PeerOptions, resultOf, settle } from "./peer.ts";
+
+afterEach(closePeers);
+
+const PARAMS: SampleParams = { messages: [{ role: "user", content: { type: "text", text: "hi" } }], maxTokens: 10 };
+const ANSWER: Json = { model: "m-1", role: "assistant", content: { type: "text", text: "x" }, stopReason: "endTurn" };
+const answering: PeerOptions = { capabilities: { sampling: {} }, onRequest: () => ANSWER };
+
+function newServer(onSample?: SampleHook) {
+  return new McpServer({ name: "asker", version: "1.0.0", ...(onSample ? { onSample } : {}) })
+    .tool("ask", {}, async (_, ctx) => {
+      const ends: string[] = [];
+      const times = Number(ctx.meta["example.com/times"] ?? 1);
+      for (let i = 0; i < times; i++) {
+        ends.push(
+          await ctx.sample(PARAMS).then(
+            () => "answered",
+            (error: unknown) => (error instanceof QuestionError ? `${error.reason}: ${error.message}` : "cancelled"),
+          ),
+        );
+      }
+      return JSON.stringify(ends);
+    })
+    .prompt("ask", {}, (_, ctx) => {
+      const question = { method: "sampling/createMessage", params: PARAMS } as const;
+      return ctx.inputResponses.one ? "asked" : inputRequired({ one: question, two: question });
+    });
+}
+
+async function ask(peer: Awaited<ReturnType<typeof openPeer>>, times = 1): Promise<string[]> {
+  const result = resultOf(await peer.request("tools/call", { name: "ask" }, { "example.com/times": times }));
+  return JSON.parse((result.content as { text: string }[])[0]?.text ?? "") as string[];
+}
+
+describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
+  test("S4: a call asks as often as it may, then meets a typed error that names the limit; the next call starts anew", async () => {
+    const peer = await openPeer(newServer(), version, { ...answering, limits: { samplesPerCallMax: 2 } });
+    const tooMany = expect.stringMatching(/^limit: .*\b2\b.*limits\.samplesPerCallMax/);
+    expect(await ask(peer, 4)).toEqual(["answered", "answered", tooMany, tooMany]);
+    expect(await ask(peer, 2)).toEqual(["answered", "answered"]);
+    expect(peer.questions).toHaveLength(4);
+  });
+
+  test("S4: without an option it is 16 in a call", async () => {
+    const peer = await openPeer(newServer(), version, answering);
+    expect((await ask(peer, 17)).filter((end) => end === "answered")).toHaveLength(16);
+  });
+
+  test("S4: a session has a limit over its calls; another session has its own", async () => {
+    const options = { ...answering, limits: { samplesPerSessionMax: 3 } };
+    const peer = await openPeer(newServer(), version, options);
+    const tooMany = expect.stringMatching(/^limit: .*\b3\b.*limits\.samplesPerSessionMax/);
+    expect([await ask(peer, 2), await ask(peer, 2)]).toEqual([
+      ["answered", "answered"],
+      ["answered", tooMany],
+    ]);
+    expect(await ask(await openPeer(newServer(), version, options))).toEqual(["answered"]);
+  });
+
+  test("S4: questions that are returned count as well, and are in the audit", async () => {
+    const records: SampleRecord[] = [];
+    const server = newServer((record) => void records.push(record));
+    const peer = await openPeer(server, version, { ...answering, limits: { samplesPerCallMax: 1 } });
+    const response = await peer.request("prompts/get", { name: "ask" });
+    expect(["error" in response, peer.questions.length]).toEqual([true, 1]);
+    await expect.poll(() => records).toMatchObject([{ prompt: "ask", maxTokens: 10 }]);
+  });
+
+  test("S4: each request that was sent leaves one record with what was asked and answered", async () => {
+    const records: SampleRecord[] = [];
+    const peer = await openPeer(
+      newServer((record) => void records.push(record)),
+      version,
+      answering,
+    );
+    await ask(peer, 2);
+    const record = {
+      requestId: 2,
+      tool: "ask",
+      maxTokens: 10,
+      model: "m-1",
+      stopReason: "endTurn",
+      outcome: "answered",
+      principal: undefined,
+      durationMs: expect.any(Number),
+      client: expect.objectContaining({ info: { name: "peer", version: "1.0.0" } }),
+    };
+    expect(records).toEqual([record, record]);
+  });
+
+  test.each<[SampleRecord["outcome"], PeerOptions, Json]>([
+    [
+      "refused",
+      {
+        onRequest: () => {
+          throw new Error("no");
+        },
+      },
+      {},
+    ],
+    ["timeout", { onRequest: () => new Promise(() => {}), limits: { askTimeoutMs: 20 } }, {}],
+    ["invalid-answer", { onRequest: () => ({ ...ANSWER, role: "model" }), judgeClient: false }, { model: "m-1" }],
+  ])("S4: a request that ends in %s leaves a record that says so", async (outcome, options, more) => {
+    const records: SampleRecord[] = [];
+    const server = newServer((record) => void records.push(record));
+    await ask(await openPeer(server, version, { capabilities: { sampling: {} }, ...options }));
+    expect(records).toMatchObject([{ outcome, tool: "ask", ...more }]);
+  });
+
+  test("S4: a cancelled call leaves a record too", async () => {
+    const records: SampleRecord[] = [];
+    const server = newServer((record) => void records.push(record));
+    const peer = await openPeer(server, version, {
+      capabilities: { sampling: {} },
+      onRequest: () => {
+        peer.notify("notifications/cancelled", { requestId: "call" });
+        return new Promise(() => {});
+      },
+    });
+    const answer = peer.request("tools/call", { name: "ask" }, {}, { id: "call" }).catch(() => "none");
+    await expect.poll(() => records).toMatchObject([{ outcome: "cancelled", requestId: "call" }]);
+    await peer.close();
+    expect(await answer).toBe("none");
+  });
+
+  test("S4: what is not sent leaves none", async () => {
+    const records: SampleRecord[] = [];
+    const server = newServer((record) => void records.push(record));
+    expect(await ask(await openPeer(server, version))).toEqual([expect.stringMatching(/^unsupported/)]);
+    const none = await openPeer(server, version, { ...answering, limits: { samplesPerCallMax: 0 } });
+    expect(await ask(none)).toEqual([expect.stringMatching(/^limit/)]);
+    expect([records, none.questions]).toEqual([[], []]);
+  });
+
+  test.each<[string, SampleHook]>([
+    [
+      "throws",
+      () => {
+        throw new Error("audit is down");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("audit is down"))],
+  ])("S4: a hook that %s changes nothing for the call, and is reported", async (_, onSample) => {
+    const peer = await openPeer(newServer(onSample), version, answering);
+    expect(await ask(peer)).toEqual(["answered"]);
+    await settle(peer);
+    expect(peer.reports).toEqual([new Error("audit is down")]);
+  });
+});
