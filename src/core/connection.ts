@@ -10,7 +10,7 @@ import { createAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
 import type { Call, ErrorReporter } from "./context.ts";
-import { dispatch, takeCustomNotification } from "./dispatch.ts";
+import { dispatch, redact, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
 import {
   ErrorCode,
@@ -183,15 +183,16 @@ class ServerConnection<Env> implements Connection {
     try {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
-      const answer = await dispatch(this.#server, request, this.#call(request, client, controller.signal));
+      const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined });
+      const answer = await dispatch(server, request, this.#call(request, client, controller.signal));
       // Refused by a hook: the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
       // A cancelled request gets no answer; initialize cannot be cancelled.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
-      if (!McpError.is(error)) throw error;
-      return encodeError(request.id, toErrorObject(error));
+      const known = McpError.is(error) ? error : redact(error, this.#server, request, this.#options.onError);
+      return encodeError(request.id, toErrorObject(known));
     } finally {
       this.#inFlight.delete(request.id);
     }

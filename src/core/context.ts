@@ -36,6 +36,8 @@ export interface Call<Env> {
   readonly client: ClientFacts;
   readonly env: Env;
   readonly principal: Principal | undefined;
+  /** The value of the server's option `context`, once it is known. */
+  readonly context?: unknown;
   /** The HTTP request, where there is one. */
   readonly request?: RequestFacts | undefined;
   readonly limits: Limits;
@@ -67,6 +69,17 @@ export interface ProgressOptions {
 
 /** Reads a resource of the server a context belongs to. */
 export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<JsonObject[]>;
+
+declare const CONTEXT: unique symbol;
+
+/**
+ * The bindings of a server whose handlers are given a value of its own: `new McpServer<WithContext<Env, Team>>(...)`.
+ * Exists for the type of `ctx.context` alone.
+ */
+export type WithContext<Env, Context> = Env & { readonly [CONTEXT]: Context };
+
+/** The type of `ctx.context`, given what {@link WithContext} says. */
+export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ? Context : undefined;
 
 /** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
 export class HandlerContext<Env = unknown> {
@@ -106,6 +119,12 @@ export class HandlerContext<Env = unknown> {
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   get env(): Env {
     return this.#call.env;
+  }
+
+  /** What the server's option `context` gave for this request. A client cannot reach it; see {@link HandlerContext.meta}. */
+  get context(): ContextOf<Env> {
+    // The option has this type.
+    return this.#call.context as ContextOf<Env>;
   }
 
   /** Who the request acts for; undefined when anonymous. */

@@ -42,8 +42,9 @@ export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequ
   return answer;
 }
 
-async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
+async function serve(server: McpServer<never>, request: JSONRPCRequest, given: Call<never>): Promise<Answer> {
   try {
+    const call = await server.withContext(given);
     const result = await runAround(server.around, describeRequest(request, call.client, call.principal), async () => {
       try {
         return await findMethod(server, request, call)(server, request, call);
@@ -55,12 +56,12 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, call: Ca
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };
   } catch (error) {
-    const known = McpError.is(error) ? error : redact(error, server, request, call);
+    const known = McpError.is(error) ? error : redact(error, server, request, given.onError);
     try {
       return encode(known, request);
     } catch (unencodable) {
       // An author's data that JSON has no form for.
-      return encode(redact(unencodable, server, request, call), request);
+      return encode(redact(unencodable, server, request, given.onError), request);
     }
   }
 }
@@ -89,9 +90,14 @@ export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boo
 }
 
 /** -32603 with a correlation id in place of the exception, which goes to `onError` under the same id. */
-function redact(error: unknown, server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): McpError {
+export function redact<Env>(
+  error: unknown,
+  server: McpServer<Env>,
+  request: JSONRPCRequest,
+  runtime: ErrorReporter,
+): McpError {
   const correlationId = crypto.randomUUID();
-  server.report(error, { correlationId, method: request.method, requestId: request.id }, call.onError);
+  server.report(error, { correlationId, method: request.method, requestId: request.id }, runtime);
   return new McpError(ErrorCode.InternalError, `Internal error. Reference: ${correlationId}`, {
     reason: "internal",
     correlationId,

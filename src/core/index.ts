@@ -31,7 +31,7 @@ export type {
   TextContent,
   TextResourceContents,
 } from "./content.ts";
-export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
+export type { ContextOf, ErrorPlace, ErrorReporter, ProgressOptions, WithContext } from "./context.ts";
 export { HandlerContext } from "./context.ts";
 export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";
@@ -63,7 +63,7 @@ export type {
 export { definePrompt } from "./prompt.ts";
 export type { Question } from "./question.ts";
 export type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
-export { elicitQuestion } from "./questions.ts";
+export { elicitQuestion, readElicitResult } from "./questions.ts";
 export type {
   ListedResource,
   ReadReturn,
@@ -87,7 +87,17 @@ export type {
   StandardJsonSchema,
   StandardSchema,
 } from "./schema.ts";
-export type { CacheableMethod, CacheHint, Definition, ServerOptions } from "./server.ts";
+export type {
+  CacheableMethod,
+  CacheHint,
+  CallerFacts,
+  ContextFunction,
+  Definition,
+  RequestFacts,
+  ServerOptions,
+  SubscriptionHook,
+  SubscriptionPlace,
+} from "./server.ts";
 export { McpServer } from "./server.ts";
 export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolResult, ToolReturn } from "./tool.ts";
 export { defineTool } from "./tool.ts";

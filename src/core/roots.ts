@@ -22,7 +22,11 @@ export function tellRootsChanged<Env>(
   const { method, params = {} } = message;
   // A handler's context belongs to a request; a notification has no id to tell it by.
   const request = { jsonrpc: "2.0", id: "", method, params } as const;
-  withContext(anyServer, request, anyCall, anyCall.signal, FIRST_ROUND, (ctx) => rootsChanged(ctx as never)).catch(
-    (error: unknown) => server.report(error, { correlationId: crypto.randomUUID(), method }, anyCall.onError),
+  const tell = async () => {
+    const given = await anyServer.withContext(anyCall);
+    await withContext(anyServer, request, given, given.signal, FIRST_ROUND, (ctx) => rootsChanged(ctx as never));
+  };
+  tell().catch((error: unknown) =>
+    server.report(error, { correlationId: crypto.randomUUID(), method }, anyCall.onError),
   );
 }

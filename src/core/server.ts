@@ -5,7 +5,7 @@
  */
 import type { ClientFacts, Implementation, Principal } from "./client-facts.ts";
 import { pick } from "./content.ts";
-import type { ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
+import type { Call, ContextOf, ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
@@ -87,6 +87,12 @@ export interface CallerFacts<Env> {
   readonly principal: Principal | undefined;
 }
 
+export type ContextFunction<Env> = (
+  request: RequestFacts | undefined,
+  env: Env,
+  principal: Principal | undefined,
+) => ContextOf<Env> | Promise<ContextOf<Env>>;
+
 /** Whose subscription it is. */
 export interface SubscriptionPlace<Env> {
   readonly env: Env;
@@ -115,6 +121,11 @@ export interface ServerOptions<Env> extends Implementation {
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
   /** Around every request, the first one outermost. */
   readonly around?: readonly AroundHook[];
+  /**
+   * What every handler gets as `ctx.context`: a value, or a function called for each request (with no `request` on
+   * stdio), so that nothing of one person's request reaches another's. See `WithContext` for its type.
+   */
+  readonly context?: ContextOf<Env> | ContextFunction<Env>;
   /**
    * Definitions that depend on stored state or on the caller, beside the fixed ones. Asked before each request, in
    * whichever isolate serves it, so that none lists what another refuses. Return the same objects where you can: they
@@ -342,7 +353,17 @@ export class McpServer<Env = unknown> {
 
   /** Whether something of the author's is a function of the request. */
   get asksForRequest(): boolean {
-    return false;
+    return typeof this.#options.context === "function";
+  }
+
+  /** The call with the value its handlers get as `ctx.context`. */
+  async withContext<Given extends Pick<Call<Env>, "request" | "env" | "principal">>(call: Given): Promise<Given> {
+    const { context } = this.#options;
+    if (context === undefined) return call;
+    const { request, env, principal } = call;
+    const value =
+      typeof context === "function" ? await (context as ContextFunction<Env>)(request, env, principal) : context;
+    return { ...call, context: value };
   }
 
   /** This server as one caller sees it. */
