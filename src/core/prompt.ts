@@ -81,6 +81,7 @@ export function definePrompt<const Args extends PromptArguments = undefined, Env
 }
 
 export interface CompiledPrompt<Env> extends Shelved {
+  readonly definition: PromptDefinition<Env>;
   readonly options: PromptOptions<PromptArguments>;
   readonly arguments: readonly PromptArgument[];
   readonly schema: CompiledSchema | undefined;
@@ -119,7 +120,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
       rules.promptFields,
     );
   };
-  return { key: name, options, arguments: list, schema, handler, entry };
+  return { key: name, definition, options, arguments: list, schema, handler, entry };
 }
 
 /** The arguments a JSON Schema describes: its properties. */

@@ -10,7 +10,7 @@ import { type CustomHandler, type CustomNotificationHandler, checkCustomName } f
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import { NoticeBus } from "./notices.ts";
+import { type Notice, NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -67,6 +67,12 @@ export type Definition<Env> =
   | ResourceDefinition<Env>
   | TemplateDefinition<Env>;
 
+/** One place a server is mounted at. */
+interface Mount<Env> {
+  readonly server: McpServer<Env>;
+  readonly prefix: string;
+}
+
 /** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
 export interface Keeps {
   readonly logLevel: boolean;
@@ -121,6 +127,9 @@ export class McpServer<Env = unknown> {
   /** Notices of changes, for the ways of serving that can deliver them. */
   readonly notices: NoticeBus = new NoticeBus();
   #provider: ResourceProvider<Env> | undefined;
+  /** Where this server is mounted, and what is mounted here. */
+  readonly #mounts: Mount<Env>[] = [];
+  readonly #parts: McpServer<Env>[] = [];
   /** The versions this server answers. */
   readonly versions: ServedVersions;
 
@@ -202,15 +211,13 @@ export class McpServer<Env = unknown> {
    * @throws {KitError} `method-defined` when the name is the protocol's, of any version, or taken.
    */
   method(name: string, handler: CustomHandler<Env>): this {
-    checkCustomName(name, this.methods);
-    this.methods.set(name, handler);
+    for (const put of this.#planNamed("methods", name, handler)) put();
     return this;
   }
 
   /** Hears of a notification of your own. Throws as {@link McpServer.method} does. */
   notification(name: string, handler: CustomNotificationHandler): this {
-    checkCustomName(name, this.notifications);
-    this.notifications.set(name, handler);
+    for (const put of this.#planNamed("notifications", name, handler)) put();
     return this;
   }
 
@@ -219,23 +226,92 @@ export class McpServer<Env = unknown> {
     return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
   }
 
+  /**
+   * Shows all that another server (the part) defines, now and later, as this server's own: tools, prompts, custom methods and
+   * notifications under `prefix + name`, resources and templates under their URIs, and its provider where this server
+   * has none. What is added to, replaced on or removed from the part follows at once, with notices to the clients of
+   * both. Only definitions are shared: hooks, `onError` and options are this server's.
+   *
+   * @param options.prefix Put before each name as it is, such as "math/".
+   * @throws {KitError} `definition-duplicate` (`method-defined` for a custom method) naming both when something is
+   *   defined already, here or later where it is added to the part; nothing is changed then. `definition-invalid` when
+   *   a server would contain itself, or a name with its prefix is not allowed.
+   */
+  mount(part: McpServer<Env> | McpServer, { prefix }: { readonly prefix: string }): this {
+    // Handlers that need no bindings run with any.
+    const other = part as McpServer<Env>;
+    if (this.#isPartOf(other)) {
+      throw new KitError("definition-invalid", `Server "${other.#options.name}" cannot be mounted in itself.`);
+    }
+    const mount = { server: this, prefix };
+    const lists = Object.values(LISTS).filter(({ shelf }) => other[shelf].size > 0);
+    const puts = [
+      ...lists.flatMap(({ shelf }) =>
+        [...other[shelf].values()].flatMap((item) => other.#planIn(mount, item.definition)),
+      ),
+      ...(["methods", "notifications"] as const).flatMap((map) => {
+        return [...other[map]].flatMap(([name, handler]) => this.#planNamed(map, prefix + name, handler));
+      }),
+    ];
+    for (const put of puts) put();
+    other.#mounts.push(mount);
+    this.#parts.push(other);
+    for (const { notice } of lists) this.#publish({ kind: notice });
+    return this;
+  }
+
+  #isPartOf(whole: McpServer<Env>): boolean {
+    return this === whole || this.#mounts.some(({ server }) => server.#isPartOf(whole));
+  }
+
   #add(definition: Definition<Env>, place: string, isReplacing = false): this {
+    for (const put of this.#plan(definition, place, isReplacing)) put();
+    this.#publish({ kind: LISTS[definition.kind].notice });
+    return this;
+  }
+
+  /** What puts a definition here and wherever this server is mounted; throws before any of it is changed. */
+  #plan(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
+    // What is new here must not take the place of something else there.
+    const wasHere = this[LISTS[definition.kind].shelf].find(keyOf(definition)) !== undefined;
+    const here = this.#planHere(definition, place, isReplacing);
+    return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
+  }
+
+  #planIn({ server, prefix }: Mount<Env>, definition: Definition<Env>, isReplacing = false): (() => void)[] {
+    const place = `"${keyOf(definition)}" of the mounted server "${this.#options.name}"`;
+    return server.#plan(
+      "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
+      place,
+      isReplacing,
+    );
+  }
+
+  #planHere(definition: Definition<Env>, place: string, isReplacing: boolean): () => void {
     switch (definition.kind) {
       case "tool":
-        this.tools.add(compileTool(definition), place, isReplacing);
-        break;
+        return this.tools.plan(compileTool(definition), place, isReplacing);
       case "prompt":
-        this.prompts.add(compilePrompt(definition), place, isReplacing);
-        break;
+        return this.prompts.plan(compilePrompt(definition), place, isReplacing);
       case "resource":
-        this.resources.add(compileResource(definition), place, isReplacing);
-        break;
+        return this.resources.plan(compileResource(definition), place, isReplacing);
       case "template":
-        this.templates.add(compileTemplate(definition), place, isReplacing);
-        break;
+        return this.templates.plan(compileTemplate(definition), place, isReplacing);
     }
-    this.notices.publish({ kind: LISTS[definition.kind].notice });
-    return this;
+  }
+
+  /** The same for what has a name and no list. */
+  #planNamed(map: "methods" | "notifications", name: string, handler: unknown): (() => void)[] {
+    // Callers take the handler from the same map, or from the parameter of its type.
+    const own = this[map] as Map<string, unknown>;
+    checkCustomName(name, own);
+    const above = this.#mounts.flatMap(({ server, prefix }) => server.#planNamed(map, prefix + name, handler));
+    return [() => own.set(name, handler), ...above];
+  }
+
+  #publish(notice: Notice): void {
+    this.notices.publish(notice);
+    for (const { server } of this.#mounts) server.#publish(notice);
   }
 
   /**
@@ -247,9 +323,11 @@ export class McpServer<Env = unknown> {
    */
   remove(kind: Definition<Env>["kind"], key: string): boolean {
     const { shelf, notice } = LISTS[kind];
-    const wasThere = this[shelf].remove(key);
-    if (wasThere) this.notices.publish({ kind: notice });
-    return wasThere;
+    if (!this[shelf].remove(key)) return false;
+    this.notices.publish({ kind: notice });
+    const isNamed = kind === "tool" || kind === "prompt";
+    for (const { server, prefix } of this.#mounts) server.remove(kind, isNamed ? prefix + key : key);
+    return true;
   }
 
   /** Puts a definition in the place of the one with its name or URI, or adds it. Throws as {@link McpServer.tool} does. */
@@ -259,29 +337,29 @@ export class McpServer<Env = unknown> {
 
   /** Tells clients that the list of tools changed: for lists that differ by more than `add` and `remove`. */
   toolsChanged(): void {
-    this.notices.publish({ kind: "tools" });
+    this.#publish({ kind: "tools" });
   }
 
   promptsChanged(): void {
-    this.notices.publish({ kind: "prompts" });
+    this.#publish({ kind: "prompts" });
   }
 
   resourcesChanged(): void {
-    this.notices.publish({ kind: "resources" });
+    this.#publish({ kind: "resources" });
   }
 
   /** Tells the subscribers of a resource, and nobody else, that what it holds has changed. */
   resourceUpdated(uri: string): void {
-    this.notices.publish({ kind: "resource", uri });
+    this.#publish({ kind: "resource", uri });
   }
 
   get provider(): ResourceProvider<Env> | undefined {
-    return this.#provider;
+    return this.#provider ?? this.#parts.find(({ provider }) => provider)?.provider;
   }
 
   /** Whether there is anything to read. */
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0 || this.#provider !== undefined;
+    return this.resources.size > 0 || this.templates.size > 0 || this.provider !== undefined;
   }
 
   /** Whether any argument or variable can be completed. */

@@ -121,6 +121,7 @@ export function defineTool<
 /** A tool ready to be listed and called. */
 export interface CompiledTool<Env = unknown> extends Shelved {
   readonly name: string;
+  readonly definition: ToolDefinition<Env>;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   readonly hints: ToolHints;
   readonly input: CompiledSchema | undefined;
@@ -161,7 +162,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = paramHeadersOf(name, inputJson);
   const hints = hintsOf(options.annotations);
-  return { key: name, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
+  return { key: name, name, definition, options, hints, input, output, inputJson, paramHeaders, handler, entry };
 }
 
 /** One entry of `tools/list`, with only what the version has. */
