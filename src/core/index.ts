@@ -31,7 +31,7 @@ export type {
   TextContent,
   TextResourceContents,
 } from "./content.ts";
-export type { ErrorPlace, ErrorReporter, ProgressOptions } from "./context.ts";
+export type { ErrorPlace, ErrorReporter, ProgressOptions, TraceContext } from "./context.ts";
 export { HandlerContext } from "./context.ts";
 export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";
