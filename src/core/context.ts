@@ -67,6 +67,17 @@ export interface ProgressOptions {
   readonly message?: string;
 }
 
+/**
+ * Where a request stands in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not checked.
+ *
+ * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
+ */
+export interface TraceContext {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
 /** Reads a resource of the server a context belongs to. */
 export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<JsonObject[]>;
 
@@ -135,6 +146,12 @@ export class HandlerContext<Env = unknown> {
   /** Name, version, capabilities and protocol version of the client. */
   get client(): ClientFacts {
     return this.#call.client;
+  }
+
+  /** What the request's `_meta` says of its trace, to hand on to the services a handler calls. */
+  get traceContext(): TraceContext {
+    const fields = ["traceparent", "tracestate", "baggage"].map((key) => [key, this.meta[key]] as const);
+    return Object.fromEntries(fields.filter(([, value]) => typeof value === "string"));
   }
 
   /**

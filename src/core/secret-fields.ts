@@ -3,7 +3,7 @@
  * such questions belong to URL mode.
  *
  * @module
- * @see MCP 2026-07-28, client/elicitation, "Safe Elicitation"
+ * @see MCP 2026-07-28, client/elicitation, "Form Mode Security"
  */
 import type { AskedBy } from "./asker.ts";
 import { KitError } from "./errors.ts";

@@ -11,7 +11,7 @@ import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { LoggingLevel } from "./logging.ts";
-import { NoticeBus } from "./notices.ts";
+import { type Notice, NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -67,6 +67,12 @@ export type Definition<Env> =
   | PromptDefinition<Env>
   | ResourceDefinition<Env>
   | TemplateDefinition<Env>;
+
+/** One place a server is mounted at. */
+interface Mount<Env> {
+  readonly server: McpServer<Env>;
+  readonly prefix: string;
+}
 
 /** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
 export interface Keeps {
@@ -173,6 +179,9 @@ export class McpServer<Env = unknown> {
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
   #rootsChanged: ((ctx: HandlerContext<Env>) => void | Promise<void>) | undefined;
+  /** Where this server is mounted, and what is mounted here. */
+  readonly #mounts: Mount<Env>[] = [];
+  readonly #parts: McpServer<Env>[] = [];
   /** The versions this server answers. */
   readonly versions: ServedVersions;
 
@@ -254,15 +263,13 @@ export class McpServer<Env = unknown> {
    * @throws {KitError} `method-defined` when the name is the protocol's, of any version, or taken.
    */
   method(name: string, handler: CustomHandler<Env>): this {
-    checkCustomName(name, this.methods);
-    this.methods.set(name, handler);
+    for (const put of this.#planNamed("methods", name, handler)) put();
     return this;
   }
 
   /** Hears of a notification of your own. Throws as {@link McpServer.method} does. */
   notification(name: string, handler: CustomNotificationHandler): this {
-    checkCustomName(name, this.notifications);
-    this.notifications.set(name, handler);
+    for (const put of this.#planNamed("notifications", name, handler)) put();
     return this;
   }
 
@@ -287,16 +294,88 @@ export class McpServer<Env = unknown> {
     return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
   }
 
-  #add(definition: Definition<Env>, place: string, isReplacing = false): this {
-    this.#put(definition.kind, compile(definition), place, isReplacing);
-    this.notices.publish({ kind: LISTS[definition.kind].notice });
+  /**
+   * Shows all that another server (the part) defines, now and later, as this server's own: tools, prompts, custom methods and
+   * notifications under `prefix + name`, resources and templates under their URIs, and its provider where this server
+   * has none. What is added to, replaced on or removed from the part follows at once, with notices to the clients of
+   * both. Only definitions are shared: hooks, `onError` and options are this server's.
+   *
+   * @param options.prefix Put before each name as it is, such as "math/".
+   * @throws {KitError} `definition-duplicate` (`method-defined` for a custom method) naming both when something is
+   *   defined already, here or later where it is added to the part; nothing is changed then. `definition-invalid` when
+   *   a server would contain itself, or a name with its prefix is not allowed.
+   */
+  mount(part: McpServer<Env> | McpServer, { prefix }: { readonly prefix: string }): this {
+    // Handlers that need no bindings run with any.
+    const other = part as McpServer<Env>;
+    if (this.#isPartOf(other)) {
+      throw new KitError("definition-invalid", `Server "${other.#options.name}" cannot be mounted in itself.`);
+    }
+    const mount = { server: this, prefix };
+    const lists = Object.values(LISTS).filter(({ shelf }) => other[shelf].size > 0);
+    const puts = [
+      ...lists.flatMap(({ shelf }) =>
+        [...other[shelf].values()].flatMap((item) => other.#planIn(mount, item.definition)),
+      ),
+      ...(["methods", "notifications"] as const).flatMap((map) => {
+        return [...other[map]].flatMap(([name, handler]) => this.#planNamed(map, prefix + name, handler));
+      }),
+    ];
+    for (const put of puts) put();
+    other.#mounts.push(mount);
+    this.#parts.push(other);
+    for (const { notice } of lists) this.#publish({ kind: notice });
     return this;
   }
 
-  #put(kind: Definition<Env>["kind"], compiled: Compiled<Env>, place: string, isReplacing = false): void {
-    // Each kind has its own shelf; what `compile` made of a kind fits it.
-    const shelf = this[LISTS[kind].shelf] as Shelf<Compiled<Env>>;
-    shelf.add(compiled, place, isReplacing);
+  #isPartOf(whole: McpServer<Env>): boolean {
+    return this === whole || this.#mounts.some(({ server }) => server.#isPartOf(whole));
+  }
+
+  #add(definition: Definition<Env>, place: string, isReplacing = false): this {
+    for (const put of this.#plan(definition, place, isReplacing)) put();
+    this.#publish({ kind: LISTS[definition.kind].notice });
+    return this;
+  }
+
+  /** What puts a definition here and wherever this server is mounted; throws before any of it is changed. */
+  #plan(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
+    // What is new here must not take the place of something else there.
+    const wasHere = this[LISTS[definition.kind].shelf].find(keyOf(definition)) !== undefined;
+    const here = this.#planHere(definition, place, isReplacing);
+    return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
+  }
+
+  #planIn({ server, prefix }: Mount<Env>, definition: Definition<Env>, isReplacing = false): (() => void)[] {
+    const place = `"${keyOf(definition)}" of the mounted server "${this.#options.name}"`;
+    return server.#plan(
+      "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
+      place,
+      isReplacing,
+    );
+  }
+
+  #planHere(definition: Definition<Env>, place: string, isReplacing: boolean): () => void {
+    return this.#shelf(definition.kind).plan(compile(definition), place, isReplacing);
+  }
+
+  /** The same for what has a name and no list. */
+  #planNamed(map: "methods" | "notifications", name: string, handler: unknown): (() => void)[] {
+    // Callers take the handler from the same map, or from the parameter of its type.
+    const own = this[map] as Map<string, unknown>;
+    checkCustomName(name, own);
+    const above = this.#mounts.flatMap(({ server, prefix }) => server.#planNamed(map, prefix + name, handler));
+    return [() => own.set(name, handler), ...above];
+  }
+
+  #publish(notice: Notice): void {
+    this.notices.publish(notice);
+    for (const { server } of this.#mounts) server.#publish(notice);
+  }
+
+  /** Each kind has its own shelf; what `compile` makes of a kind fits it. */
+  #shelf(kind: Definition<Env>["kind"]): Shelf<Compiled<Env>> {
+    return this[LISTS[kind].shelf] as Shelf<Compiled<Env>>;
   }
 
   /**
@@ -308,9 +387,11 @@ export class McpServer<Env = unknown> {
    */
   remove(kind: Definition<Env>["kind"], key: string): boolean {
     const { shelf, notice } = LISTS[kind];
-    const wasThere = this[shelf].remove(key);
-    if (wasThere) this.notices.publish({ kind: notice });
-    return wasThere;
+    if (!this[shelf].remove(key)) return false;
+    this.#publish({ kind: notice });
+    const isNamed = kind === "tool" || kind === "prompt";
+    for (const { server, prefix } of this.#mounts) server.remove(kind, isNamed ? prefix + key : key);
+    return true;
   }
 
   /** Puts a definition in the place of the one with its name or URI, or adds it. Throws as {@link McpServer.tool} does. */
@@ -320,25 +401,25 @@ export class McpServer<Env = unknown> {
 
   /** Tells clients that the list of tools changed: for lists that differ by more than `add` and `remove`. */
   toolsChanged(): void {
-    this.notices.publish({ kind: "tools" });
+    this.#publish({ kind: "tools" });
   }
 
   promptsChanged(): void {
-    this.notices.publish({ kind: "prompts" });
+    this.#publish({ kind: "prompts" });
   }
 
   resourcesChanged(): void {
-    this.notices.publish({ kind: "resources" });
+    this.#publish({ kind: "resources" });
   }
 
   /** Tells the subscribers of a resource, and nobody else, that what it holds has changed. */
   resourceUpdated(uri: string): void {
-    this.notices.publish({ kind: "resource", uri });
+    this.#publish({ kind: "resource", uri });
   }
 
   /** Tells the client that was asked to visit a URL that what it was to do there is done (2025-11-25). */
   elicitationComplete(elicitationId: string): void {
-    this.notices.publish({ kind: "elicitation", id: elicitationId });
+    this.#publish({ kind: "elicitation", id: elicitationId });
   }
 
   /**
@@ -348,7 +429,7 @@ export class McpServer<Env = unknown> {
    * @param data Any JSON value.
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.notices.publish({ kind: "log", level, data, ...(logger === undefined ? {} : { logger }) });
+    this.#publish({ kind: "log", level, data, ...(logger === undefined ? {} : { logger }) });
   }
 
   /** Whether something of the author's is a function of the request. */
@@ -375,16 +456,18 @@ export class McpServer<Env = unknown> {
     const { tools, prompts, resources, definitions, visible, ...options } = this.#options;
     const view = new McpServer<Env>(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
-    view.#provider = this.#provider;
+    view.#provider = this.provider;
     view.#rootsChanged = this.#rootsChanged;
     const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
     for (const { shelf } of Object.values(LISTS)) {
-      for (const item of this[shelf].values()) if (isSeen(item)) view.#put(item.definition.kind, item, "");
+      for (const item of this[shelf].values())
+        if (isSeen(item)) view.#shelf(item.definition.kind).plan(item, "", false)();
     }
     for (const definition of (await definitions?.(caller)) ?? []) {
       const item = this.#compiled.get(definition) ?? compile(definition);
       this.#compiled.set(definition, item);
-      if (isSeen(item)) view.#put(definition.kind, item, `definitions of new McpServer("${options.name}")`);
+      const place = `definitions of new McpServer("${options.name}")`;
+      if (isSeen(item)) view.#shelf(definition.kind).plan(item, place, false)();
     }
     return view;
   }
@@ -394,12 +477,12 @@ export class McpServer<Env = unknown> {
   }
 
   get provider(): ResourceProvider<Env> | undefined {
-    return this.#provider;
+    return this.#provider ?? this.#parts.find(({ provider }) => provider)?.provider;
   }
 
   /** Whether there is anything to read. */
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0 || this.#provider !== undefined;
+    return this.resources.size > 0 || this.templates.size > 0 || this.provider !== undefined;
   }
 
   /** Whether any argument or variable can be completed. */

@@ -36,19 +36,23 @@ export class Shelf<Item extends Shelved> {
   }
 
   /**
+   * What puts the item on the shelf, so that several shelves can agree before one changes.
+   *
    * @param place Where it is defined, for the error text.
    * @param isReplacing Whether it may take the place, and the position, of one with its key.
    * @throws {KitError} `definition-duplicate` when the key is taken; the first definition stays.
    */
-  add(item: Item, place: string, isReplacing = false): void {
+  plan(item: Item, place: string, isReplacing: boolean): () => void {
     if (!isReplacing && this.#items.has(item.key)) {
       throw new KitError(
         "definition-duplicate",
         `${this.#kind} "${item.key}" is already defined; ${place} defines it again. Names and URIs are unique within a server.`,
       );
     }
-    this.#items.set(item.key, item);
-    this.#listed.clear();
+    return () => {
+      this.#items.set(item.key, item);
+      this.#listed.clear();
+    };
   }
 
   /** Whether there was one. */
