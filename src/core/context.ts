@@ -15,7 +15,7 @@ import type { Method } from "./methods.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
 import type { Round } from "./rounds.ts";
 import type { AnySchema } from "./schema.ts";
-import type { RequestFacts } from "./server.ts";
+import type { RequestFacts } from "./server-options.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** Where an exception came from. */

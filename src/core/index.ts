@@ -87,6 +87,7 @@ export type {
   StandardJsonSchema,
   StandardSchema,
 } from "./schema.ts";
+export { McpServer } from "./server.ts";
 export type {
   CacheableMethod,
   CacheHint,
@@ -97,8 +98,7 @@ export type {
   ServerOptions,
   SubscriptionHook,
   SubscriptionPlace,
-} from "./server.ts";
-export { McpServer } from "./server.ts";
+} from "./server-options.ts";
 export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolResult, ToolReturn } from "./tool.ts";
 export { defineTool } from "./tool.ts";
 export type { Transport } from "./transport.ts";

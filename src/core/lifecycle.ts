@@ -9,7 +9,8 @@ import { invalidParams, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
 import { quote } from "./quote.ts";
-import type { Keeps, McpServer } from "./server.ts";
+import type { McpServer } from "./server.ts";
+import type { Keeps } from "./server-options.ts";
 import type { ServedVersions, VersionRules } from "./versions.ts";
 
 export const META = {

@@ -7,7 +7,8 @@ import type { Call } from "./context.ts";
 import { type JSONRPCRequest, JsonText } from "./jsonrpc.ts";
 import { completeResult } from "./lifecycle.ts";
 import { pageOf } from "./pagination.ts";
-import type { CacheableMethod, McpServer } from "./server.ts";
+import type { McpServer } from "./server.ts";
+import type { CacheableMethod } from "./server-options.ts";
 import type { ListedEntry } from "./shelf.ts";
 
 /** The member of a list result that holds its entries. */

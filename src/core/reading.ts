@@ -6,7 +6,8 @@
  */
 import type { HandlerContext } from "./context.ts";
 import { type ReadReturn, resourceNotFound } from "./resource.ts";
-import type { CacheHint, McpServer } from "./server.ts";
+import type { McpServer } from "./server.ts";
+import type { CacheHint } from "./server-options.ts";
 import type { VersionRules } from "./versions.ts";
 
 /** What reads a URI. */

@@ -10,7 +10,7 @@ import type { HandlerContext } from "./context.ts";
 import { KitError, McpError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { ErrorCode, isObject, type JsonObject } from "./jsonrpc.ts";
-import type { CacheHint } from "./server.ts";
+import type { CacheHint } from "./server-options.ts";
 import type { Shelved } from "./shelf.ts";
 import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
 import type { VersionRules } from "./versions.ts";

@@ -15,7 +15,8 @@ import type { Method } from "./methods.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "./notices.ts";
 import { compileFilter } from "./notices.ts";
 import { resourceNotFound } from "./resource.ts";
-import type { McpServer, SubscriptionPlace } from "./server.ts";
+import type { McpServer } from "./server.ts";
+import type { SubscriptionPlace } from "./server-options.ts";
 import type { VersionRules } from "./versions.ts";
 
 const LIST_CHANGED: Readonly<Record<ListKind, string>> = {

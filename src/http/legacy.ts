@@ -20,7 +20,8 @@ import {
 } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
 import type { LoggingLevel } from "../core/logging.ts";
-import type { McpServer, RequestFacts } from "../core/server.ts";
+import type { McpServer } from "../core/server.ts";
+import type { RequestFacts } from "../core/server-options.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
 

@@ -8,7 +8,8 @@ import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
 import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
-import type { McpServer, RequestFacts } from "../core/server.ts";
+import type { McpServer } from "../core/server.ts";
+import type { RequestFacts } from "../core/server-options.ts";
 import {
   type Admitted,
   type AuthHook,
