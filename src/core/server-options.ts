@@ -35,12 +35,6 @@ export type Definition<Env> =
   | ResourceDefinition<Env>
   | TemplateDefinition<Env>;
 
-/** One place a server is mounted at. */
-interface Mount<Env> {
-  readonly server: McpServer<Env>;
-  readonly prefix: string;
-}
-
 /** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
 export interface Keeps {
   readonly logLevel: boolean;

@@ -1,14 +1,8 @@
-/**
- * The server an author writes: its identity and what it offers. Runtime-neutral and free of state about clients.
- *
- * @module
- */
-import type { ClientFacts, Implementation, Principal } from "./client-facts.ts";
 import { pick } from "./content.ts";
-import type { Call, ContextOf, ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
+import type { Call, ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
 import { KitError } from "./errors.ts";
-import type { AroundHook, RequestEnd, RequestEndHook, SampleHook } from "./hooks.ts";
+import type { AroundHook, RequestEnd, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { type Notice, NoticeBus } from "./notices.ts";
@@ -16,7 +10,6 @@ import {
   type CompiledPrompt,
   compilePrompt,
   type PromptArguments,
-  type PromptDefinition,
   type PromptHandler,
   type PromptOptions,
 } from "./prompt.ts";
@@ -25,11 +18,9 @@ import {
   type CompiledTemplate,
   compileResource,
   compileTemplate,
-  type ResourceDefinition,
   type ResourceOptions,
   type ResourceProvider,
   type ResourceReader,
-  type TemplateDefinition,
   type TemplateOptions,
   type TemplateReader,
 } from "./resource.ts";
@@ -43,15 +34,14 @@ import type {
   ServerOptions,
 } from "./server-options.ts";
 import { Shelf } from "./shelf.ts";
-import {
-  type AnySchemaOrNone,
-  type CompiledTool,
-  compileTool,
-  type ToolDefinition,
-  type ToolHandler,
-  type ToolOptions,
-} from "./tool.ts";
+import { type AnySchemaOrNone, type CompiledTool, compileTool, type ToolHandler, type ToolOptions } from "./tool.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "./versions.ts";
+
+/** One place a server is mounted at. */
+interface Mount<Env> {
+  readonly server: McpServer<Env>;
+  readonly prefix: string;
+}
 
 /**
  * One definition of tools, served at the edge, over stdio, and in tests.
