@@ -461,6 +461,48 @@ describe("elicitation modes in 2025-11-25", () => {
   });
 });
 
+describe("questions a version does not have", () => {
+  const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
+  const url = { message: "Pay", url: "https://example.com/pay" };
+  const tools = [{ name: "t", inputSchema: { type: "object" } }];
+
+  test.each<[string, string, (ctx: HandlerContext) => Promise<unknown>]>([
+    ["2024-11-05", "a form", (ctx) => ctx.elicit("Who?", FORM)],
+    ["2024-11-05", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-03-26", "a form", (ctx) => ctx.elicit("Who?", FORM)],
+    ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
+  ])("E5 in %s %s is a typed error, nothing sent, whatever the client declares", async (version, _, run) => {
+    const { value, questions } = await inTool(version, run, { capabilities: everything });
+    expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
+  });
+
+  test("E5 can() says so before", async () => {
+    const names = ["elicitation", "elicitation.form", "elicitation.url", "sampling"] as const;
+    const can = async ({ client }: HandlerContext) => names.filter((name) => client.can(name));
+    const { value } = await inTool("2025-03-26", can, { capabilities: everything });
+    expect(value).toEqual({ value: ["sampling"] });
+  });
+
+  test("E1 a list of choices is asked for since 2025-11-25; before, a typed error names the property", async () => {
+    const colours = { type: "array", items: { type: "string", enum: ["red", "blue"] } };
+    const form = { type: "object", properties: { colours } } as const;
+    const run = (ctx: HandlerContext) => ctx.elicit("Which?", form);
+    const options: PeerOptions = {
+      capabilities: { elicitation: {} },
+      onRequest: () => ({ action: "accept", content: { colours: ["red"] } }),
+    };
+    const older = await inTool("2025-06-18", run, options);
+    expect([older.value, older.questions]).toMatchObject([
+      { reason: "unsupported", says: expect.stringContaining("colours") },
+      [],
+    ]);
+    const newer = await inTool("2025-11-25", run, options);
+    expect(newer.value).toEqual({ value: { action: "accept", content: { colours: ["red"] } } });
+  });
+});
+
 describe("questions in 2026-07-28", () => {
   test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
     ["E1 elicit", (ctx) => ctx.elicit("Who?", FORM)],
