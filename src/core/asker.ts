@@ -28,6 +28,10 @@ export interface Asker {
   listRoots(signal: AbortSignal): Promise<readonly Root[]>;
   /** One question as it stands; the answer is not checked. */
   ask(question: Question, signal: AbortSignal): Promise<unknown>;
+  /** The asker of one context; absent where there is nothing to close. */
+  forContext?(): Asker;
+  /** For when the handler has returned: what is open is called off, what comes later rejects, with a {@link KitError}. */
+  close?(): void;
 }
 
 /** Why a question could not be answered. A handler may catch it and go on without. */

@@ -7,7 +7,7 @@
  */
 import { type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
-import { McpError } from "./errors.ts";
+import { KitError, McpError } from "./errors.ts";
 import type {
   JSONRPCErrorResponse,
   JSONRPCNotification,
@@ -72,7 +72,7 @@ export class PendingQuestions {
       }, timeoutMs);
       const onAbort = () => {
         settle();
-        giveUp("the request it belonged to was cancelled");
+        giveUp("the request it belonged to is over");
         reject(signal.reason);
       };
       const settle = () => {
@@ -122,25 +122,42 @@ function interrupted(): QuestionError {
 /** An asker over the stream of a legacy request. */
 export function createAsker(
   questions: PendingQuestions,
-  { client, emit, limits }: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
+  options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
 ): Asker {
+  const { client, emit, limits } = options;
+  const over = new AbortController();
   const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
+    if (over.signal.aborted) throw closed(question.method);
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
-    return questions.ask(question, { client, emit, signal, timeoutMs });
+    return questions.ask(question, { client, emit, signal: AbortSignal.any([signal, over.signal]), timeoutMs });
+  };
+  /** What `work` gives. A question nobody waits for must not end the process when it is called off. */
+  const heard = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    const answer = work();
+    answer.catch(() => undefined);
+    return answer;
   };
   return {
     ask,
-    elicit: async (message, schema, signal) =>
-      readElicitResult(await ask(elicitQuestion(message, schema), signal), schema),
-    elicitUrl: async (elicitation, signal) => {
-      const params = urlParams(elicitation);
-      const answer = await ask({ method: "elicitation/create", params }, signal);
-      return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
-    },
-    sample: async (params, signal) => {
-      checkSampleParams(params);
-      return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));
-    },
-    listRoots: async (signal) => readRoots(await ask({ method: "roots/list" }, signal)),
+    forContext: () => createAsker(questions, options),
+    close: () => over.abort(closed("The question")),
+    elicit: (message, schema, signal) =>
+      heard(async () => readElicitResult(await ask(elicitQuestion(message, schema), signal), schema)),
+    elicitUrl: (elicitation, signal) =>
+      heard(async () => {
+        const params = urlParams(elicitation);
+        const answer = await ask({ method: "elicitation/create", params }, signal);
+        return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
+      }),
+    sample: (params, signal) =>
+      heard(async () => {
+        checkSampleParams(params);
+        return readSampleResult(await ask({ method: "sampling/createMessage", params }, signal));
+      }),
+    listRoots: (signal) => heard(async () => readRoots(await ask({ method: "roots/list" }, signal))),
   };
+}
+
+function closed(what: string): KitError {
+  return new KitError("context-closed", `${what} is off: the handler that asked has returned.`);
 }

@@ -71,6 +71,7 @@ export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise
 /** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
 export class HandlerContext<Env = unknown> {
   readonly #call: Call<Env>;
+  readonly #asker: Asker;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
   #lastProgress = Number.NEGATIVE_INFINITY;
@@ -94,6 +95,7 @@ export class HandlerContext<Env = unknown> {
     read: OwnReader,
   ) {
     this.#call = call;
+    this.#asker = call.asker.forContext?.() ?? call.asker;
     this.#read = read;
     this.#progressToken = request.meta.progressToken;
     this.requestId = request.id;
@@ -172,7 +174,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/elicitation
    */
   elicit<const S extends AnySchema | ElicitationSchema>(message: string, schema: S): Promise<Elicited<S>> {
-    return this.#call.asker.elicit(message, schema, this.signal);
+    return this.#asker.elicit(message, schema, this.signal);
   }
 
   /**
@@ -183,7 +185,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
   elicitUrl(elicitation: UrlElicitation): Promise<ElicitUrlResult> {
-    return this.#call.asker.elicitUrl(elicitation, this.signal);
+    return this.#asker.elicitUrl(elicitation, this.signal);
   }
 
   /**
@@ -193,7 +195,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/sampling
    */
   sample(params: SampleParams): Promise<SampleResult> {
-    return this.#call.asker.sample(params, this.signal);
+    return this.#asker.sample(params, this.signal);
   }
 
   /**
@@ -203,7 +205,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/roots
    */
   listRoots(): Promise<readonly Root[]> {
-    return this.#call.asker.listRoots(this.signal);
+    return this.#asker.listRoots(this.signal);
   }
 
   /**
@@ -220,5 +222,6 @@ export class HandlerContext<Env = unknown> {
   /** Makes a context inert. For the core: nothing may follow the result. */
   static close(context: HandlerContext<never> | HandlerContext): void {
     context.#isClosed = true;
+    context.#asker.close?.();
   }
 }

@@ -76,6 +76,7 @@ export type KitErrorCode =
   | "result-invalid"
   | "output-misfit"
   | "progress-invalid"
+  | "context-closed"
   | "message-invalid"
   | "transport-closed"
   | "timeout";

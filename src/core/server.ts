@@ -6,12 +6,12 @@
 import type { ClientFacts, Implementation, Principal } from "./client-facts.ts";
 import { pick } from "./content.ts";
 import type { ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
-import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
+import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom.ts";
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, RequestEndHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { LoggingLevel } from "./logging.ts";
-import { NoticeBus } from "./notices.ts";
+import { type ListKind, NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -156,6 +156,8 @@ export class McpServer<Env = unknown> {
   /** What `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
+  /** Lists something was ever defined for. A client that was told of a list may ask for it when it is empty again. */
+  #used = new Set<ListKind>();
   #rootsChanged: ((ctx: HandlerContext<Env>) => void | Promise<void>) | undefined;
   /** The versions this server answers. */
   readonly versions: ServedVersions;
@@ -229,6 +231,7 @@ export class McpServer<Env = unknown> {
     if (typeof provider.read !== "function")
       throw new KitError("definition-invalid", "A resource provider has no read function.");
     this.#provider = provider;
+    this.#used.add("resources");
     return this;
   }
 
@@ -238,14 +241,14 @@ export class McpServer<Env = unknown> {
    * @throws {KitError} `method-defined` when the name is the protocol's, of any version, or taken.
    */
   method(name: string, handler: CustomHandler<Env>): this {
-    checkCustomName(name, this.methods);
+    checkCustom(name, handler, this.methods);
     this.methods.set(name, handler);
     return this;
   }
 
   /** Hears of a notification of your own. Throws as {@link McpServer.method} does. */
   notification(name: string, handler: CustomNotificationHandler): this {
-    checkCustomName(name, this.notifications);
+    checkCustom(name, handler, this.notifications);
     this.notifications.set(name, handler);
     return this;
   }
@@ -281,6 +284,7 @@ export class McpServer<Env = unknown> {
     // Each kind has its own shelf; what `compile` made of a kind fits it.
     const shelf = this[LISTS[kind].shelf] as Shelf<Compiled<Env>>;
     shelf.add(compiled, place, isReplacing);
+    this.#used.add(LISTS[kind].notice);
   }
 
   /**
@@ -351,6 +355,7 @@ export class McpServer<Env = unknown> {
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.#provider;
     view.#rootsChanged = this.#rootsChanged;
+    view.#used = new Set(this.#used);
     const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
     for (const { shelf } of Object.values(LISTS)) {
       for (const item of this[shelf].values()) if (isSeen(item)) view.#put(item.definition.kind, item, "");
@@ -373,7 +378,12 @@ export class McpServer<Env = unknown> {
 
   /** Whether there is anything to read. */
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0 || this.#provider !== undefined;
+    return this.offers("resources");
+  }
+
+  /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
+  offers(list: ListKind): boolean {
+    return this.#used.has(list) || this.#options.capabilities?.[list] !== undefined;
   }
 
   /** Whether any argument or variable can be completed. */
@@ -402,8 +412,8 @@ export class McpServer<Env = unknown> {
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
     const derived: JsonObject = {};
     const changing = keeps.notices ? { listChanged: true } : {};
-    if (this.tools.size > 0) derived.tools = changing;
-    if (this.prompts.size > 0) derived.prompts = changing;
+    if (this.offers("tools")) derived.tools = changing;
+    if (this.offers("prompts")) derived.prompts = changing;
     if (this.hasResources) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (keeps.logLevel) derived.logging = {};

@@ -461,6 +461,54 @@ describe("elicitation modes in 2025-11-25", () => {
   });
 });
 
+describe("questions and the end of their handler", () => {
+  const ASKS: [string, (ctx: HandlerContext) => Promise<unknown>][] = [
+    ["elicitation/create", (ctx) => ctx.elicit("Who?", FORM)],
+    ["elicitation/create", (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://example.com/pay" })],
+    ["sampling/createMessage", (ctx) => ctx.sample(PARAMS)],
+    ["roots/list", (ctx) => ctx.listRoots()],
+  ];
+  const capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } };
+
+  test.each(ASKS)("%s after the result rejects naming the method, nothing sent (%#)", async (method, ask) => {
+    let late: HandlerContext | undefined;
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("keep", {}, (_, ctx) => {
+      late = ctx;
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    await peer.request("tools/call", { name: "keep" });
+    const answer = late && ask(late);
+    await expect(answer).rejects.toMatchObject({ code: "context-closed", message: expect.stringContaining(method) });
+    await settle(peer);
+    expect(peer.questions).toEqual([]);
+  });
+
+  test.each(ASKS)("%s still open at the result is called off before it (%#)", async (_, ask) => {
+    const { promise: error, resolve: gotError } = Promise.withResolvers<unknown>();
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, async (_, ctx) => {
+      ask(ctx).catch(gotError);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    await peer.request("tools/call", { name: "leave" });
+    expect(await error).toMatchObject({ code: "context-closed" });
+    const [question] = peer.questions;
+    expect(peer.notifications).toMatchObject([
+      { method: "notifications/cancelled", params: { requestId: question?.id } },
+    ]);
+    expect(peer.received.at(-1)).toMatchObject({ result: {} });
+  });
+
+  test("a question nobody waits for ends with its handler, and rejects into nobody's hands", async () => {
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, (_, ctx) => {
+      void ctx.listRoots();
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    expect(resultOf(await peer.request("tools/call", { name: "leave" }))).toMatchObject({ content: [] });
+    await settle(peer);
+  });
+});
+
 describe("questions a version does not have", () => {
   const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
   const url = { message: "Pay", url: "https://example.com/pay" };
