@@ -40,6 +40,10 @@ export interface Asker {
   ask(question: Question, signal: AbortSignal): Promise<unknown>;
   /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */
   for?(by: AskedBy): Asker;
+  /** The asker of one context; absent where there is nothing to close. */
+  forContext?(): Asker;
+  /** For when the handler has returned: what is open is called off, what comes later rejects, with a {@link KitError}. */
+  close?(): void;
 }
 
 /** Why a question could not be answered. A handler may catch it and go on without. */

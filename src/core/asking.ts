@@ -7,7 +7,7 @@
  */
 import { type AskedBy, type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
-import { McpError } from "./errors.ts";
+import { KitError, McpError } from "./errors.ts";
 import type {
   JSONRPCErrorResponse,
   JSONRPCNotification,
@@ -77,7 +77,7 @@ export class PendingQuestions {
       }, timeoutMs);
       const onAbort = () => {
         settle();
-        giveUp("the request it belonged to was cancelled");
+        giveUp("the request it belonged to is over");
         reject(signal.reason);
       };
       const settle = () => {
@@ -142,20 +142,29 @@ export function createAsker(
   questions: PendingQuestions,
   options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
   by?: AskedBy,
+  /** Sampling requests of the call so far, shared by its contexts. */
+  count: { samples: number } = { samples: 0 },
 ): Asker {
   const { client, emit, limits } = options;
-  let samples = 0;
-  const send = (question: Question | Ping, signal: AbortSignal): Promise<unknown> => {
+  const over = new AbortController();
+  const send = async (question: Question | Ping, signal: AbortSignal): Promise<unknown> => {
+    if (over.signal.aborted) throw closed(question.method);
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
-    return questions.ask(question, { client, emit, signal, timeoutMs });
+    return questions.ask(question, { client, emit, signal: AbortSignal.any([signal, over.signal]), timeoutMs });
+  };
+  /** What `work` gives. A question nobody waits for must not end the process when it is called off. */
+  const heard = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    const answer = work();
+    answer.catch(() => undefined);
+    return answer;
   };
   const sample = async <R>(params: JsonObject, signal: AbortSignal, read: (answer: unknown) => R): Promise<R> => {
     const question: Question = { method: "sampling/createMessage", params };
     requireAnswerable(question, client);
     const { samplesPerCallMax } = limits;
-    if (samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
+    if (count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
     questions.countSample(limits);
-    samples += 1;
+    count.samples += 1;
     const sent = () => send(question, signal);
     return by ? audited(params, by, sent, read) : read(await sent());
   };
@@ -166,21 +175,27 @@ export function createAsker(
   };
   return {
     ask,
-    for: (request) => createAsker(questions, options, request),
-    elicit: async (message, schema, signal) =>
-      readElicitResult(await ask(elicitQuestion(message, schema), signal), schema),
-    elicitUrl: async (elicitation, signal) => {
-      const params = urlParams(elicitation);
-      const answer = await ask({ method: "elicitation/create", params }, signal);
-      return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
-    },
-    sample: async (params, signal) => {
-      checkSampleParams(params);
-      return sample(params, signal, readSampleResult);
-    },
-    ping: async (signal) => {
-      await send({ method: "ping" }, signal);
-    },
-    listRoots: async (signal) => readRoots(await ask({ method: "roots/list" }, signal)),
+    for: (request) => createAsker(questions, options, request, count),
+    forContext: () => createAsker(questions, options, by, count),
+    close: () => over.abort(closed("The question")),
+    elicit: (message, schema, signal) =>
+      heard(async () => readElicitResult(await ask(elicitQuestion(message, schema), signal), schema)),
+    elicitUrl: (elicitation, signal) =>
+      heard(async () => {
+        const params = urlParams(elicitation);
+        const answer = await ask({ method: "elicitation/create", params }, signal);
+        return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
+      }),
+    sample: (params, signal) =>
+      heard(async () => {
+        checkSampleParams(params);
+        return sample(params, signal, readSampleResult);
+      }),
+    ping: (signal) => heard(async () => void (await send({ method: "ping" }, signal))),
+    listRoots: (signal) => heard(async () => readRoots(await ask({ method: "roots/list" }, signal))),
   };
+}
+
+function closed(what: string): KitError {
+  return new KitError("context-closed", `${what} is off: the handler that asked has returned.`);
 }

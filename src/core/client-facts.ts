@@ -78,9 +78,7 @@ export class ClientFacts {
   /** True when the client has declared the capability, and its version has it. */
   can(capability: ClientCapabilityName): boolean {
     // Undeclared members are kept, so a client of an older version can name what that version has no request for.
-    return (
-      (this.rules.elicitationModes || capability !== "elicitation.url") && hasCapability(this.capabilities, capability)
-    );
+    return !this.rules.unknownCapabilities.includes(capability) && hasCapability(this.capabilities, capability);
   }
 }
 

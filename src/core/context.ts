@@ -95,6 +95,7 @@ export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ?
 /** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
 export class HandlerContext<Env = unknown> {
   readonly #call: Call<Env>;
+  readonly #asker: Asker;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
   #lastProgress = Number.NEGATIVE_INFINITY;
@@ -118,6 +119,7 @@ export class HandlerContext<Env = unknown> {
     read: OwnReader,
   ) {
     this.#call = call;
+    this.#asker = call.asker.forContext?.() ?? call.asker;
     this.#read = read;
     this.#progressToken = request.meta.progressToken;
     this.requestId = request.id;
@@ -208,7 +210,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/elicitation
    */
   elicit<const S extends AnySchema | ElicitationSchema>(message: string, schema: S): Promise<Elicited<S>> {
-    return this.#call.asker.elicit(message, schema, this.signal);
+    return this.#asker.elicit(message, schema, this.signal);
   }
 
   /**
@@ -219,7 +221,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
   elicitUrl(elicitation: UrlElicitation): Promise<ElicitUrlResult> {
-    return this.#call.asker.elicitUrl(elicitation, this.signal);
+    return this.#asker.elicitUrl(elicitation, this.signal);
   }
 
   /**
@@ -229,7 +231,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/sampling
    */
   sample(params: SampleParams): Promise<SampleResult> {
-    return this.#call.asker.sample(params, this.signal);
+    return this.#asker.sample(params, this.signal);
   }
 
   /**
@@ -239,7 +241,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, client/roots
    */
   listRoots(): Promise<readonly Root[]> {
-    return this.#call.asker.listRoots(this.signal);
+    return this.#asker.listRoots(this.signal);
   }
 
   /**
@@ -266,5 +268,6 @@ export class HandlerContext<Env = unknown> {
   /** Makes a context inert. For the core: nothing may follow the result. */
   static close(context: HandlerContext<never> | HandlerContext): void {
     context.#isClosed = true;
+    context.#asker.close?.();
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
-import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { hasJson, isObject, type JsonObject } from "./jsonrpc.ts";
 import { isInputRequired } from "./rounds.ts";
 import type { VersionRules } from "./versions.ts";
 
@@ -21,10 +21,12 @@ const PROTOCOL = [
   /^(server|tools|prompts|resources|completion|logging|sampling|elicitation|roots|subscriptions|tasks|skills|notifications|rpc)[/.]/,
 ];
 
-/** @throws {KitError} `method-defined` when the name is the protocol's, or taken. */
-export function checkCustomName(name: string, taken: ReadonlyMap<string, unknown>): void {
+/** @throws {KitError} `method-defined` when the name is the protocol's, or taken; `definition-invalid`. */
+export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<string, unknown>): void {
   if (typeof name !== "string" || name === "")
     throw new KitError("definition-invalid", "A custom method needs a name.");
+  if (typeof handler !== "function")
+    throw new KitError("definition-invalid", `Custom method "${name}" has no handler function.`);
   const isOurs = /^notifications\//.test(name)
     ? isProtocolNotification(name)
     : PROTOCOL.some((pattern) => pattern.test(name));
@@ -51,6 +53,8 @@ export function toCustomResult(value: unknown, rules: VersionRules): JsonObject 
     );
   }
   if (isObject(value)) return value;
+  if (value !== undefined && !hasJson(value))
+    throw new KitError("result-invalid", `A custom method returned a ${typeof value}, which is no JSON.`);
   // Legacy clients take any JSON value; the type says objects because everything else is.
   if (!rules.resultEnvelope) return (value ?? {}) as JsonObject;
   return { value: value ?? null };

@@ -77,6 +77,7 @@ export type KitErrorCode =
   | "output-misfit"
   | "progress-invalid"
   | "elicitation-secret"
+  | "context-closed"
   | "message-invalid"
   | "transport-closed"
   | "timeout";

@@ -6,7 +6,7 @@
 import type { QuestionError } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import { KitError } from "./errors.ts";
-import { isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
+import { hasJson, isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
 
 /** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
 export interface RequestData {
@@ -26,8 +26,14 @@ export interface RequestData {
   error?: unknown;
 }
 
-/** Wraps a request. Returns what `next()` gave, or a result of its own; may throw McpError to refuse. */
-export type AroundHook = (data: RequestData, next: () => Promise<JsonObject>) => Promise<JsonObject>;
+/**
+ * Wraps a request. Returns what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects,
+ * but those of a legacy client's custom method, which are whatever its handler returned.
+ */
+export type AroundHook = (
+  data: RequestData,
+  next: () => Promise<JsonObject>,
+) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
 /** What is known when a request is over. */
 export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
@@ -115,7 +121,8 @@ async function runHook(
   next: () => Promise<JsonObject>,
 ): Promise<JsonObject> {
   const result = await hook(data, next);
-  if (isObject(result)) return result;
+  // Modern results are objects; a legacy method of the author's own may give any JSON value.
+  if (isObject(result) || (!data.client.rules.resultEnvelope && hasJson(result))) return result as JsonObject;
   throw new KitError(
     "options-invalid",
     `The around hook ${hook.name || `number ${place + 1}`} returned no result. Return what next() gives, or a result object.`,

@@ -38,8 +38,8 @@ export interface Method {
 }
 
 const always = () => true;
-const hasTools = (server: McpServer<never>) => server.tools.size > 0;
-const hasPrompts = (server: McpServer<never>) => server.prompts.size > 0;
+const hasTools = (server: McpServer<never>) => server.offers("tools");
+const hasPrompts = (server: McpServer<never>) => server.offers("prompts");
 const hasResources = (server: McpServer<never>) => server.hasResources;
 
 function list(

@@ -57,11 +57,27 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
   // Every client answers a ping.
   if (question.method === "ping") return;
   const missing = capabilitiesFor(question).filter((name) => !client.can(name));
-  if (missing.length === 0) return;
+  if (missing.length > 0) {
+    throw new QuestionError(
+      "unsupported",
+      `The client has not declared, or its version does not have, ${missing.join(", ")}, which ${question.method} needs.`,
+    );
+  }
+  const list = client.rules.elicitationModes ? undefined : findList(question.params?.requestedSchema);
+  if (list === undefined) return;
   throw new QuestionError(
     "unsupported",
-    `The client has not declared ${missing.join(", ")}, which ${question.method} needs.`,
+    `Property "${list}" of the form is a list of choices, which ${client.protocolVersion} does not have.`,
   );
+}
+
+/** The name of a property that is a list. */
+function findList(schema: unknown): string | undefined {
+  const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
+  return Object.keys(properties).find((name) => {
+    const property = properties[name];
+    return isObject(property) && property.type === "array";
+  });
 }
 
 /** The params as the version has them. */

@@ -1,11 +1,16 @@
+/**
+ * The server an author writes: its identity and what it offers. Runtime-neutral and free of state about clients.
+ *
+ * @module
+ */
 import { pick } from "./content.ts";
 import type { Call, ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
-import { type CustomHandler, type CustomNotificationHandler, checkCustomName } from "./custom.ts";
+import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom.ts";
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { LoggingLevel } from "./logging.ts";
-import { type Notice, NoticeBus } from "./notices.ts";
+import { type ListKind, type Notice, NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -66,6 +71,8 @@ export class McpServer<Env = unknown> {
   /** What `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
+  /** Lists something was ever defined for. A client that was told of a list may ask for it when it is empty again. */
+  #used = new Set<ListKind>();
   #rootsChanged: ((ctx: HandlerContext<Env>) => void | Promise<void>) | undefined;
   /** Where this server is mounted, and what is mounted here. */
   readonly #mounts: Mount<Env>[] = [];
@@ -142,6 +149,7 @@ export class McpServer<Env = unknown> {
     if (typeof provider.read !== "function")
       throw new KitError("definition-invalid", "A resource provider has no read function.");
     this.#provider = provider;
+    this.#used.add("resources");
     return this;
   }
 
@@ -244,14 +252,24 @@ export class McpServer<Env = unknown> {
   }
 
   #planHere(definition: Definition<Env>, place: string, isReplacing: boolean): () => void {
-    return this.#shelf(definition.kind).plan(compile(definition), place, isReplacing);
+    return this.#planOn(definition.kind, compile(definition), place, isReplacing);
+  }
+
+  /** Each kind has its own shelf; what `compile` makes of a kind fits it. */
+  #planOn(kind: Definition<Env>["kind"], item: Compiled<Env>, place: string, isReplacing = false): () => void {
+    const { shelf, notice } = LISTS[kind];
+    const put = (this[shelf] as Shelf<Compiled<Env>>).plan(item, place, isReplacing);
+    return () => {
+      put();
+      this.#used.add(notice);
+    };
   }
 
   /** The same for what has a name and no list. */
   #planNamed(map: "methods" | "notifications", name: string, handler: unknown): (() => void)[] {
     // Callers take the handler from the same map, or from the parameter of its type.
     const own = this[map] as Map<string, unknown>;
-    checkCustomName(name, own);
+    checkCustom(name, handler, own);
     const above = this.#mounts.flatMap(({ server, prefix }) => server.#planNamed(map, prefix + name, handler));
     return [() => own.set(name, handler), ...above];
   }
@@ -259,11 +277,6 @@ export class McpServer<Env = unknown> {
   #publish(notice: Notice): void {
     this.notices.publish(notice);
     for (const { server } of this.#mounts) server.#publish(notice);
-  }
-
-  /** Each kind has its own shelf; what `compile` makes of a kind fits it. */
-  #shelf(kind: Definition<Env>["kind"]): Shelf<Compiled<Env>> {
-    return this[LISTS[kind].shelf] as Shelf<Compiled<Env>>;
   }
 
   /**
@@ -346,16 +359,16 @@ export class McpServer<Env = unknown> {
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.provider;
     view.#rootsChanged = this.#rootsChanged;
+    view.#used = new Set(this.#used);
     const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
     for (const { shelf } of Object.values(LISTS)) {
-      for (const item of this[shelf].values())
-        if (isSeen(item)) view.#shelf(item.definition.kind).plan(item, "", false)();
+      for (const item of this[shelf].values()) if (isSeen(item)) view.#planOn(item.definition.kind, item, "")();
     }
     for (const definition of (await definitions?.(caller)) ?? []) {
       const item = this.#compiled.get(definition) ?? compile(definition);
       this.#compiled.set(definition, item);
       const place = `definitions of new McpServer("${options.name}")`;
-      if (isSeen(item)) view.#shelf(definition.kind).plan(item, place, false)();
+      if (isSeen(item)) view.#planOn(definition.kind, item, place)();
     }
     return view;
   }
@@ -370,7 +383,12 @@ export class McpServer<Env = unknown> {
 
   /** Whether there is anything to read. */
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0 || this.provider !== undefined;
+    return this.offers("resources") || this.provider !== undefined;
+  }
+
+  /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
+  offers(list: ListKind): boolean {
+    return this.#used.has(list) || this.#options.capabilities?.[list] !== undefined;
   }
 
   /** Whether any argument or variable can be completed. */
@@ -403,8 +421,8 @@ export class McpServer<Env = unknown> {
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
     const derived: JsonObject = {};
     const changing = keeps.notices ? { listChanged: true } : {};
-    if (this.tools.size > 0) derived.tools = changing;
-    if (this.prompts.size > 0) derived.prompts = changing;
+    if (this.offers("tools")) derived.tools = changing;
+    if (this.offers("prompts")) derived.prompts = changing;
     if (this.hasResources) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (keeps.logLevel) derived.logging = {};

@@ -226,7 +226,7 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
 async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
-  const has = { tools: server.tools.size > 0, prompts: server.prompts.size > 0, resources: server.hasResources };
+  const has = { tools: server.offers("tools"), prompts: server.offers("prompts"), resources: server.hasResources };
   const uris: string[] = [];
   for (const uri of has.resources ? asked.uris : []) {
     try {

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { ClientCapabilityName } from "./client-facts.ts";
+
 /** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
 export type Era = "legacy" | "modern";
 
@@ -30,7 +32,9 @@ export interface VersionRules {
   readonly resourceNotFoundCode: number | undefined;
   /** The `completions` capability; 2024-11-05 completes without saying so. */
   readonly completionsCapability: boolean;
-  /** Elicitation with `mode`, URLs, titled choices and defaults of every type. */
+  /** Capabilities the version has no requests for, whatever a client declares. */
+  readonly unknownCapabilities: readonly ClientCapabilityName[];
+  /** Elicitation with `mode`, URLs, lists of choices, titled choices and defaults of every type. */
   readonly elicitationModes: boolean;
   /** How a request says that it needs URL elicitations first: not at all, by an error, by an `input_required` result. */
   readonly urlsRequired: "text" | "error" | "result";
@@ -84,6 +88,7 @@ const V2024_11_05: VersionRules = {
   templateFields: TEMPLATE_2024,
   resourceNotFoundCode: -32002,
   completionsCapability: false,
+  unknownCapabilities: ["elicitation", "elicitation.form", "elicitation.url", "sampling.tools"],
   elicitationModes: false,
   urlsRequired: "text",
   contentKinds: ["text", "image", "resource"],
@@ -113,6 +118,7 @@ const V2025_06_18: VersionRules = {
   index: 2,
   batch: false,
   implementationFields: ["name", "title", "version"],
+  unknownCapabilities: ["elicitation.url", "sampling.tools"],
   toolFields: [...TOOL_2024, "title", "annotations", "outputSchema", "_meta"],
   promptFields: [...PROMPT_2024, "title", "_meta"],
   promptArgumentFields: [...ARGUMENT_2024, "title"],
@@ -130,6 +136,7 @@ const V2025_11_25: VersionRules = {
   version: "2025-11-25",
   index: 3,
   implementationFields: IMPLEMENTATION_2025_11,
+  unknownCapabilities: [],
   elicitationModes: true,
   primingEvent: true,
   urlsRequired: "error",

@@ -189,3 +189,41 @@ test("U2 add answers { value: 8 } in 2026-07-28, where results are objects", asy
   expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: { value: 8, resultType: "complete" } });
   peer.oracle.expectClean();
 });
+
+test.each(LEGACY_VERSIONS)(
+  "H4 a hook that passes on what next() gives leaves a bare result as it is in %s",
+  async (version) => {
+    const server = new McpServer({ ...IDENTITY, around: [(_, next) => next()] });
+    server.method("bare", ({ value }) => value);
+    const peer = await openPeer(server, version, { judgeClient: false });
+    for (const value of [8, "text", false, [1]]) {
+      expect(await peer.request("bare", { value })).toMatchObject({ result: value });
+    }
+  },
+);
+
+test("H4 in 2026-07-28 a hook may not answer with what is no object", async () => {
+  const server = new McpServer({ ...IDENTITY, around: [async () => 8] });
+  const peer = await openPeer(server, MODERN_VERSION);
+  expect(await peer.request("ping2")).toMatchObject({ error: { code: -32603 } });
+});
+
+test("U2 a method that returns what JSON has nothing for is an error, and onError learns why", async () => {
+  for (const version of ALL_VERSIONS) {
+    for (const value of [() => 1, Symbol("s")]) {
+      const errors: unknown[] = [];
+      const server = new McpServer({ ...IDENTITY, onError: (error) => void errors.push(error) });
+      server.method("strange", () => value);
+      const peer = await openPeer(server, version, { judgeClient: false });
+      expect(await peer.request("strange")).toMatchObject({ error: { code: -32603 } });
+      expect(errors).toMatchObject([{ code: "result-invalid", message: expect.stringContaining(typeof value) }]);
+    }
+  }
+});
+
+test("U1 a method or notification without a function is refused where it is defined, by name", () => {
+  const server = new McpServer(IDENTITY);
+  const invalid = expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining('"mine"') });
+  expect(() => server.method("mine", undefined as never)).toThrow(invalid);
+  expect(() => server.notification("mine", undefined as never)).toThrow(invalid);
+});

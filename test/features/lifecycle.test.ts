@@ -80,6 +80,25 @@ describe("C1", () => {
 });
 
 describe("C2 capabilities", () => {
+  test.each(ALL_VERSIONS)(
+    "%s: a declared list without entries is empty, and a list of nothing is no method",
+    async (version) => {
+      const declared = new McpServer({
+        name: "lifecycle",
+        version: "1.0.0",
+        capabilities: { tools: { listChanged: true } },
+      });
+      const peer = await openPeer(declared, version);
+      expect(resultOf(await peer.request("tools/list"))).toMatchObject({ tools: [] });
+      expect(errorOf(await peer.request("tools/call", { name: "later" }))).toMatchObject({ code: -32602 });
+      expect(errorOf(await peer.request("prompts/list"))).toMatchObject({ code: -32601 });
+      declared.tool("later", {}, () => "now");
+      expect(resultOf(await peer.request("tools/call", { name: "later" }))).toMatchObject({
+        content: [{ text: "now" }],
+      });
+    },
+  );
+
   const told = async (server: McpServer, version: string): Promise<Json> => {
     const peer = await openPeer(server, version);
     const result = resultOf(peer.initialized ?? (await peer.request("server/discover")));

@@ -461,6 +461,96 @@ describe("elicitation modes in 2025-11-25", () => {
   });
 });
 
+describe("questions and the end of their handler", () => {
+  const ASKS: [string, (ctx: HandlerContext) => Promise<unknown>][] = [
+    ["elicitation/create", (ctx) => ctx.elicit("Who?", FORM)],
+    ["elicitation/create", (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://example.com/pay" })],
+    ["sampling/createMessage", (ctx) => ctx.sample(PARAMS)],
+    ["roots/list", (ctx) => ctx.listRoots()],
+  ];
+  const capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } };
+
+  test.each(ASKS)("%s after the result rejects naming the method, nothing sent (%#)", async (method, ask) => {
+    let late: HandlerContext | undefined;
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("keep", {}, (_, ctx) => {
+      late = ctx;
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    await peer.request("tools/call", { name: "keep" });
+    const answer = late && ask(late);
+    await expect(answer).rejects.toMatchObject({ code: "context-closed", message: expect.stringContaining(method) });
+    await settle(peer);
+    expect(peer.questions).toEqual([]);
+  });
+
+  test.each(ASKS)("%s still open at the result is called off before it (%#)", async (_, ask) => {
+    const { promise: error, resolve: gotError } = Promise.withResolvers<unknown>();
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, async (_, ctx) => {
+      ask(ctx).catch(gotError);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    await peer.request("tools/call", { name: "leave" });
+    expect(await error).toMatchObject({ code: "context-closed" });
+    const [question] = peer.questions;
+    expect(peer.notifications).toMatchObject([
+      { method: "notifications/cancelled", params: { requestId: question?.id } },
+    ]);
+    expect(peer.received.at(-1)).toMatchObject({ result: {} });
+  });
+
+  test("a question nobody waits for ends with its handler, and rejects into nobody's hands", async () => {
+    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, (_, ctx) => {
+      void ctx.listRoots();
+    });
+    const peer = await openPeer(server, "2025-11-25", { capabilities });
+    expect(resultOf(await peer.request("tools/call", { name: "leave" }))).toMatchObject({ content: [] });
+    await settle(peer);
+  });
+});
+
+describe("questions a version does not have", () => {
+  const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
+  const url = { message: "Pay", url: "https://example.com/pay" };
+  const tools = [{ name: "t", inputSchema: { type: "object" } }];
+
+  test.each<[string, string, (ctx: HandlerContext) => Promise<unknown>]>([
+    ["2024-11-05", "a form", (ctx) => ctx.elicit("Who?", FORM)],
+    ["2024-11-05", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-03-26", "a form", (ctx) => ctx.elicit("Who?", FORM)],
+    ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
+  ])("E5 in %s %s is a typed error, nothing sent, whatever the client declares", async (version, _, run) => {
+    const { value, questions } = await inTool(version, run, { capabilities: everything });
+    expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
+  });
+
+  test("E5 can() says so before", async () => {
+    const names = ["elicitation", "elicitation.form", "elicitation.url", "sampling"] as const;
+    const can = async ({ client }: HandlerContext) => names.filter((name) => client.can(name));
+    const { value } = await inTool("2025-03-26", can, { capabilities: everything });
+    expect(value).toEqual({ value: ["sampling"] });
+  });
+
+  test("E1 a list of choices is asked for since 2025-11-25; before, a typed error names the property", async () => {
+    const colours = { type: "array", items: { type: "string", enum: ["red", "blue"] } };
+    const form = { type: "object", properties: { colours } } as const;
+    const run = (ctx: HandlerContext) => ctx.elicit("Which?", form);
+    const options: PeerOptions = {
+      capabilities: { elicitation: {} },
+      onRequest: () => ({ action: "accept", content: { colours: ["red"] } }),
+    };
+    const older = await inTool("2025-06-18", run, options);
+    expect([older.value, older.questions]).toMatchObject([
+      { reason: "unsupported", says: expect.stringContaining("colours") },
+      [],
+    ]);
+    const newer = await inTool("2025-11-25", run, options);
+    expect(newer.value).toEqual({ value: { action: "accept", content: { colours: ["red"] } } });
+  });
+});
+
 describe("questions in 2026-07-28", () => {
   test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
     ["E1 elicit", (ctx) => ctx.elicit("Who?", FORM)],

@@ -33,6 +33,23 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
+  test("C12 when the last one is gone its list is empty, and calls say what is unknown", async () => {
+    const server = createServer();
+    const peer = await openPeer(server, version);
+    server.remove("tool", "first");
+    server.remove("prompt", "hello");
+    server.remove("resource", "test://watched");
+    expect(await peer.request("tools/list")).toMatchObject({ result: { tools: [] } });
+    expect(await peer.request("prompts/list")).toMatchObject({ result: { prompts: [] } });
+    expect(await peer.request("resources/list")).toMatchObject({ result: { resources: [] } });
+    const unknown = { error: { code: -32602, message: 'Unknown tool: "first"' } };
+    expect(await peer.request("tools/call", { name: "first" })).toMatchObject(unknown);
+    expect(await peer.request("prompts/get", { name: "hello" })).toMatchObject({ error: { code: -32602 } });
+    const later = await openPeer(server, version);
+    expect(later.initialized).toMatchObject({ result: { capabilities: { tools: {}, prompts: {}, resources: {} } } });
+    peer.oracle.expectClean();
+  });
+
   test("C12 a call in flight ends with the definition it began with", async () => {
     const server = createServer();
     let release: (text: string) => void = () => undefined;
