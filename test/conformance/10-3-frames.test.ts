@@ -1,0 +1,164 @@
+/** CONFORMANCE.md 10.3, its line about what a stream is made of: comments, headers, its end, back-pressure, line breaks. */
+import { type IncomingMessage, request as open } from "node:http";
+import { describe, expect, test } from "vitest";
+import { CONTENT, isMembers, type Members, post, request, requestOf } from "../http/messages.ts";
+import { type Client, clientOf, ModernClient, Reading, told } from "../worker/client.ts";
+import { AWKWARD } from "./fixtures/awkward.ts";
+import { eventsOf, newKey, progressOf, Session, useLab } from "./support.ts";
+
+const lab = useLab();
+
+const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] as const;
+
+const client = async (version: (typeof VERSIONS)[number], at: "full" | "quick" = "full"): Promise<Client> =>
+  clientOf(version, await lab.url(at));
+
+describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
+  test("10.3 keep-alive comment lines come while a call is silent, and are nothing to a parser", async () => {
+    const key = newKey();
+    const reading = new Reading(await (await client(version, "quick")).call("hold", { key }));
+    await reading.has("three comments", ({ comments }) => comments.length >= 3);
+    expect(eventsOf(reading.raw).filter(({ data }) => data !== "")).toEqual([]);
+    await lab.tool("release", { key }, "quick");
+    await reading.has("the end", ({ isOver }) => isOver);
+    expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
+    // A comment stands between events, never in one.
+    for (const block of reading.raw.split("\n\n"))
+      expect(block).toMatch(/^(:[^\n]*|((id|event|data|retry):[^\n]*\n?)*)$/);
+  });
+
+  test("10.3 X-Accel-Buffering is no, and nothing may cache or transform a stream", async () => {
+    const response = await (await client(version)).call("emit_twice", {}, { progressToken: 1 });
+    expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
+    expect(response.headers.get("x-accel-buffering")).toBe("no");
+    expect(response.headers.get("cache-control")).toMatch(/no-cache|no-store/);
+    await response.text();
+  });
+
+  test("10.3 CR, CRLF, BOM and line breaks in a message survive: one line of data to an event", async () => {
+    const { raw, messages, text } = await told((await client(version)).call("awkward", {}, { progressToken: 1 }));
+    expect(text).toBe(AWKWARD);
+    expect(messages[0]).toMatchObject({ params: { message: AWKWARD } });
+    expect(messages).toHaveLength(2);
+    expect(raw).not.toContain("\r");
+    expect(raw.startsWith("\ufeff")).toBe(false);
+    for (const line of raw.split("\n")) expect(line).toMatch(/^($|(id|event|data): ?)/);
+    for (const block of raw.trimEnd().split("\n\n")) expect(block.match(/^data:/gm)).toHaveLength(1);
+  });
+});
+
+describe("10.3 keep-alive of other streams", () => {
+  test("10.3 keep-alive comment lines come on a GET stream, whose headers no proxy buffers", async () => {
+    const session = await Session.open(await lab.url("quick"));
+    const stream = await session.get();
+    expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
+    await stream.has("three comments", ({ comments }) => comments.length >= 3);
+    expect(stream.messages).toEqual([]);
+    stream.cut();
+  });
+
+  test("10.3 keep-alive comment lines come on a resumed stream", async () => {
+    const session = await Session.open(await lab.url("quick"));
+    const key = newKey();
+    const stream = await session.stream("count", { key, before: 1, after: 0 });
+    await stream.has("progress", ({ messages }) => messages.length === 1);
+    stream.cut();
+    const resumed = await session.get(stream.events[0]?.id);
+    expect(resumed.response.headers.get("x-accel-buffering")).toBe("no");
+    await resumed.has("three comments", ({ comments }) => comments.length >= 3);
+    await lab.tool("free", { key }, "quick");
+    await resumed.end();
+    expect(resumed.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
+  });
+});
+
+/** POSTs a message past the taps, and hands the response over unread. */
+function unread(headers: Members, message: Members): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = open(`${lab.worker.origin}/mcp`, {
+      method: "POST",
+      headers: headers as Record<string, string>,
+      agent: false,
+    });
+    outgoing.on("response", resolve);
+    outgoing.on("error", reject);
+    outgoing.end(JSON.stringify(message));
+  });
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+describe("10.3 stream closes after the response", () => {
+  test.each(VERSIONS)("10.3 stream closes after the response, which is its last message (%s)", async (version) => {
+    const session = version === "2026-07-28" ? undefined : await Session.open(await lab.url(), { version });
+    const params = { name: "emit_twice", arguments: {}, _meta: { progressToken: "p" } };
+    const meta = requestOf("modern", "x").params;
+    const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: "p" };
+    const message = session
+      ? request("tools/call", params, "closes")
+      : request("tools/call", { ...params, _meta }, "closes");
+    const headers = session ? { ...CONTENT, ...session.headers } : post("modern", { message }).headers;
+    const answer = await lab.send({ method: "POST", headers, body: JSON.stringify(message) });
+    // It came to its end, or there would be no answer: `send` waits for it.
+    expect(answer.contentType).toBe("text/event-stream");
+    expect(answer.messages).toHaveLength(3);
+    expect(answer.messages.at(-1)).toMatchObject({ id: "closes" });
+    expect(answer.text).toMatch(/\n\n$/);
+  });
+});
+
+const EVENTS = 60;
+/** Together far more than any buffer between server and client holds. */
+const SIZE = 100_000;
+
+describe("10.3 back-pressure and slow readers", () => {
+  test("10.3 slow readers of a session miss nothing: every event comes once, in order, and the result", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta: { progressToken: 1 } };
+    const response = await unread({ ...CONTENT, ...session.headers }, request("tools/call", params, "flood"));
+    await lab.noted(key, "emitted");
+    // While it is not read, others are served.
+    expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
+    const messages = eventsOf(await textOf(response)).flatMap(({ data }) =>
+      data === "" ? [] : [JSON.parse(data) as Members],
+    );
+    expect(progressOf(messages)).toEqual(Array.from({ length: EVENTS }, (_, at) => at + 1));
+    expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
+    expect(messages).toHaveLength(EVENTS + 1);
+  });
+
+  test("10.3 slow readers of 2026-07-28 get the result, and progress that only grows", async () => {
+    const key = newKey();
+    const meta = requestOf("modern", "x").params;
+    const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: 1 };
+    const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta };
+    const message = request("tools/call", params, "flood");
+    const response = await unread(post("modern", { message }).headers, message);
+    await lab.noted(key, "emitted");
+    expect((await told(new ModernClient(await lab.url()).call("echo", { key: "beside" }))).text).toBe("beside");
+    const messages = eventsOf(await textOf(response)).map(({ data }) => JSON.parse(data) as Members);
+    const values = progressOf(messages).map(Number);
+    expect(values[0]).toBe(1);
+    expect(values).toEqual(values.toSorted((left, right) => left - right));
+    expect(new Set(values).size).toBe(values.length);
+    expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
+  });
+
+  test("10.3 a reader that stops half-way has the rest by resuming, nothing twice", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const stream = await session.stream("flood", { key, events: EVENTS, size: SIZE }, "half");
+    await stream.has("some events", ({ raw }) => raw.includes('"progress":10'));
+    stream.cut();
+    const first = progressOf(stream.messages);
+    const cursor = stream.events.findLast(({ id }) => id !== undefined)?.id;
+    const rest = await (await session.get(cursor)).end();
+    expect([...first, ...progressOf(rest.messages)]).toEqual(Array.from({ length: EVENTS }, (_, at) => at + 1));
+    expect(rest.messages.at(-1)).toMatchObject({ id: "half" });
+  });
+});

@@ -1,0 +1,268 @@
+/** CONFORMANCE.md 10.3, its lines about requests of the server, cancelling and disconnecting. */
+import { describe, expect, test } from "vitest";
+import { isMembers, type Members, notification } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { ModernClient, told } from "../worker/client.ts";
+import { type Cuttable, idOf, newKey, progressOf, Session, useLab, WRONG } from "./support.ts";
+
+const lab = useLab();
+
+const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
+const ROOTS = { roots: [{ uri: "file:///a", name: "a" }] };
+
+interface Asked {
+  readonly stream: Cuttable;
+  /** Id of the server's request. */
+  readonly id: string | number;
+}
+
+/** Calls the tool that asks, and waits for its question. */
+async function asked(session: Session, key = newKey(), id?: string | number): Promise<Asked> {
+  const stream = await session.stream("ask", { key }, id);
+  await stream.has("the question", ({ messages }) => messages.some(({ method }) => method === "roots/list"));
+  const question = stream.messages.find(({ method }) => method === "roots/list");
+  return { stream, id: question?.id as string | number };
+}
+
+function answer(id: string | number, result: Members = ROOTS): Members {
+  return { jsonrpc: "2.0", id, result };
+}
+
+/** Text of the result that ends a stream. */
+async function textOf(stream: Cuttable): Promise<unknown> {
+  await stream.end();
+  const result = stream.messages.at(-1)?.result;
+  const [block] = isMembers(result) && Array.isArray(result.content) ? result.content : [];
+  return isMembers(block) ? block.text : undefined;
+}
+
+/** What accepting a response looks like. */
+async function accepted(response: Response): Promise<void> {
+  expect([response.status, await response.text()]).toEqual([202, ""]);
+}
+
+describe("10.3 responses of server requests", () => {
+  test.each(VERSIONS)("10.3 a response arrives on another POST: 202, and the call goes on (%s)", async (version) => {
+    const session = await Session.open(await lab.url(), { version });
+    const { stream, id } = await asked(session);
+    await accepted(await session.send(answer(id)));
+    expect(await textOf(stream)).toBe("file:///a");
+  });
+
+  test("10.3 a response that is an error reaches the handler as one", async () => {
+    const session = await Session.open(await lab.url());
+    const { stream, id } = await asked(session);
+    await accepted(await session.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "no roots today" } }));
+    expect(await textOf(stream)).toMatch(/^no answer: /);
+  });
+
+  test("10.3 responses to several questions go each to its own, in any order", async () => {
+    const session = await Session.open(await lab.url());
+    const [first, second] = [await asked(session), await asked(session)];
+    expect(first.id).not.toBe(second.id);
+    await accepted(await session.send(answer(second.id, { roots: [{ uri: "file:///second" }] })));
+    await accepted(await session.send(answer(first.id, { roots: [{ uri: "file:///first" }] })));
+    expect([await textOf(first.stream), await textOf(second.stream)]).toEqual(["file:///first", "file:///second"]);
+  });
+
+  test("10.3 a response that comes twice counts once, and neither is refused", async () => {
+    const session = await Session.open(await lab.url());
+    const { stream, id } = await asked(session);
+    await accepted(await session.send(answer(id)));
+    await accepted(await session.send(answer(id, { roots: [] }), WRONG));
+    expect(await textOf(stream)).toBe("file:///a");
+  });
+
+  test("10.3 a response in another session does not answer the question", async () => {
+    const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
+    const { stream, id } = await asked(own);
+    // Past the tap: to the oracle this would be the question's answer.
+    const past = other.with({}, `${lab.worker.origin}/mcp`);
+    await accepted(await past.send(answer(id, { roots: [{ uri: "file:///foreign" }] })));
+    await accepted(await own.send(answer(id)));
+    expect(await textOf(stream)).toBe("file:///a");
+  });
+
+  test("10.3 a response after the connection was lost reaches the call; its result is on the resumed stream", async () => {
+    const session = await Session.open(await lab.url());
+    const { stream, id } = await asked(session, newKey(), "lost");
+    stream.cut();
+    await accepted(await session.send(answer(id)));
+    const resumed = await session.get(idOf(stream.raw, ({ method }) => method === "roots/list"));
+    expect(await textOf(resumed)).toBe("file:///a");
+    expect(resumed.messages).toMatchObject([{ id: "lost" }]);
+  });
+
+  test("10.3 a response to an evicted object is accepted, and the call that asked ends as interrupted", async () => {
+    const session = await Session.open(await lab.url());
+    const { stream, id } = await asked(session, newKey(), "evicted");
+    await lab.worker.killAndRestart();
+    const again = session.with({}, await lab.url());
+    await accepted(await again.send(answer(id)));
+    const resumed = await (await again.get(idOf(stream.raw, ({ method }) => method === "roots/list"))).end();
+    expect(resumed.messages).toMatchObject([{ id: "evicted", error: { data: { reason: "interrupted" } } }]);
+    expect(resumed.messages).toHaveLength(1);
+  });
+
+  test("10.3 server-request timeouts: the handler is told, the client too, and a late response changes nothing", async () => {
+    const session = await Session.open(await lab.url("short"));
+    const { stream, id } = await asked(session);
+    expect(await textOf(stream)).toMatch(/^no answer: /);
+    // 2025-11-25 lifecycle, Timeouts: the sender SHOULD issue a cancellation notification and stop waiting.
+    const cancelled = stream.messages.filter(({ method }) => method === "notifications/cancelled");
+    expect(cancelled).toMatchObject([{ params: { requestId: id } }]);
+    expect(stream.messages.at(-1)).toHaveProperty("result");
+    await accepted(await session.send(answer(id)));
+    expect((await session.request("ping")).status).toBe(200);
+  });
+
+  test("10.3 a client that declared no capability is not asked; the handler is told at once", async () => {
+    const session = await Session.open(await lab.url(), { capabilities: {} });
+    const { messages, text } = await told(session.call("ask", { key: newKey() }));
+    expect(text).toMatch(/^no answer: /);
+    expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
+  });
+});
+
+function cancel(requestId: string | number): Members {
+  return notification("notifications/cancelled", { requestId, reason: "the user left" });
+}
+
+describe("10.3 notifications/cancelled", () => {
+  test.each(VERSIONS)(
+    "10.3 notifications/cancelled aborts the handler, and no message follows (%s)",
+    async (version) => {
+      const session = await Session.open(await lab.url(), { version });
+      const [key, id] = [newKey(), newKey()];
+      const stream = await session.stream("emit_and_hold", { key }, id);
+      await stream.has("progress", ({ messages }) => messages.length === 1);
+      await accepted(await session.send(cancel(id)));
+      await lab.noted(key, "started aborted", "report");
+      await stream.end();
+      expect(stream.messages).toHaveLength(1);
+    },
+  );
+
+  test("10.3 notifications/cancelled: what the handler says afterwards is not sent, not on a resumed stream either", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const stream = await session.stream("count", { key, before: 1, after: 5 }, id);
+    await stream.has("progress", ({ messages }) => messages.length === 1);
+    await accepted(await session.send(cancel(id)));
+    await stream.end();
+    expect(progressOf(stream.messages)).toEqual([1]);
+    expect(stream.messages).toHaveLength(1);
+    const cursors = stream.events.flatMap((event) => event.id ?? []);
+    const resumed = await session.get(cursors.at(-1));
+    await resumed.end();
+    expect(resumed.messages).toEqual([]);
+  });
+
+  test("10.3 notifications/cancelled of what is unknown, over or malformed is accepted and changes nothing", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    expect((await told(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
+    const running = await session.stream("count", { key, before: 1, after: 1 }, id);
+    for (const message of [cancel("unknown"), cancel("over"), cancel(0)]) await accepted(await session.send(message));
+    for (const params of [undefined, {}, { requestId: null }, { requestId: [id] }]) {
+      await accepted(await session.send(notification("notifications/cancelled", params), WRONG));
+    }
+    await lab.tool("free", { key });
+    expect(await textOf(running)).toBe(key);
+  });
+
+  test("10.3 notifications/cancelled reaches only its own session, and tells the number 1 from the text", async () => {
+    const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
+    const key = newKey();
+    const streams = await Promise.all([
+      own.stream("count", { key, before: 1, after: 0 }, 1),
+      own.stream("count", { key, before: 1, after: 0 }, "1"),
+      other.stream("count", { key, before: 1, after: 0 }, 1),
+    ]);
+    await accepted(await own.send(cancel(1)));
+    await streams[0].end();
+    await lab.tool("free", { key });
+    expect(await textOf(streams[1])).toBe(key);
+    expect(await textOf(streams[2])).toBe(key);
+    expect(streams[0].messages.filter((message) => "id" in message)).toEqual([]);
+  });
+
+  test("10.3 notifications/cancelled ends a call that waits for an answer, whose question is over as well", async () => {
+    const session = await Session.open(await lab.url());
+    const { stream, id } = await asked(session, newKey(), "asks");
+    await accepted(await session.send(cancel("asks")));
+    await stream.end();
+    expect(stream.messages.filter(({ result, error }) => result ?? error)).toEqual([]);
+    await accepted(await session.send(answer(id)));
+    expect((await session.request("ping")).status).toBe(200);
+  });
+});
+
+/** Starts a call that holds, cuts its connection, and hands over what came before. */
+async function departed(start: (signal: AbortSignal) => Promise<Response>, key: string): Promise<void> {
+  const cutter = new AbortController();
+  const response = await start(cutter.signal);
+  const reader = response.body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  await lab.noted(key, "started", "report");
+  cutter.abort();
+}
+
+describe("10.3 disconnecting", () => {
+  test.each(VERSIONS)(
+    "10.3 disconnect is not cancel in %s: the handler ends its work, the result waits",
+    async (version) => {
+      const session = await Session.open(await lab.url("quick"), { version });
+      const [key, witness, id] = [newKey(), newKey(), newKey()];
+      const stream = await session.stream("emit_and_hold", { key }, id);
+      await stream.has("progress", ({ messages }) => messages.length === 1);
+      stream.cut();
+      // A modern client that goes later is found out first, so this one had its chance.
+      const modern = new ModernClient(await lab.url("quick"));
+      await departed((signal) => modern.call("emit_and_hold", { key: witness }, { progressToken: 1, signal }), witness);
+      await lab.noted(witness, "started aborted", "report");
+      expect(await lab.tool("report", { key })).toBe("started");
+      await lab.tool("release", { key });
+      await lab.noted(key, "started finished", "report");
+      const resumed = await session.get(idOf(stream.raw, ({ method }) => method === "notifications/progress"));
+      expect(await textOf(resumed)).toBe(key);
+      expect(resumed.messages).toMatchObject([{ id }]);
+    },
+  );
+
+  test("10.3 disconnect is cancel in 2026-07-28: the abort reaches the handler, and only that one", async () => {
+    const modern = new ModernClient(await lab.url("quick"));
+    const [gone, stays] = [newKey(), newKey()];
+    const staying = told(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
+    await lab.noted(stays, "started", "report");
+    await departed((signal) => modern.call("emit_and_hold", { key: gone }, { progressToken: "g", signal }), gone);
+    await lab.noted(gone, "started aborted", "report");
+    expect(await lab.tool("report", { key: stays })).toBe("started");
+    await lab.tool("release", { key: stays });
+    const { messages, text } = await staying;
+    expect(text).toBe(stays);
+    // No further messages: nothing of the cancelled request turns up with the other.
+    expect(JSON.stringify(messages)).not.toContain(gone);
+    expect(messages).toHaveLength(2);
+  });
+
+  test("10.3 disconnect is cancel in 2026-07-28 before a byte has come, too", async () => {
+    const modern = new ModernClient(await lab.url("quick"));
+    const key = newKey();
+    const cutter = new AbortController();
+    const pending = modern.call("hold", { key }, { signal: cutter.signal }).catch(() => undefined);
+    await lab.noted(key, "started", "report");
+    cutter.abort();
+    await pending;
+    await lab.noted(key, "started aborted", "report");
+  });
+
+  test("10.3 disconnect is cancel in 2026-07-28: there is no stream to come back to", async () => {
+    const modern = new ModernClient(await lab.url("quick"));
+    const key = newKey();
+    await departed((signal) => modern.call("emit_and_hold", { key }, { progressToken: 1, signal }), key);
+    await until("aborted", async () => (await lab.tool("report", { key })) === "started aborted");
+    const headers = { accept: "text/event-stream", "mcp-protocol-version": "2026-07-28", "last-event-id": "1" };
+    expect((await lab.send({ method: "GET", headers })).status).toBe(405);
+  });
+});

@@ -1,0 +1,315 @@
+/** CONFORMANCE.md 10.3, its lines about resumability. */
+import { describe, expect, test } from "vitest";
+import { request } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { told } from "../worker/client.ts";
+import { type Cuttable, idOf, newKey, progressOf, Session, useLab } from "./support.ts";
+
+const lab = useLab();
+
+/** Versions of Streamable HTTP with sessions. */
+const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
+
+const cursorsOf = (stream: Cuttable): string[] => stream.events.flatMap(({ id }) => id ?? []);
+
+/** The events that carry a message: what a replay repeats. */
+const framesOf = (stream: Cuttable) => stream.events.filter(({ data }) => data !== "");
+
+/** A call that told 1, 2, 3 and ended. */
+async function finished(session: Session, id = newKey()): Promise<Cuttable> {
+  const key = newKey();
+  await lab.tool("free", { key });
+  return (await session.stream("count", { key, before: 2, after: 1 }, id)).end();
+}
+
+/** A call that told 1 and 2, lost its connection, and runs on. */
+async function interrupted(session: Session, key: string, id = newKey()): Promise<Cuttable> {
+  const stream = await session.stream("count", { key, before: 2, after: 1 }, id);
+  await stream.has("two events", ({ messages }) => messages.length === 2);
+  stream.cut();
+  return stream;
+}
+
+describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
+  test("10.3 replay order: after each event of a finished stream come the later ones, byte for byte", async () => {
+    const session = await Session.open(await lab.url(), { version });
+    const stream = await finished(session);
+    const frames = framesOf(stream);
+    expect(progressOf(stream.messages)).toEqual([1, 2, 3]);
+    expect(frames).toHaveLength(4);
+    for (const [at, { id }] of frames.slice(0, -1).entries()) {
+      const resumed = await (await session.get(id)).end();
+      expect(resumed.status).toBe(200);
+      expect(framesOf(resumed)).toEqual(frames.slice(at + 1));
+    }
+  });
+
+  test("10.3 replay order: what was missed comes first, then what happens now, then the answer and the end", async () => {
+    const session = await Session.open(await lab.url(), { version });
+    const [key, id] = [newKey(), newKey()];
+    const stream = await interrupted(session, key, id);
+    const resumed = await session.get(idOf(stream.raw, (message) => message.method !== undefined));
+    await resumed.has("what was missed", ({ messages }) => messages.length === 1);
+    await lab.tool("free", { key });
+    await resumed.end();
+    expect(progressOf(resumed.messages)).toEqual([2, 3]);
+    expect(resumed.messages.at(-1)).toMatchObject({ id, result: { content: [{ text: key }] } });
+    expect(resumed.messages).toHaveLength(3);
+  });
+
+  test("10.3 unique ids per session: no event of any stream has another's, and all are short and visible", async () => {
+    const session = await Session.open(await lab.url(), { version });
+    const standalone = [await session.get(), await session.get()];
+    const calls = await Promise.all(Array.from({ length: 5 }, () => finished(session)));
+    const ids = [...standalone, ...calls].flatMap(cursorsOf);
+    expect(ids.length).toBeGreaterThanOrEqual(calls.length * 4);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{1,64}$/);
+    for (const stream of standalone) stream.cut();
+  });
+
+  test("10.3 no cross-stream replay: a resumed call tells nothing of the one that ran beside it", async () => {
+    const session = await Session.open(await lab.url(), { version });
+    const [key, left, right] = [newKey(), newKey(), newKey()];
+    const streams = await Promise.all([interrupted(session, key, left), interrupted(session, key, right)]);
+    await lab.tool("free", { key });
+    const [first, second] = await Promise.all(
+      streams.map(async (stream) => (await session.get(cursorsOf(stream).at(-1))).end()),
+    );
+    for (const [resumed, id] of [
+      [first, left],
+      [second, right],
+    ] as const) {
+      expect(resumed?.messages).toMatchObject([{ params: { progressToken: id, progress: 3 } }, { id }]);
+    }
+  });
+});
+
+describe("10.3 unknown or garbage event id", () => {
+  test("10.3 a garbage event id is 400, and the session goes on", async () => {
+    const session = await Session.open(await lab.url());
+    const known = framesOf(await finished(session))[0]?.id ?? "";
+    const garbage = [
+      "garbage",
+      "0",
+      "-1",
+      "null",
+      known.slice(1),
+      `x${known}`,
+      `${known}!`,
+      `${known}-1`,
+      "é",
+      "x".repeat(5_000),
+    ];
+    for (const id of garbage) {
+      const stream = await session.get(encodeLatin1(id));
+      expect([id, stream.status]).toEqual([id, 400]);
+    }
+    expect((await session.request("ping")).status).toBe(200);
+    expect((await session.get(known)).status).toBe(200);
+  });
+
+  test("10.3 an event id of another session is 400, and replays nothing", async () => {
+    const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
+    const stream = await finished(own);
+    for (const { id } of stream.events) expect((await other.get(id)).status).toBe(400);
+    expect((await own.get(stream.events[0]?.id)).status).toBe(200);
+  });
+
+  test("10.3 event ids of a deleted session are 404, as everything of it", async () => {
+    const session = await Session.open(await lab.url());
+    const stream = await finished(session);
+    await session.delete();
+    expect((await session.get(stream.events[0]?.id)).status).toBe(404);
+  });
+});
+
+/** Headers carry bytes: what is beyond ASCII goes as Latin-1. */
+function encodeLatin1(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+describe("10.3 replay after restart", () => {
+  test("10.3 replay after restart: a finished stream is there to its last byte", async () => {
+    const session = await Session.open(await lab.url());
+    const stream = await finished(session);
+    await lab.worker.killAndRestart();
+    const resumed = await (await session.with({}, await lab.url()).get(stream.events[0]?.id)).end();
+    expect(framesOf(resumed)).toEqual(framesOf(stream));
+  });
+
+  test("10.3 replay after restart: a call that died with its object is told so, after what it had said", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const stream = await session.stream("count", { key, before: 3, after: 1 }, id);
+    await stream.has("three events", ({ messages }) => messages.length === 3);
+    await lab.worker.killAndRestart();
+    const again = session.with({}, await lab.url());
+    const resumed = await (await again.get(framesOf(stream)[0]?.id)).end();
+    expect(framesOf(resumed).slice(0, 2)).toEqual(framesOf(stream).slice(1));
+    expect(resumed.messages).toHaveLength(3);
+    expect(resumed.messages[2]).toMatchObject({ id, error: { code: -32603, data: { reason: "interrupted" } } });
+    // Told once and for all: whoever asks again hears the same.
+    expect(framesOf(await (await again.get(framesOf(stream)[0]?.id)).end())).toEqual(framesOf(resumed));
+    const ids = [...framesOf(stream), ...framesOf(resumed).slice(2)].map((event) => event.id);
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test("10.3 unique ids per session: those after a restart are not those of before", async () => {
+    const session = await Session.open(await lab.url());
+    const before = cursorsOf(await finished(session));
+    await lab.worker.killAndRestart();
+    const after = cursorsOf(await finished(session.with({}, await lab.url())));
+    expect(after.length).toBeGreaterThanOrEqual(4);
+    expect(new Set([...before, ...after]).size).toBe(before.length + after.length);
+  });
+});
+
+describe("10.3 GET-stream resume", () => {
+  test("10.3 GET-stream resume: the stream goes on where the cursor stands, and carries no call's answer", async () => {
+    const session = await Session.open(await lab.url());
+    await session.request("resources/subscribe", { uri: "test://watched" });
+    const first = await session.get();
+    await first.has("a cursor", ({ raw }) => raw.includes("id:"));
+    first.cut();
+    expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
+    const resumed = await session.get(cursorsOf(first).at(-1));
+    expect(resumed.status).toBe(200);
+    await until("the resumed stream hears of the update", async () => {
+      await lab.tool("touch");
+      return resumed.messages.length > 0;
+    });
+    const methods = new Set(resumed.messages.map(({ method }) => method));
+    expect([...methods]).toEqual(["notifications/resources/updated"]);
+    resumed.cut();
+  });
+});
+
+describe("10.3 duplicate delivery", () => {
+  test("10.3 duplicate delivery: resumed while the old connection is open, the answer comes on one of both", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const old = await session.stream("count", { key, before: 2, after: 1 }, id);
+    await old.has("two events", ({ messages }) => messages.length === 2);
+    const resumed = await session.get(cursorsOf(old).at(-1));
+    expect(resumed.status).toBe(200);
+    await old.end();
+    await lab.tool("free", { key });
+    await resumed.end();
+    expect(progressOf(resumed.messages)).toEqual([3]);
+    expect(resumed.messages.at(-1)).toMatchObject({ id });
+    expect(progressOf(old.messages)).toEqual([1, 2]);
+    expect(old.messages).toHaveLength(2);
+  });
+
+  test("10.3 duplicate delivery: cut after each event in turn, a client has every event once and in order", async () => {
+    const session = await Session.open(await lab.url());
+    const stream = await finished(session);
+    const seen: string[] = [];
+    let cursor = stream.events[0]?.id;
+    for (let hop = 0; hop < 4; hop += 1) {
+      const resumed = await session.get(cursor);
+      await resumed.has("an event", () => framesOf(resumed).length > 0);
+      resumed.cut();
+      cursor = framesOf(resumed)[0]?.id;
+      seen.push(framesOf(resumed)[0]?.data ?? "");
+    }
+    expect(seen).toEqual(framesOf(stream).map(({ data }) => data));
+  });
+});
+
+describe("10.3 retention limits", () => {
+  test("10.3 retention limits: after the last event there is nothing to resume: 405, never 404 or an empty 200", async () => {
+    const session = await Session.open(await lab.url());
+    const last = cursorsOf(await finished(session)).at(-1);
+    const resumed = await session.get(last);
+    expect(resumed.status).toBe(405);
+    expect(resumed.response.headers.get("allow")).toMatch(/\bPOST\b/);
+    expect((await session.request("ping")).status).toBe(200);
+  });
+
+  test("10.3 retention limits: past its time a finished stream is 405, and its session goes on", async () => {
+    const session = await Session.open(await lab.url("short"));
+    const [first] = cursorsOf(await finished(session));
+    await until("the stream is forgotten", async () => {
+      const resumed = await session.get(first);
+      resumed.cut();
+      return resumed.status === 405;
+    });
+    expect((await session.request("ping")).status).toBe(200);
+    expect(progressOf((await finished(session)).messages)).toEqual([1, 2, 3]);
+  });
+});
+
+describe("10.3 retry and priming", () => {
+  test("10.3 priming: a stream of 2025-11-25 begins with an event of an id and empty data", async () => {
+    const session = await Session.open(await lab.url());
+    const call = await finished(session);
+    const standalone = await session.get();
+    await standalone.has("an event", ({ raw }) => raw.includes("\n\n"));
+    const resumed = await (await session.get(call.events[0]?.id)).end();
+    for (const { raw, events } of [call, standalone, resumed]) {
+      expect(events[0]).toMatchObject({ data: "" });
+      expect(raw).toMatch(/^id: ?\S+\ndata:\s?\n\n/);
+    }
+    // Resuming after the priming event misses nothing.
+    expect(framesOf(resumed)).toEqual(framesOf(call));
+    standalone.cut();
+  });
+
+  test.each(["2025-03-26", "2025-06-18"])(
+    "10.3 priming: none in %s, whose clients parse empty data",
+    async (version) => {
+      const session = await Session.open(await lab.url(), { version });
+      const call = await finished(session);
+      const resumed = await (await session.get(cursorsOf(call)[0])).end();
+      for (const { events } of [call, resumed]) expect(events.map(({ data }) => data)).not.toContain("");
+    },
+  );
+
+  test("10.3 retry: a connection the server ends carries it after an event with an id, and the call goes on", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const stream = await (await session.stream("part", { key, retry: 1234 }, id)).end();
+    expect(stream.raw).toMatch(/^id: ?\S+\n[\s\S]*\bretry: ?1234\n/);
+    expect(stream.messages).toEqual([]);
+    await lab.noted(key, "waiting");
+    const resumed = await session.get(cursorsOf(stream).at(-1));
+    await lab.tool("free", { key });
+    await resumed.end();
+    expect(resumed.messages).toMatchObject([{ id, result: { content: [{ text: key }] } }]);
+  });
+
+  test("10.3 retry: a stream whose connection the server ended is there after the answer, too", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const stream = await (await session.stream("part", { key, retry: 1 }, "polled")).end();
+    await lab.tool("free", { key });
+    const polls: Cuttable[] = [];
+    await until("the answer is there", async () => {
+      polls.push(await session.get(cursorsOf(stream).at(-1)));
+      return polls.at(-1)?.status === 200;
+    });
+    const last = await polls.at(-1)?.end();
+    expect(last?.messages).toMatchObject([{ id: "polled", result: { content: [{ text: key }] } }]);
+  });
+
+  test("10.3 retry: a client of before 2025-11-25 is not sent away; its answer comes on the stream", async () => {
+    const session = await Session.open(await lab.url("quick"), { version: "2025-06-18" });
+    const key = newKey();
+    const stream = await session.stream("part", { key, retry: 1 }, "stays");
+    await lab.tool("free", { key }, "quick");
+    await stream.end();
+    expect(stream.messages).toMatchObject([{ id: "stays", result: { content: [{ text: key }] } }]);
+  });
+});
+
+test("10.3 a POST with Last-Event-ID is a new request, not a resumption", async () => {
+  const session = await Session.open(await lab.url());
+  const stream = await finished(session);
+  const headers = { "last-event-id": cursorsOf(stream)[0] };
+  expect(await told(session.send(request("ping", undefined, "new"), headers))).toMatchObject({
+    status: 200,
+    messages: [{ id: "new", result: {} }],
+  });
+});
