@@ -5,6 +5,7 @@
  */
 import type { Asker, Elicited } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { BlobResourceContents, TextResourceContents } from "./content.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError } from "./errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "./jsonrpc.ts";
@@ -78,8 +79,11 @@ export interface TraceContext {
   readonly baggage?: string;
 }
 
+/** What a client would be given of a resource. */
+export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
+
 /** Reads a resource of the server a context belongs to. */
-export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<JsonObject[]>;
+export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<OwnContents>;
 
 declare const CONTEXT: unique symbol;
 
@@ -198,7 +202,7 @@ export class HandlerContext<Env = unknown> {
    *
    * @throws {McpError} when there is no such resource.
    */
-  async readResource(uri: string): Promise<JsonObject[]> {
+  async readResource(uri: string): Promise<OwnContents> {
     return this.#read(uri, this as unknown as HandlerContext<never>);
   }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Call, HandlerContext } from "./context.ts";
+import { type Call, HandlerContext, type OwnContents } from "./context.ts";
 import type { JSONRPCRequest } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
 import { findReader } from "./reading.ts";
@@ -23,7 +23,8 @@ export async function withContext<Result>(
   const { rules } = call.client;
   const readOwn = async (uri: string, ctx: HandlerContext<never>) => {
     const found = findReader(server, uri, rules);
-    return toContents(await found.read(ctx), uri, found.mimeType, rules);
+    // Each is one or the other: toContents makes no third kind.
+    return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
   };
   const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params), round }, signal, readOwn);
   try {

@@ -51,7 +51,8 @@ function canonicalOrigin(origin: string): string {
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
+  // Pages only: the schemes of desktop programs have "hosts" that say nothing.
+  return /^https?:/.test(origin) && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
 }
 
 /** True for names that always mean this machine: `localhost` and below, 127.0.0.0/8, ::1. */

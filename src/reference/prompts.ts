@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { McpServer } from "../core/index.ts";
+import type { McpServer, PromptMessage } from "../core/index.ts";
 import { IMAGE_PNG } from "./samples.ts";
 
 const LANGUAGES = ["go", "java", "javascript", "python", "ruby", "rust", "typescript"];
@@ -77,14 +77,20 @@ export function addPrompts(server: McpServer): void {
       ],
     },
     async ({ timeframe = "", fileUri = "" }, ctx) => {
-      const embed = async (uri: string) =>
-        (await ctx.readResource(uri)).map((resource) => ({ type: "resource", resource }));
-      const embedded = [...(await embed(`logs://recent?timeframe=${timeframe}`)), ...(await embed(fileUri))];
-      return [
-        { role: "user", content: "Analyze these logs and this file for problems:" },
-        ...embedded.map((content) => ({ role: "user", content })),
-      ] as never;
+      const embed = async (uri: string): Promise<PromptMessage[]> =>
+        (await ctx.readResource(uri)).map((resource) => ({ role: "user", content: { type: "resource", resource } }));
+      const logs = await embed(`logs://recent?timeframe=${timeframe}`);
+      return [{ role: "user", content: "Analyze these logs and this file:" }, ...logs, ...(await embed(fileUri))];
     },
+  );
+  server.prompt(
+    "analyze-code",
+    {
+      description: "Look for ways to improve code",
+      arguments: [{ name: "language", description: "Programming language", required: true }],
+      complete: { language: (typed) => LANGUAGES.filter((language) => language.startsWith(typed)) },
+    },
+    ({ language }) => `Analyze the following ${language} code for potential improvements:`,
   );
   server.prompt(
     "debug-error",

@@ -5,6 +5,7 @@
  */
 import { McpServer, ToolError } from "../core/index.ts";
 import { jsonSchema } from "../schema/index.ts";
+import { addExamples } from "./examples.ts";
 import { addPrompts } from "./prompts.ts";
 import { addQuestions } from "./questions.ts";
 import { addResources } from "./resources.ts";
@@ -174,6 +175,7 @@ export function createReferenceServer(): McpServer {
     },
     ({ a, b }) => ({ sum: a + b }),
   );
+  addExamples(server);
   addQuestions(server);
   addResources(server);
   addPrompts(server);

@@ -1,0 +1,216 @@
+/** The endpoint as a plain function of a Request: what no client of ours would send, and what must not come back. */
+import { describe, expect, test } from "vitest";
+import { elicitQuestion, inputRequired, McpError, McpServer, type RequestEnd } from "../../src/core/index.ts";
+import { createHttpHandler, type HttpOptions } from "../../src/http/handler.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { initialize, isMembers, type Members, meta, requestOf, standardHeaders } from "./messages.ts";
+
+const URL = "http://127.0.0.1/mcp";
+
+function serve(server: McpServer, options: Partial<HttpOptions<unknown>> = {}) {
+  const reports: unknown[] = [];
+  const handle = createHttpHandler(server, {
+    onError: (error) => {
+      reports.push(error);
+    },
+    ...options,
+  });
+  const send = async (message: Members, headers: Record<string, string> = {}) => {
+    const isModern = isMembers(message.params) && "_meta" in message.params;
+    const standard = isModern ? (standardHeaders(message) as Record<string, string>) : {};
+    const all = {
+      "content-type": "application/json",
+      ...standard,
+      ...headers,
+    };
+    const response = await handle(
+      new Request(URL, { method: "POST", headers: all, body: JSON.stringify(message) }),
+      {},
+    );
+    const text = await response.text();
+    const last = text.startsWith("{") ? text : (/data: (.*)\n\n$/.exec(text)?.[1] ?? "{}");
+    return { status: response.status, text, message: JSON.parse(last) as Members, headers: response.headers };
+  };
+  return { send, reports };
+}
+
+const IDENTITY = { name: "handler", version: "1.0.0" };
+const call = (name: string, args: Members = {}) =>
+  requestOf("modern", "tools/call", { name, arguments: args, _meta: meta({ progressToken: 1 }) });
+const region = { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } } as const;
+
+describe("origins of schemes that URL does not know", () => {
+  const server = new McpServer(IDENTITY);
+  server.tool("plain", {}, () => "plain");
+  const { send } = serve(server, { allowedOrigins: ["chrome-extension://good", "https://App.example.com"] });
+
+  test.each([
+    ["chrome-extension://good", 200],
+    ["https://app.example.com", 200],
+    ["chrome-extension://evil", 403],
+    ["tauri://localhost", 403],
+    ["null", 403],
+    ["https://evil.example.com", 403],
+  ])("%s is %i", async (origin, status) => {
+    expect((await send(call("plain"), { origin })).status).toBe(status);
+  });
+});
+
+describe("what JSON has no form for", () => {
+  test.each(["modern", "legacy"] as const)("in an author's error is an internal error (%s)", async (era) => {
+    const server = new McpServer(IDENTITY);
+    const circle: Members & { self?: unknown } = {};
+    (circle as { self: unknown }).self = circle;
+    server.tool("big", {}, () => {
+      throw new McpError(1, "x", { n: 1n });
+    });
+    server.tool("streaming", {}, (_, ctx) => {
+      ctx.progress(1);
+      throw new McpError(1, "x", circle);
+    });
+    const { send, reports } = serve(server);
+    for (const name of ["big", "streaming"]) {
+      const params = { name, arguments: {} };
+      const message = era === "modern" ? call(name) : requestOf("legacy", "tools/call", params);
+      expect((await send(message)).message).toMatchObject({ error: { code: -32603 } });
+    }
+    expect(reports).toHaveLength(2);
+  });
+});
+
+describe("arguments that are mirrored into headers", () => {
+  const server = new McpServer(IDENTITY);
+  const count = { type: "object", properties: { count: { type: "integer", "x-mcp-header": "Count" } } } as const;
+  server.tool("region", { input: jsonSchema(region) }, () => "served");
+  server.tool("count", { input: jsonSchema(count) }, () => "served");
+  const { send } = serve(server);
+
+  test("of a type that no header can carry are for validation to refuse", async () => {
+    const answer = await send(call("region", { region: { toString: 1 } }), { "mcp-param-region": "x" });
+    expect(answer).toMatchObject({ status: 200, message: { result: { isError: true } } });
+  });
+
+  test.each([
+    ["42", 42, 200],
+    ["42.0", 42, 200],
+    ["-7", -7, 200],
+    ["0x2A", 42, 400],
+    ["0b101010", 42, 400],
+    [" ", 0, 400],
+    ["9007199254740991.1", Number.MAX_SAFE_INTEGER, 400],
+  ])("%j for %i is %i", async (header, value, status) => {
+    expect((await send(call("count", { count: value }), { "mcp-param-count": header })).status).toBe(status);
+  });
+});
+
+test("H4 H5 the handshake passes the hooks, over HTTP as well", async () => {
+  const seen: string[] = [];
+  const ends: RequestEnd[] = [];
+  const server = new McpServer({
+    ...IDENTITY,
+    around: [
+      async ({ method }, next) => {
+        seen.push(method);
+        return next();
+      },
+    ],
+    onRequestEnd: (end) => {
+      ends.push(end);
+    },
+  });
+  expect((await serve(server).send(initialize())).message).toMatchObject({ result: { serverInfo: IDENTITY } });
+  expect(seen).toEqual(["initialize"]);
+  expect(ends).toMatchObject([{ method: "initialize", errorCode: undefined, client: { name: "ladder" } }]);
+});
+
+describe("H7 versions that are narrowed", () => {
+  test("a request without version that would be of one not served is refused, naming those that are", async () => {
+    const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-11-25", "2026-07-28"] });
+    server.tool("plain", {}, () => "plain");
+    const answer = await serve(server).send(requestOf("legacy", "tools/call", { name: "plain" }));
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain("2025-11-25");
+  });
+
+  test.each([{}, { "mcp-protocol-version": "2025-11-25" }])(
+    "a modern-only server names its versions to initialize (%j)",
+    async (headers) => {
+      const server = new McpServer({ ...IDENTITY, protocolVersions: ["2026-07-28"] });
+      const answer = await serve(server).send(initialize(), headers);
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.text).toContain("2026-07-28");
+    },
+  );
+});
+
+describe("asking by returning", () => {
+  const WHO = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
+  const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  const MCP_KEYS = "A".repeat(43);
+
+  test("a reader of a resource asks, and reads with the answer and its state", async () => {
+    const server = new McpServer(IDENTITY);
+    server.resource("test://private", {}, (_, ctx) => {
+      if (ctx.inputResponses.who === undefined) return inputRequired({ who: WHO }, "kept".repeat(50_000));
+      return `${ctx.requestState?.length} ${JSON.stringify(ctx.inputResponses.who)}`;
+    });
+    const handle = createHttpHandler(server, { onError: () => undefined });
+    const read = async (more: Members) => {
+      const message = requestOf("modern", "resources/read", { uri: "test://private", ...more, _meta: meta(able) });
+      const headers = { "content-type": "application/json", ...(standardHeaders(message) as Record<string, string>) };
+      const body = JSON.stringify(message);
+      const response = await handle(new Request(URL, { method: "POST", headers, body }), { MCP_KEYS });
+      return (await response.json()) as { result?: Members; error?: Members };
+    };
+    const { result } = await read({});
+    expect(result).toMatchObject({ resultType: "input_required", inputRequests: { who: {} } });
+    expect(result).not.toHaveProperty("ttlMs");
+    const inputResponses = { who: { action: "decline" } };
+    const again = await read({ requestState: result?.requestState, inputResponses });
+    expect(again.result).toMatchObject({ contents: [{ text: '200000 {"action":"decline"}' }] });
+    const garbage = await read({ requestState: "A".repeat(1_000_000), inputResponses });
+    expect(garbage.error).toMatchObject({ code: -32602 });
+    for (const wrong of ["who", [], null]) {
+      expect((await read({ inputResponses: wrong })).error).toMatchObject({ code: -32602 });
+    }
+  });
+
+  test("asks something, or has a state", () => {
+    expect(() => inputRequired({})).toThrow(/asks nothing/);
+    expect(inputRequired({}, "state").requestState).toBe("state");
+  });
+
+  test("is for tools, prompts and resources: a method of one's own cannot", async () => {
+    const server = new McpServer(IDENTITY);
+    server.method("example.com/ask", () => inputRequired({ who: WHO }));
+    const { send, reports } = serve(server);
+    const answer = await send(requestOf("modern", "example.com/ask", { _meta: meta(able) }));
+    expect(answer.message).toMatchObject({ error: { code: -32603 } });
+    expect(reports).toMatchObject([{ code: "result-invalid" }]);
+  });
+});
+
+test("a resource whose URI is none is refused where it is defined", () => {
+  const server = new McpServer(IDENTITY);
+  for (const uri of ["test://größe", "test://a b", "no-scheme", "test://<a>"]) {
+    expect(() => server.resource(uri, {}, () => "never")).toThrow(/is not a URI/);
+  }
+  server.resource("test://gr%C3%B6%C3%9Fe", {}, () => "fine");
+});
+
+test("Z3 a provider that lists what is defined, or one thing twice, breaks no cursor", async () => {
+  const server = new McpServer({ ...IDENTITY, pageSize: 1 });
+  server.resource("test://a", {}, () => "a");
+  const listed = ["test://a", "test://b", "test://b", "test://c"].map((uri) => ({ uri, name: uri }));
+  server.resourceProvider({ list: () => listed, read: () => "provided" });
+  const { send } = serve(server);
+  const uris: unknown[] = [];
+  let cursor: unknown;
+  do {
+    const params = { ...(cursor === undefined ? {} : { cursor }), _meta: meta() };
+    const { result } = (await send(requestOf("modern", "resources/list", params))).message as { result: Members };
+    uris.push(...(result.resources as { uri: string }[]).map(({ uri }) => uri));
+    cursor = result.nextCursor;
+  } while (cursor !== undefined);
+  expect(uris).toEqual(["test://a", "test://b", "test://c"]);
+});
