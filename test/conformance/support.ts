@@ -179,6 +179,12 @@ export class Session {
     return this.send(request("tools/call", { name, arguments: args, _meta: { progressToken: id } }, id), {}, signal);
   }
 
+  /** Sends a message, or a batch, and reads the answer while it comes. */
+  async post(message: unknown): Promise<Cuttable> {
+    const cutter = new AbortController();
+    return new Cuttable(await this.send(message, {}, cutter.signal), cutter);
+  }
+
   /** Calls a tool and reads the answer while it comes. */
   async stream(name: string, args: Members, id?: string | number): Promise<Cuttable> {
     const cutter = new AbortController();

@@ -1,0 +1,256 @@
+/** CONFORMANCE.md 10.1, its line about content negotiation: types, methods, bodies, CORS, notifications, ids. */
+import { describe, expect, test } from "vitest";
+import {
+  type Era,
+  initialize,
+  isMembers,
+  type Members,
+  notification,
+  post,
+  request,
+  requestOf,
+} from "../http/messages.ts";
+import { type Answer, type Ask, sendUnfinished } from "../http/wire.ts";
+import { told } from "../worker/client.ts";
+import { type Endpoint, newKey, Session, useLab } from "./support.ts";
+
+const lab = useLab();
+const ERAS: readonly Era[] = ["legacy", "modern"];
+
+type Changes = Parameters<typeof post>[1] & { readonly method?: string };
+
+/** A POST that a server without sessions serves in either era, but for what a test changes. */
+function sent(era: Era, changes: Changes = {}, endpoint: Endpoint = "plain"): Promise<Answer> {
+  const headers = { ...(era === "legacy" ? { "mcp-session-id": undefined } : {}), ...changes.headers };
+  return lab.send(post(era, { ...changes, headers }), endpoint);
+}
+
+function only(answer: Answer): Members {
+  const [message] = answer.messages;
+  expect(answer.messages).toHaveLength(1);
+  return isMembers(message) ? message : {};
+}
+
+function expectError(answer: Answer, status: number, code: number, id?: unknown): void {
+  expect([answer.status, answer.contentType]).toEqual([status, "application/json"]);
+  const { error, ...envelope } = only(answer);
+  expect(envelope).toEqual({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }) });
+  expect(error).toMatchObject({ code, message: expect.stringMatching(/./) });
+}
+
+function expectServed(answer: Answer, contentType: string): void {
+  expect([answer.status, answer.contentType]).toEqual([200, contentType]);
+  expect(only(answer)).toMatchObject({ id: 7, result: { tools: expect.anything() } });
+}
+
+/** A refusal may name the id of the request it refuses, or none. */
+function withoutId(answer: Answer): Answer {
+  const { id, ...message } = only(answer);
+  expect([undefined, 7]).toContain(id);
+  return { ...answer, messages: [message] };
+}
+
+describe.each(ERAS)("10.1 Accept (%s)", (era) => {
+  test.each(["text/html", "application/xml", "image/*", "application/json;q=0, text/event-stream;q=0"])(
+    "10.1 Accept that admits neither form is 406: %s",
+    async (accept) => {
+      expectError(withoutId(await sent(era, { headers: { accept } })), 406, -32600);
+    },
+  );
+
+  test("10.1 Accept missing or */* counts as both", async () => {
+    for (const accept of [undefined, "*/*"]) expectServed(await sent(era, { headers: { accept } }), "application/json");
+  });
+
+  test("10.1 Accept of one form gets that form", async () => {
+    expectServed(await sent(era, { headers: { accept: "application/json" } }), "application/json");
+    expectServed(await sent(era, { headers: { accept: "text/event-stream" } }), "text/event-stream");
+  });
+
+  test("10.1 Accept of JSON alone gets one JSON object even from a call that tells its progress", async () => {
+    const _meta = isMembers(requestOf(era, "x").params) ? (requestOf(era, "x").params as Members)._meta : {};
+    const params = { name: "emit_twice", arguments: {}, _meta: { ...(_meta as Members), progressToken: 1 } };
+    const answer = await sent(era, { message: request("tools/call", params), headers: { accept: "application/json" } });
+    expect([answer.status, answer.contentType]).toEqual([200, "application/json"]);
+    expect(only(answer)).toMatchObject({ id: 7, result: { content: [{ text: "done" }] } });
+  });
+});
+
+describe.each(ERAS)("10.1 Content-Type (%s)", (era) => {
+  test.each([undefined, "text/plain", "text/json", "application/x-www-form-urlencoded", "application/json-rpc", "*/*"])(
+    "10.1 wrong Content-Type is 415: %s",
+    async (type) => {
+      expectError(withoutId(await sent(era, { headers: { "content-type": type } })), 415, -32600);
+    },
+  );
+
+  test("10.1 Content-Type with a charset, or in another case, is served", async () => {
+    for (const type of ["application/json; charset=utf-8", "Application/JSON"]) {
+      expectServed(await sent(era, { headers: { "content-type": type } }), "application/json");
+    }
+  });
+});
+
+describe.each(ERAS)("10.1 the body (%s)", (era) => {
+  test.each([
+    ["empty", ""],
+    ["cut off", '{"jsonrpc":"2.0","id":1,"method":"pi'],
+    ["with a comma too many", '{"jsonrpc":"2.0","id":1,"method":"ping",}'],
+    ["two messages", '{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}'],
+    ["NaN", '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
+    ["no UTF-8", Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', "latin1")],
+  ])("10.1 malformed JSON is -32700 without an id: %s", async (_, body) => {
+    expectError(await sent(era, { body }), 400, -32700);
+  });
+
+  test.each(["null", "5", '"ping"', "{}", '{"id":1,"method":"ping"}', '{"jsonrpc":"1.0","id":1,"method":"ping"}'])(
+    "10.1 JSON that is no message is -32600: %s",
+    async (body) => {
+      const answer = await sent(era, { body });
+      expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
+    },
+  );
+
+  test("10.1 body limits: a body of exactly the limit is served, one byte more is 413", async () => {
+    const text = JSON.stringify(requestOf(era, "tools/list"));
+    expectServed(await sent(era, { body: text.padEnd(1000) }, "small"), "application/json");
+    for (const chunked of [false, true]) {
+      expectError(withoutId(await sent(era, { body: text.padEnd(1001), chunked }, "small")), 413, -32600);
+    }
+  });
+
+  test("10.1 body limits: an announced body too large is refused before it is sent", async () => {
+    const { body: _, ...ask } = post(era, { headers: { "content-length": "1000000000", "mcp-session-id": undefined } });
+    expect(await sendUnfinished(lab.worker.origin, { ...ask, path: "/small/mcp" })).toBe(413);
+  });
+
+  test("10.1 id null, fractional or no id at all is -32600 without an id", async () => {
+    for (const id of [null, 1.5, -0.1, true, {}, [1]]) {
+      expectError(await sent(era, { message: requestOf(era, "tools/list", {}, id) }), 400, -32600);
+    }
+  });
+
+  test("10.1 ids come back as they were: 0, empty text, negative, text of a number", async () => {
+    for (const id of [0, "", -1, "1", "null", Number.MAX_SAFE_INTEGER]) {
+      expect(only(await sent(era, { message: requestOf(era, "tools/list", {}, id) }))).toMatchObject({
+        id,
+        result: {},
+      });
+    }
+  });
+
+  test("10.1 notifications are 202 with an empty body, also unknown and malformed ones", async () => {
+    for (const message of [
+      notification("notifications/initialized"),
+      notification("notifications/no/such"),
+      notification("notifications/cancelled", { requestId: {} }),
+      notification("tools/call", { name: "no such tool" }),
+    ]) {
+      const answer = await sent(era, { message });
+      expect([answer.status, answer.text]).toEqual([202, ""]);
+      expect(answer.headers["content-length"] ?? "0").toBe("0");
+    }
+  });
+});
+
+describe("10.1 duplicate id", () => {
+  test("10.1 duplicate id: two modern requests at once are each answered on their own response", async () => {
+    const call = (key: string): Ask => {
+      return post("modern", { message: requestOf("modern", "tools/call", { name: "echo", arguments: { key } }, 1) });
+    };
+    const answers = await Promise.all(["left", "right"].map((key) => lab.send(call(key), "plain")));
+    expect(answers.map(only)).toMatchObject(
+      ["left", "right"].map((text) => ({ id: 1, result: { content: [{ text }] } })),
+    );
+  });
+
+  test("10.1 duplicate id: another request that reuses one in flight, or one that is over, is served", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const running = await session.stream("count", { key, before: 1, after: 0 }, 1);
+    expect(await told(session.call("echo", { key: "beside" }, 1))).toMatchObject({ status: 200, text: "beside" });
+    await lab.tool("free", { key });
+    await running.end();
+    expect(running.messages.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: key }] } });
+    expect(await told(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
+  });
+});
+
+const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
+
+describe("10.1 methods", () => {
+  test.each(["PUT", "PATCH", "PROPFIND"])("10.1 %s is 405 with Allow", async (method) => {
+    const { body = "" } = post("modern");
+    const answer = await lab.send({ ...post("modern"), method, body });
+    expect(answer.status).toBe(405);
+    expect(names(answer.headers.allow)).toEqual(expect.arrayContaining(["get", "post", "delete"]));
+    const plain = await lab.send({ ...post("modern"), method, body }, "plain");
+    expect([plain.status, names(plain.headers.allow)]).toEqual([405, expect.arrayContaining(["post"])]);
+    expect(names(plain.headers.allow)).not.toEqual(expect.arrayContaining(["get"]));
+  });
+
+  test("10.1 HEAD is 405 with Allow, and has no body", async () => {
+    for (const endpoint of ["full", "plain"] as const) {
+      const answer = await lab.send({ method: "HEAD", headers: { accept: "text/event-stream" } }, endpoint);
+      expect([answer.status, answer.text]).toEqual([405, ""]);
+      expect(names(answer.headers.allow)).toContain("post");
+    }
+  });
+
+  test("10.1 OPTIONS without an Origin names the methods, and has no body", async () => {
+    const answer = await lab.send({ method: "OPTIONS", headers: {} });
+    expect([200, 204]).toContain(answer.status);
+    expect(answer.text).toBe("");
+    expect(names(answer.headers.allow)).toEqual(expect.arrayContaining(["get", "post", "delete"]));
+  });
+});
+
+describe("10.1 CORS", () => {
+  const page = "http://localhost:6274";
+  const sentHeaders = ["authorization", "content-type", "mcp-session-id", "mcp-protocol-version", "last-event-id"];
+  const modernHeaders = ["mcp-method", "mcp-name", "mcp-param-region"];
+
+  test.each(["POST", "GET", "DELETE"])(
+    "10.1 CORS preflight of %s allows the method and every header MCP uses",
+    async (method) => {
+      const wanted = [...sentHeaders, ...modernHeaders];
+      const headers = {
+        origin: page,
+        "access-control-request-method": method,
+        "access-control-request-headers": wanted.join(","),
+      };
+      const answer = await lab.send({ method: "OPTIONS", headers });
+      expect([200, 204]).toContain(answer.status);
+      expect(answer.headers["access-control-allow-origin"]).toBe(page);
+      expect(names(answer.headers["access-control-allow-methods"])).toContain(method.toLowerCase());
+      expect(names(answer.headers["access-control-allow-headers"])).toEqual(expect.arrayContaining(wanted));
+      expect(names(answer.headers.vary)).toContain("origin");
+    },
+  );
+
+  test("10.1 CORS: a page may read the session id, on success and on a refusal", async () => {
+    const opened = await lab.send(
+      post("legacy", {
+        message: initialize(),
+        headers: { origin: page, "mcp-session-id": undefined, "mcp-protocol-version": undefined },
+      }),
+    );
+    const refusal = await lab.send(post("legacy", { headers: { origin: page, "mcp-session-id": "garbage" } }));
+    expect([opened.status, refusal.status]).toEqual([200, 404]);
+    for (const { headers } of [opened, refusal]) {
+      expect(headers["access-control-allow-origin"]).toBe(page);
+      expect(names(headers["access-control-expose-headers"])).toContain("mcp-session-id");
+    }
+  });
+
+  test("10.1 CORS: a stream is as readable for a page as JSON", async () => {
+    const answer = await sent("modern", { headers: { origin: page, accept: "text/event-stream" } });
+    expectServed(answer, "text/event-stream");
+    expect(answer.headers["access-control-allow-origin"]).toBe(page);
+  });
+
+  test("10.1 CORS: without an Origin nothing is said of it", async () => {
+    const answer = await sent("modern");
+    expect(Object.keys(answer.headers).filter((name) => name === "access-control-allow-origin")).toEqual([]);
+  });
+});

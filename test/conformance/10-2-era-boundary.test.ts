@@ -1,0 +1,303 @@
+/** CONFORMANCE.md 10.2, its server side: where legacy and modern requests meet at one URL. */
+import { describe, expect, test } from "vitest";
+import {
+  CAPABILITIES_KEY,
+  CONTENT,
+  type Headers,
+  initialize,
+  isMembers,
+  LEGACY_VERSIONS,
+  type Members,
+  MODERN_VERSION,
+  meta,
+  NEWEST_LEGACY,
+  PROTOCOL_VERSION_KEY,
+  post,
+  request,
+  requestOf,
+  standardHeaders,
+} from "../http/messages.ts";
+import type { Answer } from "../http/wire.ts";
+import { ModernClient, told } from "../worker/client.ts";
+import { type Endpoint, newKey, Session, useLab } from "./support.ts";
+
+const lab = useLab();
+
+function send(message: unknown, headers: Headers, endpoint?: Endpoint): Promise<Answer> {
+  return lab.send({ method: "POST", headers: { ...CONTENT, ...headers }, body: JSON.stringify(message) }, endpoint);
+}
+
+function only(answer: Answer): Members {
+  const [message] = answer.messages;
+  expect(answer.messages).toHaveLength(1);
+  return isMembers(message) ? message : {};
+}
+
+function errorOf(answer: Answer): Members {
+  const { error } = only(answer);
+  return isMembers(error) ? error : {};
+}
+
+const SESSIONLESS = { "mcp-session-id": undefined };
+
+describe("10.2 modern-only server", () => {
+  test.each(LEGACY_VERSIONS)("10.2 modern-only server names its versions to initialize of %s", async (version) => {
+    const answer = await send(initialize(version, 5), {}, "modern");
+    expect([answer.status, only(answer)]).toMatchObject([400, { jsonrpc: "2.0", id: 5 }]);
+    // versioning: it SHOULD name the versions in any error it returns to an initialize; a user reads the text.
+    expect(errorOf(answer).message).toContain(MODERN_VERSION);
+    expect(answer.headers).not.toHaveProperty("mcp-session-id");
+  });
+
+  test("10.2 modern-only server offers what it names: the modern request is served", async () => {
+    expect(await told(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
+  });
+
+  test("10.2 modern-only server refuses other legacy requests, and a legacy version by -32022", async () => {
+    const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY }, "modern");
+    expect(lone.status).toBe(400);
+    const params = { _meta: meta({ [PROTOCOL_VERSION_KEY]: NEWEST_LEGACY }) };
+    const message = request("tools/list", params, 2);
+    const named = await send(message, { ...standardHeaders(message), "mcp-protocol-version": NEWEST_LEGACY }, "modern");
+    expect([named.status, errorOf(named)]).toMatchObject([
+      400,
+      { code: -32022, data: { requested: NEWEST_LEGACY, supported: [MODERN_VERSION] } },
+    ]);
+  });
+});
+
+describe("10.2 GET and DELETE are 405", () => {
+  test.each(["GET", "DELETE"])(
+    "10.2 %s is 405 at a modern-only server, with and without session headers",
+    async (method) => {
+      for (const headers of [
+        {},
+        { "mcp-session-id": "x", "last-event-id": "1" },
+        { "mcp-protocol-version": "2025-11-25" },
+      ]) {
+        const answer = await lab.send({ method, headers: { accept: "text/event-stream", ...headers } }, "modern");
+        expect([answer.status, answer.headers.allow]).toEqual([405, expect.stringMatching(/\bPOST\b/)]);
+        expect(answer.headers.allow).not.toMatch(/GET|DELETE/);
+        expect(answer.headers).not.toHaveProperty("mcp-session-id");
+      }
+    },
+  );
+
+  test.each(["GET", "DELETE"])(
+    "10.2 %s of a modern client is 405 at a dual-era server; its sessions stay",
+    async (method) => {
+      const session = await Session.open(await lab.url());
+      for (const id of [undefined, session.id]) {
+        const headers = { accept: "text/event-stream", "mcp-protocol-version": MODERN_VERSION, "mcp-session-id": id };
+        const answer = await lab.send({ method, headers });
+        expect([answer.status, answer.headers.allow]).toEqual([405, expect.stringMatching(/\bPOST\b/)]);
+      }
+      expect((await session.request("ping")).status).toBe(200);
+    },
+  );
+});
+
+describe("10.2 Mcp-Session-Id and Last-Event-ID", () => {
+  test.each(["garbage", "", "live", "deleted"])("10.2 Mcp-Session-Id (%s) is ignored and not echoed", async (kind) => {
+    const session = await Session.open(await lab.url());
+    if (kind === "deleted") await session.delete();
+    const id = kind === "live" || kind === "deleted" ? session.id : kind;
+    for (const message of [requestOf("modern", "tools/list"), requestOf("modern", "server/discover")]) {
+      const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": id } }));
+      expect(answer.status).toBe(200);
+      expect(only(answer)).toMatchObject({ id: 7, result: { resultType: "complete" } });
+      expect(answer.headers).not.toHaveProperty("mcp-session-id");
+    }
+    const refusal = await lab.send(post("modern", { body: "[]", headers: { "mcp-session-id": id } }));
+    expect([refusal.status, refusal.headers["mcp-session-id"]]).toEqual([400, undefined]);
+  });
+
+  test("10.2 Last-Event-ID is ignored on modern requests: no replay, and no event has an id", async () => {
+    const session = await Session.open(await lab.url());
+    const old = await (await session.stream("emit_twice", {})).end();
+    const params = { name: "emit_twice", arguments: {}, _meta: meta({ progressToken: "p" }) };
+    const message = request("tools/call", params, "new");
+    for (const id of [old.events[0]?.id, "garbage"]) {
+      const answer = await lab.send(post("modern", { message, headers: { "last-event-id": id } }));
+      expect([answer.status, answer.contentType]).toEqual([200, "text/event-stream"]);
+      expect(answer.messages).toHaveLength(3);
+      expect(answer.messages.at(-1)).toMatchObject({ id: "new" });
+      expect(answer.text).not.toMatch(/^(id|retry):/m);
+    }
+  });
+});
+
+describe("10.2 one era inside the other", () => {
+  test("10.2 modern request inside a legacy session is served statelessly, and the session is none the wiser", async () => {
+    const session = await Session.open(await lab.url(), { version: "2025-06-18" });
+    const message = requestOf("modern", "tools/list", {}, "modern");
+    const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": session.id } }));
+    expect(only(answer)).toMatchObject({ id: "modern", result: { resultType: "complete" } });
+    const { messages } = await told(session.request("tools/list", undefined, "legacy"));
+    expect(messages[0]).toMatchObject({ id: "legacy", result: { tools: expect.anything() } });
+    expect(messages[0]?.result).not.toHaveProperty("resultType");
+  });
+
+  test("10.2 modern request inside a legacy session has no use for what the session has", async () => {
+    const alice = await Session.open(await lab.url(), { token: "alice" });
+    const message = requestOf("modern", "tools/call", { name: "whoami" });
+    const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": alice.id } }));
+    // Another's session is no reason for 404 either: it is not looked at.
+    expect(only(answer)).toMatchObject({ result: { content: [{ text: "anonymous" }] } });
+  });
+
+  test.each(["ping", "logging/setLevel", "resources/subscribe", "initialize"])(
+    "10.2 legacy method %s in modern form is an unknown method, also inside a session",
+    async (method) => {
+      const session = await Session.open(await lab.url());
+      const params: Members = {
+        level: "info",
+        uri: "test://watched",
+        protocolVersion: NEWEST_LEGACY,
+        capabilities: {},
+      };
+      const message = requestOf("modern", method, { ...params, clientInfo: { name: "c", version: "1" } }, 3);
+      for (const id of [undefined, session.id]) {
+        const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": id } }));
+        expect([answer.status, errorOf(answer).code, only(answer).id]).toEqual([404, -32601, 3]);
+        expect(answer.headers).not.toHaveProperty("mcp-session-id");
+      }
+    },
+  );
+
+  test.each(["server/discover", "subscriptions/listen"])(
+    "10.2 modern method %s in a legacy session is -32601",
+    async (method) => {
+      const session = await Session.open(await lab.url());
+      const { status, messages } = await told(session.request(method, {}, 4));
+      expect([status, messages[0]]).toMatchObject([200, { id: 4, error: { code: -32601 } }]);
+    },
+  );
+
+  test("10.2 the reverse: a legacy request without its session is 400 beside a modern client that is served", async () => {
+    const modern = new ModernClient(await lab.url());
+    expect(await told(modern.call("which"))).toMatchObject({ text: "full" });
+    const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY });
+    expect([lone.status, errorOf(lone).code]).toEqual([400, -32600]);
+    expect(await told(modern.call("which"))).toMatchObject({ text: "full" });
+  });
+});
+
+describe("10.2 headers and body of different eras", () => {
+  test("10.2 2026 header with no _meta is 400 -32602, in a session and without", async () => {
+    const session = await Session.open(await lab.url());
+    for (const id of [undefined, session.id]) {
+      for (const params of [undefined, {}, { _meta: {} }, { _meta: { progressToken: 1 } }]) {
+        const message = request("tools/list", params, 6);
+        const answer = await send(message, { ...standardHeaders(message), "mcp-session-id": id });
+        expect([answer.status, errorOf(answer).code, only(answer).id]).toEqual([400, -32602, 6]);
+      }
+    }
+  });
+
+  test("10.2 2026 header with a _meta that lacks one field names the field", async () => {
+    for (const key of [PROTOCOL_VERSION_KEY, CAPABILITIES_KEY]) {
+      const message = request("tools/list", { _meta: meta({ [key]: undefined }) }, 6);
+      const answer = await send(message, standardHeaders(message));
+      expect([answer.status, errorOf(answer).code]).toEqual([400, -32602]);
+      expect(errorOf(answer).message).toContain(key);
+    }
+  });
+
+  test.each(LEGACY_VERSIONS)(
+    "10.2 legacy header %s with modern _meta is 400 -32020, also in a session",
+    async (version) => {
+      const session = await Session.open(await lab.url(), { version });
+      const message = requestOf("modern", "tools/list", {}, 8);
+      for (const id of [undefined, session.id]) {
+        const headers = { ...standardHeaders(message), "mcp-protocol-version": version, "mcp-session-id": id };
+        const answer = await send(message, headers);
+        expect([answer.status, errorOf(answer).code, only(answer).id]).toEqual([400, -32020, 8]);
+      }
+    },
+  );
+
+  test("10.2 no header with modern _meta is 400 -32020: the body says which era it is", async () => {
+    const message = requestOf("modern", "tools/list", {}, 8);
+    const answer = await send(message, { ...standardHeaders(message), "mcp-protocol-version": undefined });
+    expect([answer.status, errorOf(answer).code]).toEqual([400, -32020]);
+  });
+
+  test("10.2 initialize without modern _meta opens a legacy session, whatever modern headers it carries beside", async () => {
+    const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-method": "initialize", "mcp-name": "x" });
+    expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
+    expect(answer.headers["mcp-session-id"]).toMatch(/^[\x21-\x7e]+$/);
+  });
+
+  test("10.2 initialize with the 2026 header and no _meta is refused as a modern request and opens nothing", async () => {
+    const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-protocol-version": MODERN_VERSION });
+    expect([answer.status, errorOf(answer).code]).toEqual([400, -32602]);
+    expect(answer.headers).not.toHaveProperty("mcp-session-id");
+  });
+
+  test("10.2 initialize that asks for 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
+    const answer = await send(initialize(MODERN_VERSION, 1), {});
+    expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
+  });
+
+  test("10.2 an unserved modern version is 400 -32022 and names the modern versions only", async () => {
+    const message = request("tools/list", { _meta: meta({ [PROTOCOL_VERSION_KEY]: "2099-01-01" }) }, 9);
+    const answer = await send(message, {
+      ...standardHeaders(message),
+      "mcp-protocol-version": "2099-01-01",
+      ...SESSIONLESS,
+    });
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toMatchObject({
+      code: -32022,
+      data: { requested: "2099-01-01", supported: [MODERN_VERSION] },
+    });
+  });
+});
+
+describe("10.2 interleaved eras under load", () => {
+  test("10.2 interleaved eras under load: each of 120 requests is answered in its own era and version", async () => {
+    const url = await lab.url();
+    const sessions = await Promise.all(LEGACY_VERSIONS.map((version) => Session.open(url, { version })));
+    const modern = new ModernClient(url);
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, at) => {
+        const [key, session] = [newKey(), sessions[at % 5]];
+        // Ids meet on purpose.
+        const id = at % 7;
+        const call = session
+          ? session.call("emit_twice", { key }, id)
+          : modern.call("emit_twice", { key }, { id, progressToken: id });
+        return told(call).then((answer) => ({ ...answer, at, id }));
+      }),
+    );
+    for (const { at, id, status, messages, text } of answers) {
+      expect([status, text, messages.length]).toEqual([200, "done", 3]);
+      expect(messages.at(-1)?.id).toBe(id);
+      const result = messages.at(-1)?.result;
+      expect(isMembers(result) && result.resultType).toBe(at % 5 === 4 ? "complete" : undefined);
+      for (const { params } of messages.slice(0, 2)) {
+        expect(params).toMatchObject({ progressToken: id });
+        // `message` came with 2025-03-26.
+        expect(isMembers(params) && "message" in params).toBe(at % 5 !== 0);
+      }
+    }
+  });
+
+  test("10.2 interleaved eras under load: one era's errors are not the other's", async () => {
+    const url = await lab.url();
+    const session = await Session.open(url);
+    const modern = new ModernClient(url);
+    const rounds = await Promise.all(
+      Array.from({ length: 20 }, async () => [
+        await told(session.request("no/such", undefined, 1)),
+        await told(modern.request("no/such", {}, { id: 1 })),
+      ]),
+    );
+    for (const [legacy, other] of rounds) {
+      expect([legacy?.status, other?.status]).toEqual([200, 404]);
+      for (const answer of [legacy, other])
+        expect(answer?.messages).toMatchObject([{ id: 1, error: { code: -32601 } }]);
+    }
+  });
+});
