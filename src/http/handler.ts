@@ -15,7 +15,7 @@ import { ASK_BY_RETURNING } from "../core/input-required.ts";
 import { encodeResult, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
-import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
+import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { NoticeSource } from "../core/notices.ts";
 import type { McpServer, RequestFacts } from "../core/server.ts";
@@ -127,7 +127,7 @@ export class Endpoint<Env> {
   constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
     this.#source = source;
     this.#options = options;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limits = resolveLimits(options.limits);
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
