@@ -23,7 +23,7 @@ import {
 } from "./jsonrpc.ts";
 import { KeyRing } from "./key-ring.ts";
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
-import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
+import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { tellRootsChanged } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
@@ -78,7 +78,7 @@ class ServerConnection<Env> implements Connection {
     this.#server = server;
     this.#transport = transport;
     this.#options = options;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limits = resolveLimits(options.limits);
     this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
       send: (notification) => this.#emit(notification),
       env: options.env as never,
@@ -247,7 +247,7 @@ class ServerConnection<Env> implements Connection {
 
   #emit(message: JSONRPCNotification | JSONRPCRequest): void {
     this.#notices.watch(message);
-    this.#track(this.#sendText(JSON.stringify(message)));
+    this.#track(this.#sendMessage(message));
   }
 
   /** Made for this connection: a state need not outlive the process that serves it. */
@@ -258,7 +258,12 @@ class ServerConnection<Env> implements Connection {
 
   #ring: Promise<KeyRing> | undefined;
 
-  #sendText(text: string): Promise<void> {
+  async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
+    await this.#sendText(JSON.stringify(message));
+  }
+
+  /** Async, so that a transport or a message that throws at once rejects too. */
+  async #sendText(text: string): Promise<void> {
     const { sendText } = this.#transport;
     if (sendText) return sendText.call(this.#transport, text);
     return this.#transport.send(JSON.parse(text) as JSONRPCMessage);

@@ -5,7 +5,7 @@
  */
 import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
-import { hasJson, isObject, type JsonObject } from "./jsonrpc.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { isInputRequired } from "./rounds.ts";
 import type { VersionRules } from "./versions.ts";
 
@@ -53,7 +53,7 @@ export function toCustomResult(value: unknown, rules: VersionRules): JsonObject 
     );
   }
   if (isObject(value)) return value;
-  if (value !== undefined && !hasJson(value))
+  if (typeof value === "function" || typeof value === "symbol")
     throw new KitError("result-invalid", `A custom method returned a ${typeof value}, which is no JSON.`);
   // Legacy clients take any JSON value; the type says objects because everything else is.
   if (!rules.resultEnvelope) return (value ?? {}) as JsonObject;

@@ -48,8 +48,10 @@ export function compileElicitation(given: AnySchema | ElicitationSchema): Compil
   if (json.type !== "object" || !isObject(json.properties)) {
     throw new KitError("schema-unsupported", 'The schema of an elicitation is an object with "properties".');
   }
-  const properties: { [name: string]: JsonObject } = {};
-  for (const [name, property] of Object.entries(json.properties)) properties[name] = flatProperty(name, property);
+  // Not by assignment: that would lose a property called "__proto__".
+  const properties = Object.fromEntries(
+    Object.entries(json.properties).map(([name, property]) => [name, flatProperty(name, property)]),
+  );
   const required = Array.isArray(json.required) ? { required: json.required as string[] } : {};
   return { json: { type: "object", properties, ...required }, standard };
 }
@@ -94,11 +96,11 @@ function notFlat(name: string, problem: string): KitError {
 /** The form as a version has it: before 2025-11-25 choices are `enum` with `enumNames`, and only booleans have defaults. */
 export function shapeElicitation(schema: JsonObject, rules: VersionRules): JsonObject {
   if (rules.elicitationModes || !isObject(schema.properties)) return schema;
-  const properties: JsonObject = {};
-  for (const [name, property] of Object.entries(schema.properties)) {
-    if (isObject(property)) properties[name] = olderProperty(property);
-  }
-  return { ...schema, properties };
+  const older = Object.entries(schema.properties).map(([name, property]) => [
+    name,
+    isObject(property) ? olderProperty(property) : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(older) };
 }
 
 function olderProperty(property: JsonObject): JsonObject {
@@ -124,9 +126,9 @@ export async function checkElicited(
     return outcome.issues ? { problem: describeIssues(outcome.issues, "content") } : { value: outcome.value };
   }
   if (!isObject(content)) return { problem: "content is not an object" };
-  for (const name of json.required ?? []) if (content[name] === undefined) return { problem: `${name} is missing` };
+  for (const name of json.required ?? []) if (!Object.hasOwn(content, name)) return { problem: `${name} is missing` };
   for (const [name, property] of Object.entries(json.properties)) {
-    const problem = content[name] === undefined ? undefined : findMisfit(content[name], property);
+    const problem = Object.hasOwn(content, name) ? findMisfit(content[name], property) : undefined;
     if (problem) return { problem: `${name} ${problem}` };
   }
   return { value: content };

@@ -6,7 +6,7 @@
 import type { QuestionError } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
 import { KitError } from "./errors.ts";
-import { hasJson, isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
+import { isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
 
 /** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
 export interface RequestData {
@@ -122,7 +122,7 @@ async function runHook(
 ): Promise<JsonObject> {
   const result = await hook(data, next);
   // Modern results are objects; a legacy method of the author's own may give any JSON value.
-  if (isObject(result) || (!data.client.rules.resultEnvelope && hasJson(result))) return result as JsonObject;
+  if (isObject(result) || (result !== undefined && !data.client.rules.resultEnvelope)) return result as JsonObject;
   throw new KitError(
     "options-invalid",
     `The around hook ${hook.name || `number ${place + 1}`} returned no result. Return what next() gives, or a result object.`,

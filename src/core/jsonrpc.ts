@@ -77,11 +77,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** False for what `JSON.stringify` has no text for: undefined, functions, symbols. */
-export function hasJson(value: unknown): boolean {
-  return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
-}
-
 /** True for a legal id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));

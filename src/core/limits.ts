@@ -4,7 +4,9 @@
  * @module
  */
 
-/** Bounds of one endpoint. All are inclusive. */
+import { KitError } from "./errors.ts";
+
+/** Bounds of one endpoint. All are inclusive, and numbers from 0 to 2^31 - 1. */
 export interface Limits {
   /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
   readonly bodyBytesMax: number;
@@ -45,3 +47,24 @@ export const DEFAULT_LIMITS: Limits = {
   samplesPerSessionMax: 1_000,
   toolTimeoutMs: 0,
 };
+
+/**
+ * The defaults with an author's limits over them; what is undefined leaves the default.
+ *
+ * @throws {KitError} `options-invalid` naming the limit: a bound that is no number would bound nothing.
+ */
+export function resolveLimits(given: Partial<Limits> = {}): Limits {
+  const names = Object.keys(DEFAULT_LIMITS) as (keyof Limits)[];
+  const checked = names.map((name) => [name, checkBound(`limits.${name}`, given[name] ?? DEFAULT_LIMITS[name])]);
+  return Object.fromEntries(checked) as Limits;
+}
+
+/**
+ * Gives the value back.
+ *
+ * @throws {KitError} `options-invalid` when it is no bound. One too large for a timer would fire at once.
+ */
+export function checkBound(what: string, value: number): number {
+  if (value >= 0 && value < 2 ** 31) return value;
+  throw new KitError("options-invalid", `${what} is ${value}; it is a number from 0 to 2147483647.`);
+}

@@ -40,7 +40,7 @@ export interface Method {
 const always = () => true;
 const hasTools = (server: McpServer<never>) => server.offers("tools");
 const hasPrompts = (server: McpServer<never>) => server.offers("prompts");
-const hasResources = (server: McpServer<never>) => server.hasResources;
+const hasResources = (server: McpServer<never>) => server.offers("resources");
 
 function list(
   method: ListMethod,

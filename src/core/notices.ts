@@ -63,6 +63,12 @@ export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFil
 export class NoticeBus {
   readonly #listeners = new Map<unknown, (notices: readonly Notice[]) => void>();
   readonly #waiting = new Map<unknown, Notice>();
+  readonly #failed: (error: unknown) => void;
+
+  /** @param failed Hears of what a listener throws; the others are told all the same. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
 
   publish(notice: Notice): void {
     if (this.#listeners.size === 0) return;
@@ -84,6 +90,12 @@ export class NoticeBus {
   #deliver(): void {
     const notices = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const listener of [...this.#listeners.values()]) listener(notices);
+    for (const listener of [...this.#listeners.values()]) {
+      try {
+        listener(notices);
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
   }
 }

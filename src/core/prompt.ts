@@ -142,7 +142,7 @@ export async function readPromptArguments(prompt: CompiledPrompt<never>, given: 
   const args = given ?? {};
   if (!isObject(args)) throw invalidParams("prompts/get: params.arguments is not an object.", { field: "arguments" });
   for (const { name, required } of prompt.arguments) {
-    if (required && args[name] === undefined) {
+    if (required && !Object.hasOwn(args, name)) {
       throw invalidParams(`prompts/get: prompt "${prompt.key}" needs the argument "${name}".`, {
         field: `arguments.${name}`,
       });

@@ -67,7 +67,9 @@ export class McpServer<Env = unknown> {
   readonly methods: Map<string, CustomHandler<Env>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler> = new Map();
   /** Notices of changes, for the ways of serving that can deliver them. */
-  readonly notices: NoticeBus = new NoticeBus();
+  readonly notices: NoticeBus = new NoticeBus((error) => {
+    this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
+  });
   /** What `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
@@ -381,14 +383,10 @@ export class McpServer<Env = unknown> {
     return this.#provider ?? this.#parts.find(({ provider }) => provider)?.provider;
   }
 
-  /** Whether there is anything to read. */
-  get hasResources(): boolean {
-    return this.offers("resources") || this.provider !== undefined;
-  }
-
   /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
   offers(list: ListKind): boolean {
-    return this.#used.has(list) || this.#options.capabilities?.[list] !== undefined;
+    if (this.#used.has(list) || this.#options.capabilities?.[list] !== undefined) return true;
+    return list === "resources" && this.provider !== undefined;
   }
 
   /** Whether any argument or variable can be completed. */
@@ -423,7 +421,7 @@ export class McpServer<Env = unknown> {
     const changing = keeps.notices ? { listChanged: true } : {};
     if (this.offers("tools")) derived.tools = changing;
     if (this.offers("prompts")) derived.prompts = changing;
-    if (this.hasResources) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
+    if (this.offers("resources")) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (keeps.logLevel) derived.logging = {};
     return { ...derived, ...this.#options.capabilities };

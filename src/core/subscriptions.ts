@@ -82,7 +82,7 @@ export interface UriKeeper {
 
 /** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
 export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Method>> {
-  const isOffered = (server: McpServer<never>) => server.hasResources;
+  const isOffered = (server: McpServer<never>) => server.offers("resources");
   return {
     "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, keeper) },
     "resources/unsubscribe": {
@@ -226,7 +226,11 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
 async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
-  const has = { tools: server.offers("tools"), prompts: server.offers("prompts"), resources: server.hasResources };
+  const has = {
+    tools: server.offers("tools"),
+    prompts: server.offers("prompts"),
+    resources: server.offers("resources"),
+  };
   const uris: string[] = [];
   for (const uri of has.resources ? asked.uris : []) {
     try {

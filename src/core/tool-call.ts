@@ -24,12 +24,8 @@ export async function callTool(
 ): Promise<JsonObject> {
   const { tool, args } = readCall(server, request);
   requireCapabilities(tool, call);
-  const checked = tool.input ? await tool.input.validate(args) : { value: {} };
-  if (checked.issues) {
-    return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
-  }
   try {
-    return await run(server, tool, checked.value, request, call);
+    return await run(server, tool, args, request, call);
   } catch (error) {
     if (McpError.is(error)) throw error;
     return reportFailure(error, server, tool, request, call);
@@ -40,14 +36,20 @@ export async function callTool(
 async function run(
   server: McpServer<never>,
   tool: CompiledTool<never>,
-  args: unknown,
+  args: JsonObject,
   request: JSONRPCRequest,
   call: Call<never>,
 ): Promise<JsonObject> {
   const { rules } = call.client;
   try {
+    // Within the try: a validator may run code of the author's, and fail like a handler.
+    const checked = tool.input ? await tool.input.validate(args) : { value: {} };
+    if (checked.issues) {
+      return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
+    }
+    const { value } = checked;
     const outcome = await runRounds(server, request, call, (round) =>
-      runHandler(server, tool, args, request, call, round),
+      runHandler(server, tool, value, request, call, round),
     );
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
   } catch (error) {
@@ -87,7 +89,7 @@ async function runHandler(
   round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
-  const deadline = timeoutMs > 0 ? startDeadline(tool.name, timeoutMs) : undefined;
+  const deadline = timeoutMs > 0 && timeoutMs < Infinity ? startDeadline(tool.name, timeoutMs) : undefined;
   const signal = deadline ? AbortSignal.any([call.signal, deadline.signal]) : call.signal;
   try {
     return await withContext(server, request, call, signal, round, (ctx) => {
@@ -122,7 +124,9 @@ function reportFailure(
 ): JsonObject {
   const correlationId = crypto.randomUUID();
   const where = { correlationId, method: request.method, requestId: request.id, tool: tool.name };
-  server.report(error, { ...where, arguments: request.params?.arguments }, call.onError);
+  // A handler that ends because nobody wants its work any more has not failed, and nobody reads the text.
+  if (!call.signal.aborted || error !== call.signal.reason)
+    server.report(error, { ...where, arguments: request.params?.arguments }, call.onError);
   return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
 }
 

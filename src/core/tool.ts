@@ -10,6 +10,7 @@ import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { checkBound } from "./limits.ts";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
 import type { Shelved } from "./shelf.ts";
@@ -86,7 +87,12 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
   readonly _meta?: JsonObject;
-  /** Milliseconds the handler may run; then `ctx.signal` aborts and the client gets an error result. @default limits.toolTimeoutMs */
+  /**
+   * Milliseconds the handler may run, at most 2^31 - 1; then `ctx.signal` aborts and the client gets an error result.
+   * 0 and Infinity are no bound.
+   *
+   * @default limits.toolTimeoutMs
+   */
   readonly timeoutMs?: number;
   /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
   readonly asks?: readonly ClientCapabilityName[];
@@ -148,6 +154,8 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
+  const { timeoutMs = 0 } = options;
+  if (timeoutMs !== Infinity) checkBound(`timeoutMs of tool "${name}"`, timeoutMs);
   const input = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {

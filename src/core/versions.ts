@@ -57,22 +57,10 @@ export interface VersionRules {
 }
 
 const TOOL_2024 = ["name", "description", "inputSchema"] as const;
-const LINK_2025_06 = [
-  "type",
-  "uri",
-  "name",
-  "title",
-  "description",
-  "mimeType",
-  "size",
-  "annotations",
-  "_meta",
-] as const;
-const IMPLEMENTATION_2025_11 = ["name", "title", "version", "description", "websiteUrl", "icons"] as const;
-
 const PROMPT_2024 = ["name", "description", "arguments"] as const;
 const ARGUMENT_2024 = ["name", "description", "required"] as const;
 const RESOURCE_2024 = ["uri", "name", "description", "mimeType", "size", "annotations"] as const;
+const RESOURCE_2025_06 = [...RESOURCE_2024, "title", "_meta"] as const;
 const TEMPLATE_2024 = ["uriTemplate", "name", "description", "mimeType", "annotations"] as const;
 
 const V2024_11_05: VersionRules = {
@@ -122,10 +110,10 @@ const V2025_06_18: VersionRules = {
   toolFields: [...TOOL_2024, "title", "annotations", "outputSchema", "_meta"],
   promptFields: [...PROMPT_2024, "title", "_meta"],
   promptArgumentFields: [...ARGUMENT_2024, "title"],
-  resourceFields: [...RESOURCE_2024, "title", "_meta"],
+  resourceFields: RESOURCE_2025_06,
   templateFields: [...TEMPLATE_2024, "title", "_meta"],
   contentKinds: ["text", "image", "audio", "resource", "resource_link"],
-  resourceLinkFields: LINK_2025_06,
+  resourceLinkFields: ["type", ...RESOURCE_2025_06],
   annotationFields: ["audience", "priority", "lastModified"],
   contentMeta: true,
   structured: "object",
@@ -135,7 +123,7 @@ const V2025_11_25: VersionRules = {
   ...V2025_06_18,
   version: "2025-11-25",
   index: 3,
-  implementationFields: IMPLEMENTATION_2025_11,
+  implementationFields: [...V2025_06_18.implementationFields, "description", "websiteUrl", "icons"],
   unknownCapabilities: [],
   elicitationModes: true,
   primingEvent: true,
@@ -144,7 +132,7 @@ const V2025_11_25: VersionRules = {
   promptFields: [...V2025_06_18.promptFields, "icons"],
   resourceFields: [...V2025_06_18.resourceFields, "icons"],
   templateFields: [...V2025_06_18.templateFields, "icons"],
-  resourceLinkFields: [...LINK_2025_06, "icons"],
+  resourceLinkFields: [...V2025_06_18.resourceLinkFields, "icons"],
 };
 
 const V2026_07_28: VersionRules = {

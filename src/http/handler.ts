@@ -12,7 +12,7 @@ import type { ErrorReporter } from "../core/context.ts";
 import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import { ErrorCode, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
 import { negotiate } from "../core/lifecycle.ts";
-import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
+import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { NoticeSource } from "../core/notices.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
@@ -124,7 +124,7 @@ export class Endpoint<Env> {
   constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
     this.#source = source;
     this.#options = options;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limits = resolveLimits(options.limits);
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 

@@ -30,7 +30,11 @@ export interface OriginRules {
 export function checkOrigin(request: Request, rules: OriginRules): Refusal | undefined {
   const url = new URL(request.url);
   const isLocal = isLoopback(url.hostname);
-  if (url.protocol === "http:" && !isLocal && !rules.allowedHosts?.includes(url.hostname)) {
+  if (
+    url.protocol === "http:" &&
+    !isLocal &&
+    !rules.allowedHosts?.some((host) => host.toLowerCase() === url.hostname)
+  ) {
     return { reason: "host-not-allowed", host: url.host };
   }
   const header = request.headers.get("Origin");

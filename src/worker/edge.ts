@@ -7,7 +7,7 @@ import { Hono } from "hono/tiny";
 import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
-import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
+import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -112,7 +112,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
 ): EdgeApp<Env, Sessions & Notices> {
   const { path = "/mcp", sessions, notices, httpSse, limits, ...http } = options;
   const runtime: EdgeRuntime<Env> = {
-    limits: { ...DEFAULT_LIMITS, ...limits },
+    limits: resolveLimits(limits),
     onError: logError,
     hasNotices: notices !== undefined,
     serverFor: async (request, env, principal) => {

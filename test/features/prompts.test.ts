@@ -265,3 +265,11 @@ describe("what throws when defined", () => {
     expect(() => server.prompt("none", {}, none)).toThrow(/none/);
   });
 });
+
+test.each(ALL_VERSIONS)("a required argument with the name of an inherited member is missed in %s", async (version) => {
+  for (const name of ["constructor", "toString", "__proto__"]) {
+    const server = newServer().prompt("p", { arguments: [{ name, required: true }] }, () => "text");
+    const error = await fail(server, version, { name: "p", arguments: {} });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(name) });
+  }
+});

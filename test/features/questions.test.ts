@@ -592,3 +592,32 @@ test("E1 a nested schema is refused where elicitQuestion makes it", () => {
   const nested = { type: "object", properties: { address: { type: "object" } } } as const;
   expect(() => elicitQuestion("Where?", nested)).toThrow(/address/);
 });
+
+describe("E1 form properties with the names of inherited members", () => {
+  const properties = JSON.parse(`{"constructor":{"type":"string"},"__proto__":{"type":"string","title":"P"}}`) as Json;
+  const form = { type: "object", properties: properties as { [name: string]: Json } } as const;
+
+  test.each(ELICITING)("are shown, and may be left out or answered in %s", async (version) => {
+    for (const content of ["{}", `{"constructor":"c","__proto__":"p"}`]) {
+      let asked: Json = {};
+      const onRequest = ({ params }: { params?: Json }): Json => {
+        asked = params ?? {};
+        return { action: "accept", content: JSON.parse(content) };
+      };
+      const run = async (ctx: HandlerContext) => JSON.stringify(await ctx.elicit("Who?", form));
+      const { value } = await inTool(version, run, { capabilities: elicitation, onRequest, judgeClient: false });
+      expect(value).toEqual({ value: `{"action":"accept","content":${content}}` });
+      expect(Object.keys((asked.requestedSchema as { properties: Json }).properties)).toEqual([
+        "constructor",
+        "__proto__",
+      ]);
+    }
+  });
+
+  test("are missed where they are required", async () => {
+    const run = (ctx: HandlerContext) => ctx.elicit("Who?", { ...form, required: ["constructor"] });
+    const onRequest = () => ({ action: "accept", content: {} });
+    const { value } = await inTool("2025-11-25", run, { capabilities: elicitation, onRequest, judgeClient: false });
+    expect(value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("constructor") });
+  });
+});

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
+  defineTool,
   type ErrorPlace,
   type ErrorReporter,
   type HandlerContext,
@@ -349,5 +350,60 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     const { server } = serverOf(throwing(new Error("x")));
     const peer = await openPeer(server, version);
     expect(await peer.request("tools/call", { name: "t" })).not.toHaveProperty("error");
+  });
+});
+
+describe("a validator that throws", () => {
+  const broken = z.object({}).refine(() => {
+    throw new Error("no database");
+  });
+
+  test.each(ALL_VERSIONS)(
+    "T11 is a failed tool in %s: a result with a reference, and onError has the exception",
+    async (version) => {
+      const { server, reports } = serverOf(() => "never");
+      server.replace(defineTool("t", { input: broken }, () => "never"));
+      const peer = await openPeer(server, version);
+      const result = resultOf(await peer.request("tools/call", { name: "t", arguments: {} }));
+      expect(result.isError).toBe(true);
+      expect(reports).toMatchObject([{ error: { message: "no database" }, where: { tool: "t" } }]);
+      expect(textOf(result)).toContain(reports[0]?.where.correlationId);
+      expect(textOf(result)).not.toContain("database");
+    },
+  );
+});
+
+describe("a handler that ends with the reason of its signal", () => {
+  const untilAborted = (ctx: HandlerContext) =>
+    new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
+
+  test.each(ALL_VERSIONS)("T12 is not reported when its call was cancelled in %s", async (version) => {
+    let running = false;
+    const { server, reports } = serverOf((ctx) => {
+      running = true;
+      return untilAborted(ctx);
+    });
+    const peer = await openPeer(server, version);
+    const answer = peer.request("tools/call", { name: "t", arguments: {} }, undefined, { id: "c" });
+    answer.catch(() => undefined);
+    await expect.poll(() => running).toBe(true);
+    peer.notify("notifications/cancelled", { requestId: "c" });
+    await peer.connection.idle();
+    expect(reports).toEqual([]);
+    await peer.close();
+  });
+
+  test("T12 another failure of a cancelled call is reported", async () => {
+    const { server, reports } = serverOf(async (ctx) => {
+      await untilAborted(ctx).catch(() => undefined);
+      throw new Error("could not clean up");
+    });
+    const peer = await openPeer(server, "2025-11-25");
+    peer.request("tools/call", { name: "t", arguments: {} }, undefined, { id: "c" }).catch(() => undefined);
+    await delay(0);
+    peer.notify("notifications/cancelled", { requestId: "c" });
+    await peer.connection.idle();
+    expect(reports).toMatchObject([{ error: { message: "could not clean up" } }]);
+    await peer.close();
   });
 });

@@ -278,3 +278,38 @@ describe("W1 failures", () => {
     await connection.close();
   });
 });
+
+/** The server's end of a pair, with its own way to send. */
+function endThat(send: (message: JSONRPCMessage) => Promise<void>): [Transport, Transport] {
+  const [serverEnd, clientEnd] = createPair();
+  serverEnd.send = send;
+  return [serverEnd, clientEnd];
+}
+
+test("B4 a transport that throws at once is told to onError, for notices as for answers", async () => {
+  const errors: unknown[] = [];
+  const [serverEnd, clientEnd] = endThat(() => {
+    throw new Error("no way out");
+  });
+  const server = createServer();
+  const connection = await connect(server, serverEnd, { onError: (error) => void errors.push(error) });
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+  await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  await clientEnd.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  await expect.poll(() => errors.length).toBe(1);
+  server.toolsChanged();
+  await expect.poll(() => errors).toMatchObject([{ message: "no way out" }, { message: "no way out" }]);
+  await connection.close();
+});
+
+test("B4 a listener that throws is told to onError, and the others hear of the notice", async () => {
+  const [errors, heard]: [unknown[], unknown[]] = [[], []];
+  const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
+  server.notices.subscribe(() => {
+    throw new Error("deaf");
+  });
+  server.notices.subscribe((notices) => void heard.push(...notices));
+  server.toolsChanged();
+  await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
+  expect(errors).toMatchObject([{ message: "deaf" }]);
+});

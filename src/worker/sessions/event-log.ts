@@ -57,6 +57,12 @@ export class EventLog {
     this.#sql.exec("INSERT INTO event VALUES (?, ?, ?, ?, ?)", stream, seq, Date.now(), isFinal ? 1 : 0, frames);
   }
 
+  /** Nothing follows event `seq`, though it is no answer. */
+  finish(stream: number, seq: number): void {
+    const { rowsWritten } = this.#sql.exec("UPDATE event SET final = 1 WHERE stream = ? AND seq = ?", stream, seq);
+    if (rowsWritten === 0) this.append(stream, { seq, frames: "", isFinal: true });
+  }
+
   find(stream: number): StreamRow | undefined {
     if (!this.#exists()) return undefined;
     const [row] = this.#sql.exec("SELECT id, requests FROM stream WHERE id = ?", stream).toArray();

@@ -66,9 +66,14 @@ export class LoggedStream {
     // On its own, so that it is never part of a row that is pruned early.
     this.#flush("events");
     this.#isOver = true;
-    if (text !== undefined) this.#add(text);
-    else this.#seq += 1;
-    this.#flush("final");
+    if (text !== undefined) {
+      this.#add(text);
+      this.#flush("final");
+      return;
+    }
+    const { log, id, send } = this.#options;
+    log.finish(id, this.#seq);
+    send(encodeBridge({ kind: "final", seq: this.#seq, frames: "" }));
   }
 
   /** Ends the connection of whoever holds the response now, or of the next one to come. */

@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { connect, type Limits, McpServer } from "../../src/core/index.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
+import { edge } from "../../src/worker/edge.ts";
+import { createPair } from "../harness/pair.ts";
+import { closePeers, LEGACY_VERSIONS, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
+
+const onError = () => undefined;
+const createServer = () => new McpServer({ name: "limited", version: "1.0.0" }).tool("hello", {}, () => "hello");
+
+/** Serves one POST under these limits; its status. */
+async function post(limits: Partial<Limits>, body: string): Promise<number> {
+  const handle = createHttpHandler(createServer(), { limits, onError });
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  const response = await handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
+  return response.status;
+}
+
+describe("limits", () => {
+  test("one that is undefined stays the default", async () => {
+    const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`;
+    const unset = { bodyBytesMax: undefined, bodyDepthMax: undefined } as unknown as Partial<Limits>;
+    expect(await post(unset, ping)).toBe(200);
+    expect(await post(unset, `${ping}${" ".repeat(4 * 1024 * 1024)}`)).toBe(413);
+    expect(await post(unset, `${"[".repeat(65)}${"]".repeat(65)}`)).toBe(400);
+    expect(await post({ bodyBytesMax: 10 }, ping)).toBe(413);
+  });
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2 ** 31])("%d is refused, naming the limit", async (value) => {
+    const limits = { heartbeatMs: value };
+    const invalid = expect.objectContaining({
+      name: "KitError",
+      code: "options-invalid",
+      message: expect.stringContaining("limits.heartbeatMs"),
+    });
+    expect(() => createHttpHandler(createServer(), { limits, onError })).toThrow(invalid);
+    expect(() => edge(createServer(), { limits })).toThrow(invalid);
+    const [end] = createPair();
+    await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
+  });
+});
+
+describe("the timeout of a tool", () => {
+  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])(
+    "%d ms is refused where it is defined",
+    (timeoutMs) => {
+      expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(/timeoutMs of tool "slow"/);
+    },
+  );
+
+  test.each([0, Number.POSITIVE_INFINITY])("%d is no bound", async (timeoutMs) => {
+    const server = createServer().tool("slow", { timeoutMs }, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return "done";
+    });
+    for (const version of LEGACY_VERSIONS) {
+      const peer = await openPeer(server, version, { limits: { toolTimeoutMs: 1 } });
+      expect(resultOf(await peer.request("tools/call", { name: "slow" }))).toMatchObject({
+        content: [{ text: "done" }],
+      });
+    }
+  });
+});
