@@ -68,6 +68,8 @@ class ServerConnection<Env> implements Connection {
   /** Requests being served, so that a cancellation can find its own. */
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
+  /** What was emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
+  #queuedChars = 0;
   #isClosed = false;
   readonly #questions = new PendingQuestions();
   readonly #notices: ConnectionNotices;
@@ -259,7 +261,14 @@ class ServerConnection<Env> implements Connection {
   #ring: Promise<KeyRing> | undefined;
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
-    await this.#sendText(JSON.stringify(message));
+    const text = JSON.stringify(message);
+    if (isNews(message) && this.#queuedChars + text.length > this.#limits.streamBufferBytesMax) return;
+    this.#queuedChars += text.length;
+    try {
+      await this.#sendText(text);
+    } finally {
+      this.#queuedChars -= text.length;
+    }
   }
 
   /** Async, so that a transport or a message that throws at once rejects too. */
@@ -274,6 +283,11 @@ class ServerConnection<Env> implements Connection {
     if (this.#isClosed) return;
     this.#options.onError(error, { correlationId: crypto.randomUUID(), method: "(transport)" });
   }
+}
+
+/** What may be dropped when the peer is far behind: it tells how things go, and nothing hangs on it. */
+function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
+  return method === "notifications/progress" || method === "notifications/message";
 }
 
 function encodeInvalid(id: RequestId | undefined, problem: string): string {

@@ -13,6 +13,8 @@ import { encodeText, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 export class EventStream {
   readonly #limits: Limits;
   readonly #held: Uint8Array[] = [];
+  /** Bytes that may still be held for a stream that is not open yet. */
+  #room: number;
   readonly #gone = new AbortController();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
@@ -21,6 +23,7 @@ export class EventStream {
   /** @param clientGone Fires when the client of the HTTP request is gone. */
   constructor(limits: Limits, clientGone?: AbortSignal) {
     this.#limits = limits;
+    this.#room = limits.streamBufferBytesMax;
     clientGone?.addEventListener("abort", () => this.#leave(), { once: true });
   }
 
@@ -33,8 +36,11 @@ export class EventStream {
   write(frames: string, isDroppable = false): void {
     if (this.#isOver) return;
     const bytes = encodeText(frames);
-    if (!this.#controller) this.#held.push(bytes);
-    else if (!isDroppable || (this.#controller.desiredSize ?? 0) >= bytes.byteLength) this.#controller.enqueue(bytes);
+    const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
+    if (isDroppable && room < bytes.byteLength) return;
+    this.#room -= bytes.byteLength;
+    if (this.#controller) this.#controller.enqueue(bytes);
+    else this.#held.push(bytes);
   }
 
   /** The response, to be made once. Its head and first bytes go out at once. */

@@ -6,11 +6,11 @@
 import { Writable } from "node:stream";
 import { connect } from "../core/connection.ts";
 import type { ErrorReporter } from "../core/context.ts";
-import type { Limits } from "../core/limits.ts";
+import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { McpServer } from "../core/server.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
-export interface ServeStdioOptions<Env> extends Omit<StdioTransportOptions, "lineBytesMax"> {
+export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {
   /** What handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
   readonly env?: Env;
   readonly limits?: Partial<Limits>;
@@ -26,27 +26,40 @@ export interface ServeStdioOptions<Env> extends Omit<StdioTransportOptions, "lin
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdioOptions<Env> = {}): Promise<void> {
-  const { env = process.env as Env, limits } = options;
-  const output = options.output ?? keepForMessages();
-  const transport = new StdioServerTransport({
-    output,
-    ...(options.input ? { input: options.input } : {}),
-    ...(limits?.bodyBytesMax === undefined ? {} : { lineBytesMax: limits.bodyBytesMax }),
-  });
-  const connection = await connect(server, transport, { env, onError: logError, ...(limits ? { limits } : {}) });
-  await transport.ended;
-  await connection.idle();
-  await connection.close();
+  const { env = process.env as Env, input } = options;
+  const limits = resolveLimits(options.limits);
+  const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
+  try {
+    const transport = new StdioServerTransport({
+      output: messages,
+      ...(input ? { input } : {}),
+      lineBytesMax: limits.bodyBytesMax,
+      lineDepthMax: limits.bodyDepthMax,
+    });
+    const connection = await connect(server, transport, { env, onError: logError, limits });
+    await transport.ended;
+    await connection.idle();
+    await connection.close();
+  } finally {
+    giveBack?.();
+  }
 }
 
-/** Standard output for messages alone: other writers are sent to standard error from here on. */
-function keepForMessages(): Writable {
+/** Standard output for messages alone: other writers are sent to standard error until it is given back. */
+function takeStdout(): { readonly messages: Writable; giveBack(): void } {
   const { stdout, stderr } = process;
-  const write = stdout.write.bind(stdout);
-  const messages = new Writable({ write: (chunk: Buffer, _, done) => void write(chunk, done) });
-  stdout.on("error", (error) => messages.destroy(error));
+  const { write } = stdout;
+  const ownWrite = write.bind(stdout);
+  const messages = new Writable({ write: (chunk: Buffer, _, done) => void ownWrite(chunk, done) });
+  const fail = (error: Error) => messages.destroy(error);
+  stdout.on("error", fail);
   stdout.write = stderr.write.bind(stderr) as typeof write;
-  return messages;
+  const giveBack = () => {
+    stdout.write = write;
+    // A stream that failed may say so later than its writers heard it, and unheard that would end the process.
+    if (!stdout.errored) stdout.off("error", fail);
+  };
+  return { messages, giveBack };
 }
 
 const logError: ErrorReporter = (error, where) => {

@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 import type { Readable, Writable } from "node:stream";
+import { DepthGauge } from "../core/depth-gauge.ts";
 import { KitError } from "../core/errors.ts";
 import { type JSONRPCMessage, parseMessage } from "../core/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/limits.ts";
@@ -17,6 +18,8 @@ export interface StdioTransportOptions {
   readonly output?: Writable;
   /** Bytes of one line. A longer one is answered with an error and skipped. @default limits.bodyBytesMax */
   readonly lineBytesMax?: number;
+  /** Nesting of arrays and objects in one line. A deeper one is answered with an error and skipped. @default limits.bodyDepthMax */
+  readonly lineDepthMax?: number;
 }
 
 const NEWLINE = 0x0a;
@@ -29,6 +32,8 @@ export class StdioServerTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #lineBytesMax: number;
+  readonly #lineDepthMax: number;
+  #depth = new DepthGauge();
   #parts: Buffer[] = [];
   #partBytes = 0;
   #isSkipping = false;
@@ -45,6 +50,7 @@ export class StdioServerTransport implements Transport {
     this.#input = options.input ?? process.stdin;
     this.#output = options.output ?? process.stdout;
     this.#lineBytesMax = options.lineBytesMax ?? DEFAULT_LIMITS.bodyBytesMax;
+    this.#lineDepthMax = options.lineDepthMax ?? DEFAULT_LIMITS.bodyDepthMax;
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -119,23 +125,33 @@ export class StdioServerTransport implements Transport {
   #take(part: Buffer): void {
     if (this.#isSkipping) return;
     this.#partBytes += part.length;
-    if (this.#partBytes <= this.#lineBytesMax) {
+    if (this.#partBytes > this.#lineBytesMax) {
+      this.#skip({ reason: "too-large", message: `A line is larger than ${this.#lineBytesMax} bytes.` });
+    } else if (this.#depth.feed(part) > this.#lineDepthMax) {
+      this.#skip({ reason: "too-deep", message: `A line is nested deeper than ${this.#lineDepthMax} levels.` });
+    } else {
       this.#parts.push(part);
-      return;
     }
+  }
+
+  /** Gives up the rest of this line. */
+  #skip(problem: UnreadableMessage): void {
     this.#isSkipping = true;
     this.#parts = [];
-    this.onunreadable?.({ reason: "too-large", message: `A line is larger than ${this.#lineBytesMax} bytes.` });
+    this.onunreadable?.(problem);
   }
 
   #endLine(): void {
-    const line = this.#isSkipping ? "" : Buffer.concat(this.#parts).toString("utf8").trim();
+    const bytes = Buffer.concat(this.#parts);
     this.#parts = [];
+    this.#depth = new DepthGauge();
     this.#partBytes = 0;
     this.#isSkipping = false;
-    if (line === "") return;
     let message: JSONRPCMessage;
     try {
+      // fatal: what is not UTF-8 is not JSON (RFC 8259, 8.1); replacement characters would hide that.
+      const line = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes).trim();
+      if (line === "") return;
       message = JSON.parse(line) as JSONRPCMessage;
     } catch {
       this.onunreadable?.({ reason: "not-json", message: "A line is not JSON." });

@@ -313,3 +313,46 @@ test("B4 a listener that throws is told to onError, and the others hear of the n
   await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
   expect(errors).toMatchObject([{ message: "deaf" }]);
 });
+
+test("B5 a peer that reads nothing is owed no more progress and logs than the limit; answers and questions all", async () => {
+  const sent: Json[] = [];
+  const [serverEnd, clientEnd] = createPair();
+  const letGo: (() => void)[] = [];
+  serverEnd.send = (message) => {
+    sent.push(message as unknown as Json);
+    return new Promise((resolve) => letGo.push(resolve));
+  };
+  const server = createServer().tool("busy", {}, async (_, ctx) => {
+    for (let done = 1; done <= 1_000; done++) {
+      ctx.progress(done);
+      ctx.log("info", "x".repeat(100));
+    }
+    return JSON.stringify(await ctx.listRoots());
+  });
+  const limits = { streamBufferBytesMax: 2_000 };
+  const connection = await connect(server, serverEnd, { limits, onError: () => undefined });
+  const params = {
+    protocolVersion: "2025-11-25",
+    capabilities: { roots: {} },
+    clientInfo: { name: "c", version: "1" },
+  };
+  const say = (message: Json) => clientEnd.send(message as unknown as JSONRPCMessage);
+  await say({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  await say({ jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } });
+  await expect.poll(() => sent.at(-1)).toMatchObject({ id: 2 });
+  const busy = () =>
+    say({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "busy", _meta: { progressToken: 1 } } });
+  await busy();
+  await expect.poll(() => sent.at(-1)).toMatchObject({ method: "roots/list" });
+  const news = sent.filter(({ method }) => String(method).startsWith("notifications/"));
+  expect(news.length).toBeGreaterThan(10);
+  expect(JSON.stringify(news).length).toBeLessThan(2_100);
+  await say({ jsonrpc: "2.0", id: sent.at(-1)?.id, result: { roots: [] } });
+  await expect.poll(() => sent.at(-1)).toMatchObject({ id: 3, result: { content: [{ text: "[]" }] } });
+  for (const resolve of letGo) resolve();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const before = sent.length;
+  await busy();
+  await expect.poll(() => sent[before]).toMatchObject({ method: "notifications/progress" });
+  await connection.close();
+});

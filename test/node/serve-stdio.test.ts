@@ -105,3 +105,19 @@ describe("serveStdio", () => {
     rmSync(folder, { recursive: true });
   });
 });
+
+test("W2 standard output is given back: a second serving answers there, and so does the program after both", async () => {
+  const { code, messages } = await runChild(join(import.meta.dirname, "fixtures/twice.ts"), () => undefined);
+  expect(messages).toMatchObject([
+    { id: 1, result: {} },
+    { id: 2, result: {} },
+    { id: 3, result: { left: 0 } },
+  ]);
+  expect(code).toBe(0);
+});
+
+test("B6 a line nested deeper than the limit is answered with an error, and the next one is served", async () => {
+  const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(70)}${"]".repeat(70)}}}`;
+  const { messages } = await serve(write(`${deep}\n${ping(2)}\n`));
+  expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-deep" } } }, { id: 2, result: {} }]);
+});

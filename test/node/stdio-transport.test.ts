@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
 import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
-async function start(options: { output?: Writable; lineBytesMax?: number } = {}) {
+async function start(options: { output?: Writable; lineBytesMax?: number; lineDepthMax?: number } = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = new StdioServerTransport({ input, output, ...options });
   const received: unknown[] = [];
@@ -182,4 +182,20 @@ describe("W2 serveStdio with streams of the author's", () => {
     input.end();
     await served;
   });
+});
+
+test("B6 a line nested too deep is skipped whole; brackets in strings and those of other lines do not count", async () => {
+  const { input, received, unreadable } = await start({ lineDepthMax: 2 });
+  input.write('{"a":{"b":');
+  input.write('{}}}\n{"a":"{{{{"}\n{"b":[]}\n{"c":{}}\n');
+  await expect.poll(() => received).toEqual([{ a: "{{{{" }, { b: [] }, { c: {} }]);
+  expect(unreadable).toEqual(["too-deep"]);
+});
+
+test("B6 a line that is not UTF-8 is not JSON, as over HTTP", async () => {
+  const { input, received, unreadable } = await start();
+  input.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
+  input.write('"\u00fc"\n"ü"\n');
+  await expect.poll(() => received).toEqual(["ü", "ü"]);
+  expect(unreadable).toEqual(["not-json"]);
 });

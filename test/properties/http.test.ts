@@ -1,8 +1,8 @@
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DepthGauge } from "../../src/core/depth-gauge.ts";
 import { serveVersions, VERSIONS } from "../../src/core/versions.ts";
-import { DepthGauge } from "../../src/http/body.ts";
 import { classify } from "../../src/http/classify.ts";
 import { acceptedForm, decodeHeaderValue, encodeHeaderValue } from "../../src/http/headers.ts";
 import { encodeEvent, encodeText, HEARTBEAT } from "../../src/http/sse.ts";
