@@ -5,6 +5,7 @@ import {
   initialize,
   isMembers,
   type Members,
+  nested,
   notification,
   post,
   request,
@@ -122,6 +123,19 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
   test("10.1 body limits: an announced body too large is refused before it is sent", async () => {
     const { body: _, ...ask } = post(era, { headers: { "content-length": "1000000000", "mcp-session-id": undefined } });
     expect(await sendUnfinished(lab.worker.origin, { ...ask, path: "/small/mcp" })).toBe(413);
+  });
+
+  test("10.1 body limits: nesting of the limit is served, one level more is -32600", async () => {
+    const deep = (depth: number): string => {
+      const params = requestOf(era, "tools/list").params as Members;
+      const inside = { ...(isMembers(params._meta) ? params._meta : {}), "com.example/deep": 0 };
+      // The message, its params and their _meta are three levels.
+      const text = JSON.stringify({ ...requestOf(era, "tools/list"), params: { ...params, _meta: inside } });
+      return text.replace('"com.example/deep":0', `"com.example/deep":${nested(depth - 3)}`);
+    };
+    expectServed(await sent(era, { body: deep(64) }), "application/json");
+    const answer = await sent(era, { body: deep(65) });
+    expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 
   test("10.1 id null, fractional or no id at all is -32600 without an id", async () => {

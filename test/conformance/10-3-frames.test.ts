@@ -149,6 +149,17 @@ describe("10.3 back-pressure and slow readers", () => {
     expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
   });
 
+  test("10.3 a large answer comes whole on a stream, and whole again when it is resumed", async () => {
+    const session = await Session.open(await lab.url());
+    const size = 1_500_000;
+    const stream = await (await session.stream("bulk", { key: newKey(), size }, "large")).end();
+    const resumed = await (await session.get(stream.events[0]?.id)).end();
+    for (const { messages } of [stream, resumed]) {
+      expect(messages).toHaveLength(2);
+      expect(messages[1]).toMatchObject({ id: "large", result: { content: [{ text: "x".repeat(size) }] } });
+    }
+  });
+
   test("10.3 a reader that stops half-way has the rest by resuming, nothing twice", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();

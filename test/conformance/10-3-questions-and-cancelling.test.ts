@@ -1,6 +1,6 @@
 /** CONFORMANCE.md 10.3, its lines about requests of the server, cancelling and disconnecting. */
 import { describe, expect, test } from "vitest";
-import { isMembers, type Members, notification } from "../http/messages.ts";
+import { isMembers, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { ModernClient, told } from "../worker/client.ts";
 import { type Cuttable, idOf, newKey, progressOf, Session, useLab, WRONG } from "./support.ts";
@@ -122,6 +122,14 @@ describe("10.3 responses of server requests", () => {
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
+
+  test("10.3 a client that takes JSON only cannot be asked; the handler is told at once", async () => {
+    const session = await Session.open(await lab.url());
+    const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
+    const { contentType, messages, text } = await told(session.send(message, { accept: "application/json" }));
+    expect([contentType, messages.length]).toEqual(["application/json", 1]);
+    expect(text).toMatch(/^no answer: /);
+  });
 });
 
 function cancel(requestId: string | number): Members {
@@ -185,6 +193,36 @@ describe("10.3 notifications/cancelled", () => {
     expect(await textOf(streams[1])).toBe(key);
     expect(await textOf(streams[2])).toBe(key);
     expect(streams[0].messages.filter((message) => "id" in message)).toEqual([]);
+  });
+
+  test("10.3 notifications/cancelled reaches a call whose connection is gone", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const stream = await session.stream("emit_and_hold", { key }, id);
+    await stream.has("progress", ({ messages }) => messages.length === 1);
+    stream.cut();
+    await accepted(await session.send(cancel(id)));
+    await lab.noted(key, "started aborted", "report");
+  });
+
+  test("10.3 notifications/cancelled ends a response that is no stream yet, without an answer", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const pending = session.call("hold", { key }, id);
+    await lab.noted(key, "started", "report");
+    await accepted(await session.send(cancel(id)));
+    expect((await told(pending)).messages).toEqual([]);
+    await lab.noted(key, "started aborted", "report");
+  });
+
+  test("10.3 notifications/cancelled of one member of a batch leaves the others' answers", async () => {
+    const session = await Session.open(await lab.url(), { version: "2025-03-26" });
+    const key = newKey();
+    const hold = request("tools/call", { name: "hold", arguments: { key } }, "held");
+    const pending = session.send([hold, request("ping", undefined, "other")]);
+    await lab.noted(key, "started", "report");
+    await accepted(await session.send(cancel("held")));
+    expect((await told(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
   });
 
   test("10.3 notifications/cancelled ends a call that waits for an answer, whose question is over as well", async () => {

@@ -216,6 +216,33 @@ describe("10.3 duplicate delivery", () => {
     }
     expect(seen).toEqual(framesOf(stream).map(({ data }) => data));
   });
+
+  test("10.3 duplicate delivery: of six that resume at once one has the rest, and the others end without it", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const old = await interrupted(session, key, id);
+    const cursor = cursorsOf(old).at(-1);
+    const resumed = await Promise.all(Array.from({ length: 6 }, () => session.get(cursor)));
+    expect(resumed.map(({ status }) => status)).toEqual(resumed.map(() => 200));
+    await lab.tool("free", { key });
+    for (const stream of resumed) await stream.end();
+    expect(resumed.flatMap(({ messages }) => messages)).toMatchObject([{ params: { progress: 3 } }, { id }]);
+  });
+
+  test("10.3 duplicate delivery: cut again and again while it is told, a burst comes once and in order", async () => {
+    const session = await Session.open(await lab.url());
+    const [key, id] = [newKey(), newKey()];
+    const seen: unknown[] = [];
+    let stream = await session.stream("flood", { key, events: 100, size: 2_000 }, id);
+    for (let hop = 0; seen.at(-1) !== id; hop += 1) {
+      expect([hop, stream.status]).toEqual([hop, 200]);
+      await stream.has("an event", ({ messages, isOver }) => isOver || messages.length > hop % 5);
+      stream.cut();
+      seen.push(...progressOf(stream.messages), ...stream.messages.flatMap((message) => message.id ?? []));
+      if (seen.at(-1) !== id) stream = await session.get(cursorsOf(stream).at(-1));
+    }
+    expect(seen).toEqual([...Array.from({ length: 100 }, (_, at) => at + 1), id]);
+  });
 });
 
 describe("10.3 retention limits", () => {
