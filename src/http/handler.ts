@@ -10,7 +10,7 @@ import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
-import { ErrorCode, type JSONRPCRequest, type ParsedMessage, type RequestId } from "../core/jsonrpc.ts";
+import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
@@ -300,7 +300,8 @@ export class Endpoint<Env> {
       methods: sessions && notices ? {} : undefined,
     });
     const isRefused = errorCode !== undefined;
-    const status = isRefused ? (errorCode === ErrorCode.MethodNotFound ? 404 : 400) : 200;
+    // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
+    const status = isRefused ? 400 : 200;
     const id = isRefused ? undefined : await sessions?.open(client, admitted);
     const options = { form: isRefused ? "json" : form, limits: this.#limits, clientGone: undefined } as const;
     const response = await respond(async () => ({ text, status }), { ...options, cancelsWithClient: false });

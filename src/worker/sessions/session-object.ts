@@ -307,22 +307,24 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
       onNotification: (message) => {
         this.#cancel(message);
-        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client));
+        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client, post));
       },
       register: (id, cancellation) => this.#register(id, cancellation),
     };
   }
 
   /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
-  #callOfNotification(caller: Caller, client: ClientFacts): Call<Env> {
+  #callOfNotification({ principal }: Caller, client: ClientFacts, post: SessionPost): Call<Env> {
     const { limits, onError } = this.#runtime;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message));
     const asker = this.#streams.hasOwn
       ? createAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open, and a notification has none of its own");
-    const { principal } = caller;
     const { signal } = new AbortController();
-    return { client, env: this.env, principal, limits, signal, logLevel: this.#load().logLevel, emit, asker, onError };
+    const { env } = this;
+    const request = post.request && factsOf(post.request);
+    const { logLevel } = this.#load();
+    return { client, env, principal, request, limits, signal, logLevel, emit, asker, onError };
   }
 
   #filter(): NoticeFilter {

@@ -1,0 +1,300 @@
+/** What a deployment may look like: which server answers whom, where it is mounted, and what each client hears. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { type Client, LegacyClient, ModernClient, told, VERSIONS, type Version } from "./client.ts";
+
+let worker: Workerd;
+let oracle: WireOracle;
+const taps: HttpTap[] = [];
+
+beforeAll(async () => {
+  const names = ["Tenant", "Red", "Blue", "Facts", "Shop"];
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/shapes.ts",
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_HUB: "McpHub",
+      ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`])),
+    },
+    bindings: { MCP_KEYS: newKeys(), REGION: "west" },
+    twin: true,
+  });
+});
+beforeEach(() => {
+  oracle = new WireOracle();
+});
+afterEach(async () => {
+  for (const tap of taps.splice(0)) await tap.close();
+  oracle.expectClean();
+});
+afterAll(() => worker?.stop());
+
+/** An endpoint, by way of the oracle. */
+async function at(path: string): Promise<string> {
+  const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
+  taps.push(tap);
+  return tap.url;
+}
+
+interface Who {
+  readonly token?: string;
+  readonly capabilities?: Members;
+}
+
+/** A client of any version that says who it is with every request. */
+async function open(version: Version, url: string, { token, capabilities }: Who = {}): Promise<Client> {
+  if (version !== "2026-07-28") {
+    return LegacyClient.open(url, { version, ...(token ? { token } : {}), ...(capabilities ? { capabilities } : {}) });
+  }
+  const client = new ModernClient(url);
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const say: Client["request"] = (method, params = {}, options = {}) =>
+    client.request(method, params, { ...options, headers: { ...headers, ...options.headers } });
+  return {
+    era: "modern",
+    request: say,
+    call: (name, args = {}, options) => say("tools/call", { name, arguments: args }, options),
+  };
+}
+
+const text = async (path: string) => (await fetch(`${worker.origin}${path}`)).text();
+const post = (path: string) => fetch(`${worker.origin}${path}`, { method: "POST" });
+const send = (path: string, message: unknown) =>
+  fetch(`${worker.origin}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify(message),
+  });
+const heard = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
+const toolsOf = async (client: Client, headers = {}) => {
+  const [{ result }] = (await told(client.request("tools/list", undefined, { headers }))).messages as [
+    { result: Members },
+  ];
+  return (result.tools as { name: string }[]).map(({ name }) => name);
+};
+
+let keys = 0;
+
+function newKey(): string {
+  keys += 1;
+  return `key${keys}`;
+}
+
+describe.each(VERSIONS)("a server for each request (%s)", (version) => {
+  test("C10 is found by header, by binding and by person; its list is its own", async () => {
+    const url = await at("/chosen");
+    const anonymous = await open(version, url);
+    const headers = { "x-team": "green" };
+    expect((await told(anonymous.call("which"))).text).toBe("west");
+    expect((await told(anonymous.call("which", {}, { headers }))).text).toBe("green");
+    expect(await toolsOf(anonymous, headers)).toContain("only_green");
+    expect(await toolsOf(anonymous)).not.toContain("only_green");
+    const refused = await told(anonymous.call("only_green"));
+    expect(refused.messages).toMatchObject([{ error: { code: -32602 } }]);
+    for (const token of ["alice", "bob"]) {
+      const client = await open(version, url, { token });
+      expect((await told(client.call("which", {}, { headers }))).text).toBe(token);
+      expect((await told(client.call(`only_${token}`))).text).toBe(`only ${token}`);
+      expect(await toolsOf(client)).toContain(`only_${token}`);
+    }
+  });
+
+  test("C10 runs a modern call where it arrived and a session's in its object, in whichever isolate that is", async () => {
+    const [here, there] = [await text("/isolate"), await text("/twin/isolate")];
+    expect(here).not.toBe(there);
+    const client = await open(version, await at("/twin/chosen"), { token: "carol" });
+    expect((await told(client.call("where"))).text).toBe(client.era === "modern" ? there : here);
+    expect((await told(client.call("which"))).text).toBe("carol");
+  });
+
+  test("C10 is found by the route it is mounted at, as C11 has it", async () => {
+    for (const tenant of ["acme", "umbrella"]) {
+      const client = await open(version, await at(`/tenants/${tenant}/api/mcp`));
+      expect((await told(client.call("which"))).text).toBe(tenant);
+      expect(await toolsOf(client)).toContain(`only_${tenant}`);
+    }
+  });
+
+  test("C10 has hooks and limits of its own beside others of the Worker", async () => {
+    const [red, blue] = [await open(version, await at("/red/mcp")), await open(version, await at("/deep/er/blue/mcp"))];
+    const before = (await heard()).length;
+    expect((await told(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
+    expect((await told(blue.call("patient"))).text).toBe("never stopped");
+    await told(red.call("fail"));
+    const after = (await heard()).slice(before);
+    expect(after).toContain("red failed on purpose");
+    expect(after.filter((each) => each.startsWith("blue failed"))).toEqual([]);
+    expect(after.filter((each) => each === "blue ended tools/call")).toHaveLength(1);
+    expect(after.filter((each) => each === "red ended tools/call")).toHaveLength(2);
+    // Not by way of the oracle: a body that is refused unread has an id the answer cannot know.
+    const long = initialize(version, "x".repeat(700));
+    expect((await send("/red/mcp", long)).status).toBe(413);
+    expect((await send("/deep/er/blue/mcp", long)).status).toBe(200);
+  });
+});
+
+test("C10 a session of one server is unknown to another of the Worker", async () => {
+  const red = await LegacyClient.open(await at("/red/mcp"));
+  expect((await told(red.call("which"))).text).toBe("red");
+  const stray = red.at(await at("/deep/er/blue/mcp"));
+  expect((await stray.call("which")).status).toBe(404);
+  expect((await stray.delete()).status).toBe(404);
+  expect((await told(red.call("which"))).text).toBe("red");
+});
+
+describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C11 mounted at %s", (path) => {
+  test("POST, GET, DELETE and OPTIONS need no further routes", async () => {
+    const url = await at(path);
+    const page = { origin: new URL(url).origin, "access-control-request-headers": "mcp-session-id" };
+    const preflight = await fetch(url, { method: "OPTIONS", headers: page });
+    expect([preflight.status, preflight.headers.get("allow")]).toEqual([204, "POST, GET, DELETE, OPTIONS"]);
+    const client = await LegacyClient.open(url);
+    expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,128}$/);
+    const leave = new AbortController();
+    const stream = await client.get({ signal: leave.signal });
+    expect([stream.status, stream.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    leave.abort();
+    expect((await client.delete()).status).toBe(204);
+    expect((await client.call("which")).status).toBe(404);
+  });
+
+  test("leaves the app its routes and its middleware", async () => {
+    expect(await text("/")).toBe("home");
+    const { status, headers } = await new ModernClient(await at(path)).call("which");
+    expect([status, headers.get("x-page")]).toEqual([200, "the author's own"]);
+    expect((await post(`${path}/further`)).status).toBe(404);
+  });
+});
+
+test("C11 app.fetch is a plain (Request) => Response", async () => {
+  const url = await at("/plain/mcp");
+  for (const version of VERSIONS) {
+    const answer = await told((await open(version, url)).call("work", {}, { progressToken: "t" }));
+    expect(answer).toMatchObject({ status: 200, contentType: "text/event-stream" });
+  }
+  const preflight = await fetch(url, { method: "OPTIONS", headers: { origin: new URL(url).origin } });
+  expect(preflight.status).toBe(204);
+  expect((await post("/plain/other")).status).toBe(404);
+});
+
+/** What the tool, the resource and the prompt see as their context. */
+const contextOf = async (client: Client, team: string) => {
+  const headers = { "x-team": team };
+  const read = await told(client.request("resources/read", { uri: "facts://mine" }, { headers }));
+  const prompt = await told(client.request("prompts/get", { name: "facts" }, { headers }));
+  const [{ result }] = read.messages as [{ result: { contents: [{ text: string }] } }];
+  const [{ result: asked }] = prompt.messages as [{ result: { messages: [{ content: { text: string } }] } }];
+  return [result.contents[0].text, asked.messages[0].content.text].map((each) => JSON.parse(each) as unknown);
+};
+
+describe.each(VERSIONS)("H2 a context made of request, bindings and person (%s)", (version) => {
+  test("reaches a tool, never that of another who calls at once", async () => {
+    const url = await at("/facts");
+    const key = newKey();
+    const people = ["alice", "bob"];
+    const calls = people.map(async (token, index) => {
+      const client = await open(version, url, { token });
+      const headers = { "x-team": `team of ${token}` };
+      return (await told(client.call("facts", { key: `${key}-${index + 1}` }, { headers }))).text;
+    });
+    const seen = (await Promise.all(calls)).map((each) => JSON.parse(each ?? "") as unknown);
+    expect(seen).toEqual(people.map((who) => ({ path: "/facts", team: `team of ${who}`, region: "west", who })));
+  });
+
+  test("is that of each request anew, in a resource and a prompt as well", async () => {
+    const client = await open(version, await at("/facts"), { token: "carol" });
+    for (const team of ["one", "two"]) {
+      const expected = { path: "/facts", team, region: "west", who: "carol" };
+      expect(await contextOf(client, team)).toEqual([expected, expected]);
+    }
+  });
+
+  test("two calls of one person at once have a request each", async () => {
+    const client = await open(version, await at("/facts"), { token: "dora" });
+    const key = newKey();
+    const calls = ["1", "2"].map((which) =>
+      told(client.call("facts", { key: `${key}-${which}` }, { headers: { "x-team": which } })),
+    );
+    const seen = (await Promise.all(calls)).map((each) => JSON.parse(each.text ?? "") as unknown);
+    expect(seen).toMatchObject([
+      { team: "1", who: "dora" },
+      { team: "2", who: "dora" },
+    ]);
+  });
+});
+
+describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
+  const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+  const opened = async () => LegacyClient.open(await at("/bare"), { version, capabilities });
+
+  test("no id is given nor asked for, and nothing is declared that nobody could keep", async () => {
+    const client = await opened();
+    expect(client.sessionId).toBeUndefined();
+    expect(client.greeting).toMatchObject({ protocolVersion: version });
+    expect(client.greeting.capabilities).toEqual({ tools: {}, prompts: {}, resources: {} });
+    expect((await told(client.request("tools/list"))).status).toBe(200);
+    for (const [method, params] of [
+      ["logging/setLevel", { level: "debug" }],
+      ["resources/subscribe", { uri: "bare://a" }],
+    ] as const) {
+      expect((await told(client.request(method, params))).messages).toMatchObject([{ error: { code: -32601 } }]);
+    }
+  });
+
+  test("GET and DELETE are 405 and say what is served", async () => {
+    const client = await opened();
+    for (const response of [await client.get(), await client.delete()]) {
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+    }
+  });
+
+  test("a call's own progress is streamed, and no log that nobody could ask for", async () => {
+    const answer = await told((await opened()).call("work", {}, { progressToken: "own" }));
+    expect(answer.contentType).toBe("text/event-stream");
+    expect(answer.messages).toMatchObject([
+      { method: "notifications/progress", params: { progressToken: "own", progress: 1 } },
+      { result: {} },
+    ]);
+    expect(answer.messages).toHaveLength(2);
+  });
+
+  test("every question is an error that names the mode, and nothing is sent", async () => {
+    const answer = await told((await opened()).call("ask"));
+    expect(answer).toMatchObject({ contentType: "application/json" });
+    const lines = answer.text?.split("\n") ?? [];
+    expect(lines).toHaveLength(4);
+    for (const line of lines) expect(line).toMatch(/^QuestionError: .*sessions/);
+  });
+
+  test("each POST stands alone: no handshake, no memory of one", async () => {
+    await opened();
+    const url = await at("/bare");
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const body = JSON.stringify(request("tools/call", { name: "work" }));
+    expect(await told(fetch(url, { method: "POST", headers, body }))).toMatchObject({ text: "a stranger" });
+    // A second handshake is none: there was no first.
+    expect((await opened()).greeting.protocolVersion).toBe(version);
+  });
+});
+
+test("M2 without sessions or notices modern clients are promised none either", async () => {
+  const client = new ModernClient(await at("/bare"));
+  const { messages } = await told(client.request("server/discover"));
+  const [{ result }] = messages as [{ result: { capabilities: Members } }];
+  expect(result.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, logging: {} });
+  const listened = await told(client.request("subscriptions/listen", { notifications: {} }));
+  expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
+});
+
+test("H2 onRootsChanged has the context of the request that told of it", async () => {
+  const client = await LegacyClient.open(await at("/facts"), {
+    token: "erin",
+    capabilities: { roots: { listChanged: true } },
+  });
+  const told = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
+  expect((await client.send(told, { "x-team": "blue" })).status).toBe(202);
+  await expect.poll(heard).toContain("roots of erin from blue");
+});
