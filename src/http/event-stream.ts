@@ -9,6 +9,8 @@
 import type { Limits } from "../core/limits.ts";
 import { encodeText, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
 /** Frames on their way to one client. */
 export class EventStream {
   readonly #limits: Limits;
@@ -16,9 +18,14 @@ export class EventStream {
   /** Bytes that may still be held for a stream that is not open yet. */
   #room: number;
   readonly #gone = new AbortController();
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
+  /** Bytes written that the client had not taken when last looked at, and when that last became less. */
+  #queued = 0;
+  #takenAtMs = 0;
+  /** Told of bytes the client has taken. */
+  onTaken: (bytes: number) => void = () => undefined;
 
   /** @param clientGone Fires when the client of the HTTP request is gone. */
   constructor(limits: Limits, clientGone?: AbortSignal) {
@@ -39,7 +46,7 @@ export class EventStream {
     const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
     if (isDroppable && room < bytes.byteLength) return;
     this.#room -= bytes.byteLength;
-    if (this.#controller) this.#controller.enqueue(bytes);
+    if (this.#controller) this.#enqueue(this.#controller, bytes);
     else this.#held.push(bytes);
   }
 
@@ -48,8 +55,9 @@ export class EventStream {
     const highWaterMark = this.#limits.streamBufferBytesMax;
     const size = (chunk?: Uint8Array) => chunk?.byteLength ?? 0;
     const cancel = () => this.#leave();
-    const start = (controller: ReadableStreamDefaultController<Uint8Array>) => this.#begin(controller);
-    const body = new ReadableStream<Uint8Array>({ start, cancel }, { highWaterMark, size });
+    const start = (controller: Controller) => this.#begin(controller);
+    const pull = (controller: Controller) => this.#look(controller);
+    const body = new ReadableStream<Uint8Array>({ start, pull, cancel }, { highWaterMark, size });
     return new Response(body, { headers: SSE_HEADERS });
   }
 
@@ -60,18 +68,41 @@ export class EventStream {
     this.#controller?.close();
   }
 
-  #begin(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  #begin(controller: Controller): void {
     this.#controller = controller;
-    if (this.#held.length === 0) controller.enqueue(HEARTBEAT);
-    for (const bytes of this.#held.splice(0)) controller.enqueue(bytes);
+    this.#takenAtMs = Date.now();
+    if (this.#held.length === 0) this.#enqueue(controller, HEARTBEAT);
+    for (const bytes of this.#held.splice(0)) this.#enqueue(controller, bytes);
     if (this.#isOver) controller.close();
     // Armed before the response is returned: workerd ends a stream behind which nothing is pending.
     else this.#heartbeat = setInterval(() => this.#beat(), this.#limits.heartbeatMs);
   }
 
+  #enqueue(controller: Controller, bytes: Uint8Array): void {
+    this.#queued += bytes.byteLength;
+    controller.enqueue(bytes);
+  }
+
+  /** Finds out what the client has taken since last time. */
+  #look({ desiredSize }: Controller): void {
+    const queued = this.#limits.streamBufferBytesMax - (desiredSize ?? 0);
+    const taken = this.#queued - queued;
+    if (taken <= 0) return;
+    this.#queued = queued;
+    this.#takenAtMs = Date.now();
+    this.onTaken(taken);
+  }
+
   #beat(): void {
-    // A reader that has not taken a whole window gets no more bytes; the connection itself is found dead by TCP.
-    if ((this.#controller?.desiredSize ?? 0) > 0) this.#controller?.enqueue(HEARTBEAT);
+    const controller = this.#controller;
+    if (!controller) return;
+    this.#look(controller);
+    if ((controller.desiredSize ?? 0) > 0) this.#enqueue(controller, HEARTBEAT);
+    else if (Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
+      // A reader that has not taken a whole window gets no more bytes, and not for ever.
+      this.#leave();
+      controller.error(new Error("The client has stopped reading."));
+    }
   }
 
   #leave(): void {

@@ -14,7 +14,7 @@ import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.t
 import { negotiate } from "../core/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
-import type { NoticeSource } from "../core/notices.ts";
+import type { ListKind, NoticeSource } from "../core/notices.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
@@ -27,7 +27,7 @@ import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { respond } from "./respond.ts";
-import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
+import { type PlainRequest, type SessionNotices, SessionsUnavailable } from "./sessions.ts";
 
 /**
  * Decides who a request acts for. Return the principal, `"anonymous"` to serve without one, or null to refuse with
@@ -84,10 +84,12 @@ export interface Admitted<Env> {
   readonly server: McpServer<Env>;
 }
 
+const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
+
 /** What sessions need of the endpoint they belong to. */
 export interface SessionSurroundings {
   readonly limits: Limits;
-  readonly notices: NoticeSource | undefined;
+  readonly notices: SessionNotices | undefined;
   /** The request as plain data, where something of the author's asks for it. */
   readonly request: PlainRequest | undefined;
   /** Answers messages that need no handler. */
@@ -323,9 +325,11 @@ export class Endpoint<Env> {
 
   /** What sessions need to serve a request. */
   surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
+    const { server, env } = admitted;
+    const { notices } = this.#options;
     return {
       limits: this.#limits,
-      notices: this.#options.notices?.source(admitted.env),
+      notices: notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) },
       request: this.#plain(admitted),
       serveHere: (messages, isBatch, client) => this.#serveHere(messages, isBatch, client, form, admitted),
     };

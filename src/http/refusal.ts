@@ -30,6 +30,7 @@ export type Refusal =
   | { readonly reason: "session-unknown" }
   | { readonly reason: "cursor-invalid"; readonly cursor: string }
   | { readonly reason: "stream-over" }
+  | { readonly reason: "too-many"; readonly what: string; readonly retryAfterS: number }
   | { readonly reason: "keys-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError };
@@ -111,6 +112,8 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       return invalid(405, "The stream of this event id is over: nothing more will come on it.", {
         Allow: "POST, DELETE",
       });
+    case "too-many":
+      return invalid(429, `Too much at once: ${refusal.what}.`, { "Retry-After": String(refusal.retryAfterS) });
     case "keys-unavailable":
       return {
         status: 503,

@@ -56,6 +56,7 @@ async function post<Env>(
   }
   const outcome = await session.post({ messages, isBatch, form, request: around.request });
   if (!outcome) return refuse(UNKNOWN, id);
+  if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
   return carry(session, { kind: "call", stream: outcome.stream }, admitted, around);
 }

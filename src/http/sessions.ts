@@ -6,7 +6,7 @@
  */
 import type { ClientFacts, Principal } from "../core/client-facts.ts";
 import type { ParsedMessage } from "../core/jsonrpc.ts";
-import type { NoticeSource } from "../core/notices.ts";
+import type { ListKind, NoticeSource } from "../core/notices.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
@@ -54,8 +54,15 @@ export type StreamTarget =
   /** The one an event id names, from after that event. */
   | { readonly kind: "resume"; readonly lastEventId: string };
 
-/** How a POST is answered: at once, or by a stream that has begun. */
-export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number };
+/** How a POST is answered: at once, by a stream that has begun, or not at all. */
+export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number } | { readonly refusal: Refusal };
+
+/** Where a session's own streams hear of changes. */
+export interface SessionNotices {
+  readonly source: NoticeSource;
+  /** The lists that the server has. */
+  readonly lists: readonly ListKind[];
+}
 
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
@@ -74,7 +81,7 @@ export interface FoundSession {
    *
    * @param notices Where a standalone stream hears of changes; undefined: it does not.
    */
-  carry(target: StreamTarget, to: EventStream, notices: NoticeSource | undefined): Promise<Refusal | undefined>;
+  carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
   /** Ends the session for ever: its id is answered 404 from now on, also after a crash. */
   end(): Promise<boolean>;
 }

@@ -13,7 +13,7 @@ import {
 } from "../http/messages.ts";
 import { type Answer, type Ask, sendUnfinished } from "../http/wire.ts";
 import { told } from "../worker/client.ts";
-import { type Endpoint, newKey, Session, useLab } from "./support.ts";
+import { type Endpoint, newKey, progressOf, Session, useLab } from "./support.ts";
 
 const lab = useLab();
 const ERAS: readonly Era[] = ["legacy", "modern"];
@@ -187,6 +187,31 @@ describe("10.1 duplicate id", () => {
     await running.end();
     expect(running.messages.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: key }] } });
     expect(await told(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
+  });
+
+  test("10.1 duplicate id: the same request again, while it runs, joins it", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const first = await session.stream("count", { key, before: 1, after: 1 }, "same");
+    await lab.noted(key, "waiting");
+    const second = await session.stream("count", { key, before: 1, after: 1 }, "same");
+    await lab.tool("free", { key });
+    await second.end();
+    expect(second.messages.at(-1)).toMatchObject({ id: "same", result: { content: [{ text: key }] } });
+    expect(progressOf(second.messages)).toEqual([1, 2]);
+    expect(await lab.tool("noted", { key })).toBe("waiting");
+    first.cut();
+  });
+
+  test("10.1 duplicate id: the same request again, before there is a stream, has the same answer", async () => {
+    const session = await Session.open(await lab.url());
+    const key = newKey();
+    const calls = [1, 2].map(() => told(session.call("hold", { key }, "same")));
+    await lab.noted(key, "started", "report");
+    await lab.tool("release", { key });
+    const [one, two] = await Promise.all(calls);
+    expect(one?.messages).toEqual(two?.messages);
+    expect(one?.messages).toMatchObject([{ id: "same", result: {} }]);
   });
 });
 

@@ -160,6 +160,22 @@ describe("10.3 back-pressure and slow readers", () => {
     }
   });
 
+  test("10.3 an answer beyond what a row holds comes whole, and whole again when it is resumed", async () => {
+    const session = await Session.open(await lab.url());
+    const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
+    const resumed = await (await session.get(stream.events[0]?.id)).end();
+    for (const { messages } of [stream, resumed]) {
+      expect(messages.at(-1)).toMatchObject({ id: "huge", result: { content: [{ text: "x".repeat(12_000_000) }] } });
+    }
+  });
+
+  test("10.3 events of one turn beyond what a row holds all come", async () => {
+    const session = await Session.open(await lab.url());
+    const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
+    expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+    expect(stream.messages.at(-1)).toMatchObject({ id: "huge" });
+  });
+
   test("10.3 a reader that stops half-way has the rest by resuming, nothing twice", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();

@@ -64,7 +64,7 @@ test("a foreign session id asks nothing of any object", async () => {
   const session = await open({ "X-Subject": "alice" });
   await costs();
   const foreign = await send({ id: 1, method: "ping" }, { ...session, "X-Subject": "bob" });
-  const forged = await send({ id: 1, method: "ping" }, { "Mcp-Session-Id": `${"A".repeat(116)}` });
+  const forged = await send({ id: 1, method: "ping" }, { "Mcp-Session-Id": `${"A".repeat(124)}` });
   expect([foreign.status, forged.status]).toEqual([404, 404]);
   expect((await costs()).objectRequests).toBe(0);
 });

@@ -33,8 +33,8 @@ export const { McpHub } = app;
 export class McpSession extends app.McpSession {
   async stored(): Promise<{ keys: number; rows: number; alarm: boolean }> {
     const keys = [...this.ctx.storage.kv.list()].length;
-    const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
-    const count = "SELECT (SELECT COUNT(*) FROM stream) + (SELECT COUNT(*) FROM event) AS rows";
+    const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event_2'").toArray().length > 0;
+    const count = "SELECT (SELECT COUNT(*) FROM stream_2) + (SELECT COUNT(*) FROM event_2) AS rows";
     const rows = has ? Number(this.ctx.storage.sql.exec(count).one().rows) : 0;
     return { keys, rows, alarm: (await this.ctx.storage.getAlarm()) !== null };
   }

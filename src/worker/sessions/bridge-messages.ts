@@ -6,13 +6,15 @@
  */
 import type { NoticeFilter } from "../../core/notices.ts";
 import type { StreamTarget } from "../../http/sessions.ts";
-import type { Caller } from "./session-object.ts";
+import type { Caller } from "./session-state.ts";
 
 /** How the Worker asks for a socket: in a header, since an upgrade has no body. */
 export interface Attach {
   readonly caller: Caller;
-  /** `after`: events up to this number have been passed on, over a link that was lost. */
-  readonly target: StreamTarget | { readonly kind: "again"; readonly stream: number; readonly after: number };
+  readonly target:
+    | StreamTarget
+    /** Up to row `after`, `rank` has been passed on, over a link that was lost. */
+    | { readonly kind: "again"; readonly stream: number; readonly after: number; readonly rank?: number };
 }
 
 export const ATTACH_HEADER = "X-Mcp-Attach";
@@ -36,7 +38,8 @@ export type FromObject =
       readonly waits: boolean;
       readonly frames: string;
     }
-  | { readonly kind: "events"; readonly seq: number; readonly frames: string }
+  /** `rank` below 0: a part of event `seq`, which so many more rows go on with. */
+  | { readonly kind: "events"; readonly seq: number; readonly rank?: number; readonly frames: string }
   /** The last ones: the response ends with them. */
   | { readonly kind: "final"; readonly seq: number; readonly frames: string }
   /** The response ends here, the stream does not. */
@@ -49,6 +52,16 @@ export type FromObject =
 export function encodeBridge(message: FromObject): string {
   const { frames = "", ...head } = message as FromObject & { frames?: string };
   return `${JSON.stringify(head)}\n${frames}`;
+}
+
+/** From the Worker to the object: its client has taken so many units more. Anything else is the number of a filter. */
+export function encodeTaken(units: number): string {
+  return `t${units}`;
+}
+
+/** Undefined for what is no such message. */
+export function decodeTaken(text: string): number | undefined {
+  return text.startsWith("t") ? Number(text.slice(1)) : undefined;
 }
 
 export function decodeBridge(text: string): FromObject {

@@ -5,21 +5,24 @@
  * @module
  */
 import type { ClientFacts } from "../../core/client-facts.ts";
-import type { NoticeFilter, NoticeSource, NoticeTap } from "../../core/notices.ts";
+import type { Notice, NoticeFilter, NoticeTap } from "../../core/notices.ts";
 import { legacyNotification } from "../../core/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
-import type { StreamTarget } from "../../http/sessions.ts";
+import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { Link } from "../link.ts";
-import { type Attach, decodeBridge, type FromObject } from "./bridge-messages.ts";
+import { type Attach, decodeBridge, encodeTaken, type FromObject } from "./bridge-messages.ts";
+
+/** Bytes that the client takes before the object is told: each telling wakes it. A part of its window. */
+const REPORTED = 256 * 1024;
 
 export interface BridgeOptions {
   readonly client: ClientFacts;
   readonly target: StreamTarget;
   /** The client's response. */
   readonly to: EventStream;
-  readonly notices: NoticeSource | undefined;
+  readonly notices: SessionNotices | undefined;
   /** Asks the object for a WebSocket. */
   readonly dial: (target: Attach["target"]) => Promise<Response>;
 }
@@ -34,7 +37,9 @@ class Bridge {
   readonly #options: BridgeOptions;
   #link: Link | undefined;
   /** Where to go on after a loss. */
-  #place: { readonly stream: number; readonly after: number } | undefined;
+  #place: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
+  /** Taken by the client, and not yet told to the object. */
+  #taken = 0;
   #tap: NoticeTap | undefined;
   /** Filters are taken one after the other. */
   #listening: Promise<void> = Promise.resolve();
@@ -59,6 +64,7 @@ class Bridge {
     });
     if (link instanceof Response) return refusalOf(link, target);
     this.#link = link;
+    to.onTaken = (bytes) => this.#report(bytes);
     to.gone.addEventListener("abort", () => this.#end(), { once: true });
     if (to.gone.aborted) this.#end();
     await greeted;
@@ -80,7 +86,7 @@ class Bridge {
         return;
       case "events":
       case "final":
-        if (this.#place) this.#place = { ...this.#place, after: message.seq };
+        if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: rankOf(message) };
         to.write(message.frames);
         if (message.kind === "final") this.#end();
         return;
@@ -99,14 +105,30 @@ class Bridge {
   }
 
   async #listen(filter: NoticeFilter): Promise<void> {
-    const { notices, client, to } = this.#options;
-    if (this.#tap) return this.#tap.update(filter);
+    const { notices, target } = this.#options;
     if (!notices) return;
-    this.#tap = await notices.open(filter, (notice) => {
-      const notification = legacyNotification(notice, client.rules);
-      if (notification) to.write(encodeEvent(JSON.stringify(notification)));
-    });
+    const offered = { ...filter, lists: filter.lists.filter((list) => notices.lists.includes(list)) };
+    if (this.#tap) return this.#tap.update(offered);
+    this.#tap = await notices.source.open(offered, (notice) => this.#tell(notice));
     void this.#tap.ended.then(() => this.#end());
+    if (target.kind !== "resume") return;
+    // What was told while this stream was cut is not known: one notice for each subject stands for it.
+    for (const kind of offered.lists) this.#tell({ kind });
+    for (const uri of offered.uris) this.#tell({ kind: "resource", uri });
+  }
+
+  #tell(notice: Notice): void {
+    const { client, to } = this.#options;
+    const notification = legacyNotification(notice, client.rules);
+    if (notification) to.write(encodeEvent(JSON.stringify(notification)));
+  }
+
+  /** The object sends no more than a window beyond what it hears of; hearing of each event would wake it for nothing. */
+  #report(bytes: number): void {
+    this.#taken += bytes;
+    if (this.#taken < REPORTED) return;
+    this.#link?.send(encodeTaken(this.#taken));
+    this.#taken = 0;
   }
 
   /** Notices cannot be had: a stream that has not begun is refused, another ends, so that its client comes again. */
@@ -121,6 +143,10 @@ class Bridge {
     this.#tap?.stop();
     this.#options.to.end();
   }
+}
+
+function rankOf(message: FromObject): number {
+  return (message.kind === "events" && message.rank) || 0;
 }
 
 /** What the object's refusal of a WebSocket means to the client. */

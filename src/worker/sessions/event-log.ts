@@ -1,33 +1,68 @@
 /**
- * The event log of one session, in the object's SQLite database: what was said on its streams, as encoded SSE frames.
- * The tables are made when the first stream begins, so that a session that never streams stores nothing.
+ * The event log of an object, in its SQLite database: what was said on the streams of its sessions, as encoded SSE
+ * frames. The tables are made when the first stream begins, so that a session that never streams stores nothing.
+ *
+ * Sizes are in UTF-16 units, which is what a string tells for nothing; in UTF-8 most text takes one byte for each.
  *
  * @module
  */
-
 import { isOwnStream } from "./event-id.ts";
+import { createTables, openTables } from "./log-schema.ts";
+
+/** What a stream carries. */
+export const StreamKind = {
+  /** The answers of one POST. */
+  Call: 0,
+  /** What belongs to no call. */
+  Own: 1,
+  /** Likewise, said while the client had no stream open for it: the next one it opens is this. */
+  Waiting: 2,
+} as const;
+export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
+
+/** What may become of a row. */
+export const EventKind = {
+  /** Progress and the like: goes first when there is too much. */
+  News: 0,
+  /** The last of its stream. */
+  Final: 1,
+  /** Kept as long as its stream: the call hangs on it. */
+  Kept: 2,
+} as const;
+export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
 /** A stream that has been begun. */
 export interface StreamRow {
   readonly id: number;
+  readonly session: number;
   /** The requests served on it, as JSON text of their ids; none for a stream of the session's own. */
   readonly requests: string | null;
 }
 
-/** Frames of one turn. */
-export interface EventRow {
-  /** Number of the last event in it. */
+/** A place in a stream: after a row. */
+export interface Position {
+  /** Number of the last event in the row. */
   readonly seq: number;
-  readonly frames: string;
-  readonly isFinal: boolean;
+  /** 0, or in an event of several rows minus the number of those that follow. */
+  readonly rank: number;
 }
 
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS stream (id INTEGER PRIMARY KEY, requests TEXT);
-  CREATE TABLE IF NOT EXISTS event (
-    stream INTEGER, seq INTEGER, at INTEGER, final INTEGER, frames TEXT, PRIMARY KEY (stream, seq)
-  ) WITHOUT ROWID;
-`;
+/** Frames of one turn, or a part of a frame too long for one row. */
+export interface EventRow extends Position {
+  readonly kind: EventKind;
+  readonly frames: string;
+}
+
+/** How long things are kept, in milliseconds, and when it is now. */
+export interface Keeping {
+  readonly nowMs: number;
+  /** After the last word on a stream. */
+  readonly resumeMs: number;
+  /** For news on a stream that goes on. */
+  readonly newsMs: number;
+  /** Whether a client holds a stream of a session's own. */
+  readonly isOpen: (stream: number) => boolean;
+}
 
 export class EventLog {
   readonly #sql: SqlStorage;
@@ -38,75 +73,117 @@ export class EventLog {
     this.#sql = sql;
   }
 
-  /** A number no stream of this session has had: from the clock, since the log forgets what it has collected. */
+  /** A number no stream of this object has had: from the clock, since the log forgets what it has collected. */
   nextStream(kind: "call" | "own"): number {
     const next = Math.max(this.#lastStream + 1, Date.now(), this.#newest() + 1);
     this.#lastStream = isOwnStream(next) === (kind === "own") ? next : next + 1;
     return this.#lastStream;
   }
 
-  begin(stream: number, requests: string | null): void {
+  begin({ id, session, requests }: StreamRow, kind: StreamKind): void {
     if (!this.#exists()) {
-      this.#sql.exec(SCHEMA);
+      createTables(this.#sql);
       this.#hasTables = true;
     }
-    this.#sql.exec("INSERT OR IGNORE INTO stream VALUES (?, ?)", stream, requests);
+    this.#sql.exec("INSERT OR IGNORE INTO stream_2 VALUES (?, ?, ?, ?)", id, session, kind, requests);
   }
 
-  append(stream: number, { seq, frames, isFinal }: EventRow): void {
-    this.#sql.exec("INSERT INTO event VALUES (?, ?, ?, ?, ?)", stream, seq, Date.now(), isFinal ? 1 : 0, frames);
+  append(stream: number, { seq, rank, kind, frames }: EventRow): void {
+    this.#sql.exec("INSERT INTO event_2 VALUES (?, ?, ?, ?, ?, ?)", stream, seq, rank, Date.now(), kind, frames);
   }
 
   /** Nothing follows event `seq`, though it is no answer. */
   finish(stream: number, seq: number): void {
-    const { rowsWritten } = this.#sql.exec("UPDATE event SET final = 1 WHERE stream = ? AND seq = ?", stream, seq);
-    if (rowsWritten === 0) this.append(stream, { seq, frames: "", isFinal: true });
+    const query = "UPDATE event_2 SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
+    if (this.#sql.exec(query, stream, seq).rowsWritten > 0) return;
+    this.append(stream, { seq, rank: 0, kind: EventKind.Final, frames: "" });
   }
 
   find(stream: number): StreamRow | undefined {
-    if (!this.#exists()) return undefined;
-    const [row] = this.#sql.exec("SELECT id, requests FROM stream WHERE id = ?", stream).toArray();
-    return row as unknown as StreamRow | undefined;
+    return this.#rows<StreamRow>("SELECT id, session, requests FROM stream_2 WHERE id = ?", stream)[0];
   }
 
-  /** What was said after an event. A row may begin with frames of that event or before it. */
-  read(stream: number, after: number): EventRow[] {
-    if (!this.#exists()) return [];
-    const query = "SELECT seq, frames, final FROM event WHERE stream = ? AND seq > ? ORDER BY seq";
-    return this.#sql
-      .exec(query, stream, after)
-      .toArray()
-      .map((row) => ({ seq: Number(row.seq), frames: String(row.frames), isFinal: row.final === 1 }));
+  /** The rows after a place, in order; read as far as the caller goes on. */
+  *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
+    if (!this.#exists()) return;
+    const query =
+      "SELECT seq, rank, kind, frames FROM event_2 WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
+    for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
-  /** The last event of a stream. */
-  last(stream: number): { readonly seq: number; readonly isFinal: boolean } {
-    if (!this.#exists()) return { seq: 0, isFinal: false };
-    const query = "SELECT seq, final FROM event WHERE stream = ? ORDER BY seq DESC LIMIT 1";
-    const [row] = this.#sql.exec(query, stream).toArray();
-    return { seq: Number(row?.seq ?? 0), isFinal: row?.final === 1 };
+  /** The end of a stream. */
+  last(stream: number): Position & { readonly isFinal: boolean } {
+    const query = "SELECT seq, rank, kind FROM event_2 WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
+    const [row] = this.#rows<EventRow>(query, stream);
+    return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
   }
 
   /** Streams of calls that have no final event. */
   unfinished(): StreamRow[] {
-    if (!this.#exists()) return [];
     const query =
-      "SELECT id, requests FROM stream WHERE requests IS NOT NULL AND NOT EXISTS " +
-      "(SELECT 1 FROM event WHERE stream = id AND final = 1)";
-    return this.#sql.exec(query).toArray() as unknown as StreamRow[];
+      "SELECT id, session, requests FROM stream_2 WHERE kind = 0 AND NOT EXISTS " +
+      "(SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)";
+    return this.#rows(query);
   }
 
-  /** Forgets streams that are over, and streams of the session's own, whose last event is older. True when any is left. */
-  collect(beforeMs: number): boolean {
-    if (!this.#exists()) return false;
+  /** The stream on which messages of a session wait for a client to open one. */
+  waiting(session: number): number | undefined {
+    const query = "SELECT id FROM stream_2 WHERE session = ? AND kind = 2 ORDER BY id DESC LIMIT 1";
+    return this.#rows<{ id: number }>(query, session)[0]?.id;
+  }
+
+  /** A client has opened the stream on which messages waited. */
+  adopt(stream: number): void {
+    this.#sql.exec("UPDATE stream_2 SET kind = 1 WHERE id = ?", stream);
+  }
+
+  /** What is stored of a session, or of one stream of it. */
+  size(session: number, stream?: number): number {
+    const { where, bindings } = within(session, stream);
+    const query = `SELECT SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id WHERE ${where}`;
+    return this.#rows<{ size: number | null }>(query, ...bindings)[0]?.size ?? 0;
+  }
+
+  /** Forgets the oldest news of a session, or of one stream of it, until so much is free. Returns how much is. */
+  prune(session: number, toFree: number, stream?: number): number {
+    const { where, bindings } = within(session, stream);
     const query =
-      "SELECT id FROM stream WHERE (requests IS NULL OR EXISTS (SELECT 1 FROM event WHERE stream = id AND final = 1)) " +
-      "AND NOT EXISTS (SELECT 1 FROM event WHERE stream = id AND at >= ?)";
-    for (const { id } of this.#sql.exec(query, beforeMs).toArray()) {
-      this.#sql.exec("DELETE FROM event WHERE stream = ?", id);
-      this.#sql.exec("DELETE FROM stream WHERE id = ?", id);
+      "SELECT stream, seq, rank, LENGTH(frames) AS size FROM stream_2 JOIN event_2 ON stream = id " +
+      `WHERE ${where} AND event_2.kind = 0 ORDER BY at, stream, seq, rank`;
+    let freed = 0;
+    for (const row of this.#rows<Position & { stream: number; size: number }>(query, ...bindings)) {
+      if (freed >= toFree) break;
+      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq = ? AND rank = ?", row.stream, row.seq, row.rank);
+      freed += row.size;
     }
-    return this.#sql.exec("SELECT 1 FROM stream LIMIT 1").toArray().length > 0;
+    return freed;
+  }
+
+  /**
+   * Forgets streams that are over and had their time, and old news. Says whether anything is left, and whether that
+   * waits for time to pass or for a client to close its stream.
+   */
+  collect({ nowMs, resumeMs, newsMs, isOpen }: Keeping): "nothing" | "open" | "some" {
+    if (!this.#exists()) return "nothing";
+    this.#sql.exec("DELETE FROM event_2 WHERE kind = 0 AND at < ?", nowMs - newsMs);
+    const query =
+      "SELECT id, kind FROM stream_2 WHERE (kind > 0 OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
+      "AND NOT EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND at >= ?)";
+    for (const { id, kind } of this.#rows<{ id: number; kind: StreamKind }>(query, nowMs - resumeMs)) {
+      if (kind !== StreamKind.Call && isOpen(id)) {
+        // The last one stays, because the next takes its number from it.
+        this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
+      } else this.#drop(id);
+    }
+    const left = this.#rows<{ id: number; kind: StreamKind }>("SELECT id, kind FROM stream_2");
+    if (left.length === 0) return "nothing";
+    return left.every(({ id, kind }) => kind !== StreamKind.Call && isOpen(id)) ? "open" : "some";
+  }
+
+  /** Forgets all streams of a session. */
+  forget(session: number): void {
+    for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session))
+      this.#drop(id);
   }
 
   /** The tables are gone: everything stored was deleted. */
@@ -114,13 +191,26 @@ export class EventLog {
     this.#hasTables = false;
   }
 
+  #drop(stream: number): void {
+    this.#sql.exec("DELETE FROM event_2 WHERE stream = ?", stream);
+    this.#sql.exec("DELETE FROM stream_2 WHERE id = ?", stream);
+  }
+
+  #rows<Row>(query: string, ...bindings: readonly (number | string)[]): Row[] {
+    return this.#exists() ? (this.#sql.exec(query, ...bindings).toArray() as Row[]) : [];
+  }
+
   #exists(): boolean {
-    this.#hasTables ??= this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+    this.#hasTables ??= openTables(this.#sql);
     return this.#hasTables;
   }
 
   #newest(): number {
-    if (!this.#exists()) return 0;
-    return Number(this.#sql.exec("SELECT MAX(id) AS id FROM stream").toArray()[0]?.id ?? 0);
+    return this.#rows<{ id: number | null }>("SELECT MAX(id) AS id FROM stream_2")[0]?.id ?? 0;
   }
+}
+
+function within(session: number, stream: number | undefined): { where: string; bindings: number[] } {
+  if (stream === undefined) return { where: "session = ?", bindings: [session] };
+  return { where: "session = ? AND id = ?", bindings: [session, stream] };
 }

@@ -1,8 +1,8 @@
 /**
  * The Worker's side of sessions: seals ids, opens them, and calls the object of the session they name.
  *
- * An id goes through three checks before an object wakes: the seal, the trust period and principal in it, and the tag
- * that the platform puts into ids of objects.
+ * An id goes through three checks before an object wakes: the seal, the principal in it, and the tag that the platform
+ * puts into ids of objects. Whether its time is over only the object knows, which may have renewed it.
  *
  * @module
  */
@@ -14,34 +14,46 @@ import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavaila
 import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
-import type { Caller, SessionRpc } from "./session-object.ts";
+import type { SessionRpc } from "./session-object.ts";
+import type { Caller } from "./session-state.ts";
 
-export interface GateOptions {
+export interface GateOptions<Env> {
   /** Name of the Durable Object binding. */
   readonly binding: string;
-  /** Milliseconds a session id is good for. */
-  readonly trustMs: number;
+  /** Milliseconds a session id is good for when made. */
+  readonly lengthMs: number;
+  readonly jurisdiction?: DurableObjectJurisdiction;
+  readonly locationHint?: DurableObjectLocationHint;
+  readonly key?: SessionKey<Env>;
 }
+
+/** Names what the sessions of one object have in common; undefined: this one has an object to itself. */
+export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
 type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & SessionRpc>;
 
 /** Sessions on Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
-  readonly #options: GateOptions;
+  readonly #options: GateOptions<Env>;
   readonly #ring = new EnvKeys("session id", "Or leave out the option sessions.");
 
-  constructor(options: GateOptions) {
+  constructor(options: GateOptions<Env>) {
     this.#options = options;
   }
 
   async open(client: ClientFacts, principal: Principal | undefined, env: Env): Promise<string> {
     const ring = await this.#keys(env);
+    const { key, lengthMs } = this.#options;
+    const name = key?.(principal, env);
+    const namespace = this.#namespace(env);
+    const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`key ${name}`);
     const facts = encodeFacts({
-      objectId: this.#namespace(env).newUniqueId().toString(),
+      objectId: id.toString(),
+      session: name === undefined ? 0 : randomNumber(),
       rules: client.rules,
       capabilityBits: encodeCapabilities(client.capabilities),
       principalHash: await hashPrincipal(principal),
-      expiresAtMs: Date.now() + this.#options.trustMs,
+      expiresAtMs: Date.now() + lengthMs,
     });
     return ring.seal(facts);
   }
@@ -49,12 +61,13 @@ export class DurableGate<Env> implements SessionGate<Env> {
   async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
     const bytes = await (await this.#keys(env)).open(id);
     const facts = bytes && decodeFacts(bytes);
-    if (!facts || facts.expiresAtMs <= Date.now()) return undefined;
+    if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
-    const { rules, capabilityBits, expiresAtMs } = facts;
-    const caller = {
+    const { rules, capabilityBits, expiresAtMs, session } = facts;
+    const caller: Caller = {
+      session,
       versionIndex: rules.index,
       capabilityBits,
       principal,
@@ -74,7 +87,8 @@ export class DurableGate<Env> implements SessionGate<Env> {
       // An id of another class or account, sealed with a shared key: not a session of this server.
       return undefined;
     }
-    const stub = () => namespace.get(objectId);
+    const { locationHint } = this.#options;
+    const stub = () => namespace.get(objectId, locationHint && { locationHint });
     const client = new ClientFacts(facts.rules, decodeCapabilities(facts.capabilityBits));
     return {
       client,
@@ -100,9 +114,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   #namespace(env: Env): SessionNamespace {
-    const { binding } = this.#options;
+    const { binding, jurisdiction } = this.#options;
     const namespace = (env as Record<string, SessionNamespace | undefined> | undefined)?.[binding];
-    if (namespace) return namespace;
+    if (namespace) return jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
     throw unavailable(
       new KitError(
         "binding-missing",
@@ -110,6 +124,12 @@ export class DurableGate<Env> implements SessionGate<Env> {
       ),
     );
   }
+}
+
+/** Unlike 0, and unlike every other session of its object: 48 bits. */
+function randomNumber(): number {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
+  return (high >>> 16) * 2 ** 32 + low || 1;
 }
 
 function unavailable(cause: unknown): SessionsUnavailable {

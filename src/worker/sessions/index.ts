@@ -6,23 +6,47 @@
  *
  * @module
  */
+import { checkBound } from "../../core/limits.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import type { EdgeRuntime, SessionsPart } from "../edge.ts";
-import { DurableGate } from "./gate.ts";
+import { DurableGate, type SessionKey } from "./gate.ts";
+import type { SessionCaps } from "./session.ts";
 import { SessionObject, type SessionObjectOptions } from "./session-object.ts";
+import type { Period } from "./session-state.ts";
 
-export interface DurableOptions {
+export interface DurableOptions<Env> extends Partial<SessionCaps> {
   /** Name of the Durable Object binding. @default "MCP_SESSION" */
   readonly binding?: string;
-  /** Milliseconds a session may be used for. @default 14 days */
+  /**
+   * Milliseconds a session is good for, a third of them at least after its last use: late use renews it, at the price
+   * of a row. Afterwards its id is answered 404. @default 14 days
+   */
   readonly trustMs?: number;
+  /**
+   * Milliseconds without use after which a session ends, in place of `trustMs`. Every request with the id and every open
+   * stream is use. It lasts up to a quarter longer, so that not each request costs a row. Mind that most clients do not
+   * recover from the 404 that follows.
+   */
+  readonly idleTimeoutMs?: number;
   /** Milliseconds a stream can be resumed after the last word on it. @default 5 minutes */
   readonly resumeMs?: number;
+  /** Milliseconds that progress and the like are kept for on a stream that goes on. @default 1 hour */
+  readonly newsMs?: number;
+  /** Where objects are made, for data that must stay there. */
+  readonly jurisdiction?: DurableObjectJurisdiction;
+  /** Near what objects are made, as a wish. @default near the client that opens the session */
+  readonly locationHint?: DurableObjectLocationHint;
+  /**
+   * Names what the sessions of one object have in common, such as the user or the team: they share its memory and its
+   * place. Without it, or where it returns undefined, each session has an object of its own.
+   */
+  readonly key?: SessionKey<Env>;
 }
 
 /** A Durable Object class as the Worker exports it. */
 export type SessionClass<Env> = new (ctx: DurableObjectState, env: Env) => SessionObject<Env>;
 
+const MIB = 1024 * 1024;
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -39,15 +63,35 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
  *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-export function durable<Env>(options: DurableOptions = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
-  const { binding = "MCP_SESSION", trustMs = 14 * DAY_MS, resumeMs = 5 * MINUTE_MS } = options;
+export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
+  const { binding = "MCP_SESSION", resumeMs = 5 * MINUTE_MS, newsMs = 60 * MINUTE_MS } = options;
+  const { jurisdiction, locationHint, key } = options;
+  const period = periodOf(options);
+  const caps: SessionCaps = {
+    inFlightMax: options.inFlightMax ?? 64,
+    ownStreamsMax: options.ownStreamsMax ?? 4,
+    streamBytesMax: options.streamBytesMax ?? 8 * MIB,
+    sessionBytesMax: options.sessionBytesMax ?? 32 * MIB,
+  };
+  for (const [name, value] of Object.entries({ resumeMs, newsMs, ...caps })) checkBound(`durable(): ${name}`, value);
   return {
     attach: (runtime) => {
-      const gate = new DurableGate<Env>({ binding, trustMs });
-      const objects = { McpSession: createSessionClass(runtime, { resumeMs }) };
+      const gate = new DurableGate<Env>({
+        binding,
+        lengthMs: period.lengthMs,
+        ...(jurisdiction ? { jurisdiction } : {}),
+        ...(locationHint ? { locationHint } : {}),
+        ...(key ? { key } : {}),
+      });
+      const objects = { McpSession: createSessionClass(runtime, { period, caps, resumeMs, newsMs }) };
       return { gate, routes: createSessionRoutes(gate), objects };
     },
   };
+}
+
+function periodOf({ trustMs = 14 * DAY_MS, idleTimeoutMs }: DurableOptions<never>): Period {
+  if (idleTimeoutMs === undefined) return { lengthMs: trustMs, renewBelowMs: trustMs / 3, countsStreams: false };
+  return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
 }
 
 function createSessionClass<Env>(runtime: EdgeRuntime<Env>, options: SessionObjectOptions): SessionClass<Env> {

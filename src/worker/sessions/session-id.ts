@@ -7,9 +7,10 @@
  * | 1 | protocol version, as its place in the version table |
  * | 2 | capabilities of the client, as bits |
  * | 16 | hash of the principal; zeros: opened anonymously |
- * | 4 | end of the trust period, in minutes since 1970 |
+ * | 4 | until when it is good, in seconds since 1970 |
+ * | 6 | number of the session within its object; zeros: it has the object to itself |
  *
- * Sealed (32 bytes more) that is 116 characters; released clients and proxies take 128.
+ * Sealed (32 bytes more) that is 124 characters; released clients and proxies take 128.
  *
  * @module
  */
@@ -18,8 +19,8 @@ import { VERSIONS, type VersionRules } from "../../core/versions.ts";
 
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;
-const BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4;
-const MINUTE_MS = 60_000;
+const BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 6;
+const SECOND_MS = 1000;
 
 /** The hash of nobody: a session opened anonymously. */
 export const ANONYMOUS = "0".repeat(PRINCIPAL_BYTES * 2);
@@ -33,8 +34,10 @@ export interface SessionFacts {
   readonly capabilityBits: number;
   /** 32 hexadecimal digits; see {@link hashPrincipal}. */
   readonly principalHash: string;
-  /** Epoch milliseconds, kept to the minute. */
+  /** Epoch milliseconds, kept to the second. */
   readonly expiresAtMs: number;
+  /** Below 2^48. */
+  readonly session: number;
 }
 
 /** Facts as bytes, to be sealed. */
@@ -45,7 +48,9 @@ export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
   view.setUint8(32, facts.rules.index);
   view.setUint16(33, facts.capabilityBits);
   bytes.set(fromHex(facts.principalHash), 35);
-  view.setUint32(51, Math.floor(facts.expiresAtMs / MINUTE_MS));
+  view.setUint32(51, Math.floor(facts.expiresAtMs / SECOND_MS));
+  view.setUint16(55, Math.floor(facts.session / 2 ** 32));
+  view.setUint32(57, facts.session % 2 ** 32);
   return bytes;
 }
 
@@ -60,7 +65,8 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
     rules,
     capabilityBits: view.getUint16(33),
     principalHash: toHex(bytes.subarray(35, 35 + PRINCIPAL_BYTES)),
-    expiresAtMs: view.getUint32(51) * MINUTE_MS,
+    expiresAtMs: view.getUint32(51) * SECOND_MS,
+    session: view.getUint16(55) * 2 ** 32 + view.getUint32(57),
   };
 }
 

@@ -9,38 +9,59 @@ import type { NoticeFilter } from "../../core/notices.ts";
 import type { VersionRules } from "../../core/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, SUPERSEDED } from "../link.ts";
-import { type Attach, encodeBridge } from "./bridge-messages.ts";
+import { type Attach, decodeTaken, encodeBridge } from "./bridge-messages.ts";
+import { Carrier } from "./carrier.ts";
 import { type Cursor, decodeCursor, encodeCursor, isOwnStream, sessionTag } from "./event-id.ts";
-import { EventLog, type EventRow } from "./event-log.ts";
+import { EventKind, type EventLog, type Position, StreamKind, type StreamRow } from "./event-log.ts";
 import { LoggedStream } from "./logged-stream.ts";
 
-/** GET streams one session may have open. One more takes the place of the oldest, whose client may be long gone. */
-const OWN_MAX = 4;
+/** What one session may have. */
+export interface StreamCaps {
+  /** GET streams open at once. One more takes the place of the oldest, whose client may be long gone. */
+  readonly ownStreamsMax: number;
+  /** Bytes of the log of one stream. Beyond it its oldest news are forgotten. */
+  readonly streamBytesMax: number;
+  /** Bytes of all its logs. Beyond it the oldest news are forgotten, then calls are refused until something has gone. */
+  readonly sessionBytesMax: number;
+}
+
+/** What a session's streams need of its object. */
+export interface StreamHost {
+  readonly ctx: DurableObjectState;
+  readonly log: EventLog;
+  readonly session: number;
+  readonly caps: StreamCaps;
+  /** Called when something is stored. */
+  readonly onBegin: () => void;
+}
+
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
 const FILTER_WAIT_MS = 2_000;
+/** Bytes of messages that wait for a client to open a stream. */
+const WAITING_MAX = 64 * 1024;
+/** What is freed at once, as a part of the cap: pruning is not to run for each event. */
+const FREED = 0.25;
 
 export class SessionStreams {
-  readonly #ctx: DurableObjectState;
+  readonly #host: StreamHost;
   readonly #tag: string;
-  readonly #log: EventLog;
-  readonly #onBegin: () => void;
   /** Streams of calls that run in this life of the object. */
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
+  readonly #carriers = new Map<WebSocket, Carrier>();
+  /** Who waits for a Worker to say that a filter holds. */
   readonly #waiting = new Map<string, () => void>();
   #order = 0;
+  #bytes: number | undefined;
 
-  /** @param onBegin Called when something is stored. */
-  constructor(ctx: DurableObjectState, onBegin: () => void) {
-    this.#ctx = ctx;
-    this.#tag = sessionTag(ctx.id.toString());
-    this.#log = new EventLog(ctx.storage.sql);
-    this.#onBegin = onBegin;
+  constructor(host: StreamHost) {
+    this.#host = host;
+    this.#tag = sessionTag(`${host.ctx.id} ${host.session}`);
   }
 
   /** A stream for a call about to run. Nothing is stored before it begins. */
   forCall(requests: readonly RequestId[]): LoggedStream {
-    const stream = this.#make(this.#log.nextStream("call"), JSON.stringify(requests));
+    const stream = this.#make(this.#host.log.nextStream("call"), StreamKind.Call, JSON.stringify(requests));
     this.#running.set(stream.id, stream);
     return stream;
   }
@@ -55,10 +76,16 @@ export class SessionStreams {
     return this.#ownSockets().length > 0;
   }
 
-  /** Says something that belongs to no call, on one GET stream: the latest. Dropped when none is open. */
-  say(text: string): void {
+  /** Whether nothing more can be stored. */
+  get isFull(): boolean {
+    return this.#size() >= this.#host.caps.sessionBytesMax;
+  }
+
+  /** Says something that belongs to no call, on one GET stream: the latest. */
+  say(text: string, whenNobodyListens: "wait" | "drop"): void {
     const socket = this.#speaker();
-    if (socket) this.#own(placeOf(socket).stream).write(text);
+    if (socket) this.#own(this.#carrier(socket).attached.stream, StreamKind.Own).write(text, false);
+    else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
   /** Tells the Worker that holds the latest GET stream what the session wants to hear of; resolves when it does. */
@@ -69,68 +96,128 @@ export class SessionStreams {
 
   /** A Worker let go of a stream. When it was the one that told of notices, another does. */
   async left(socket: WebSocket, filter: NoticeFilter): Promise<void> {
-    const { stream, order } = placeOf(socket);
-    if (this.#ctx.getWebSockets(`s${stream}`).every((other) => other === socket)) this.#owned.delete(stream);
+    const { stream, order } = this.#carrier(socket).attached;
+    this.#carriers.delete(socket);
+    if (this.#sockets(stream).every((other) => other === socket)) this.#owned.delete(stream);
     const speaker = isOwnStream(stream) ? this.#speaker(socket) : undefined;
-    if (speaker && placeOf(speaker).order < order) await this.#tellOne(speaker, filter);
+    if (speaker && this.#carrier(speaker).attached.order < order) await this.#tellOne(speaker, filter);
   }
 
-  /** A Worker said that a filter holds. */
-  heard(message: string): void {
-    this.#waiting.get(message)?.();
+  /** What a Worker says: that its client has taken so much, or that a filter holds. */
+  heard(socket: WebSocket, message: string): void {
+    const taken = decodeTaken(message);
+    if (taken === undefined) this.#waiting.get(message)?.();
+    else this.#carrier(socket).taken(taken);
   }
 
-  /** Gives a Worker the socket it asked for; 400 and 405 as the client is to be told, 404 for a stream that never was. */
+  /** Gives a Worker the socket it asked for; 400 and 405 as the client is to be told. */
   attach(target: Attach["target"], rules: VersionRules, filter: NoticeFilter): Response {
-    const from = this.#place(target);
+    const from = this.#find(target);
     if (!from) return new Response(null, { status: 400 });
-    const isOwn = isOwnStream(from.stream);
-    const rows = isOwn || this.#isHeld(from) ? this.#log.read(from.stream, from.seq) : undefined;
-    if (!rows) return new Response(null, { status: 405 });
+    const { stream } = from;
+    const isOwn = isOwnStream(stream);
+    if (!isOwn && !this.#isHeld(from)) return new Response(null, { status: 405 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    this.#accept(ours, from.stream, isOwn);
+    const carrier = this.#accept(ours, from, isOwn);
     const frames = rules.primingEvent ? encodePriming(encodeCursor(this.#tag, from)) : "";
-    ours.send(encodeBridge({ kind: "hello", ...from, waits: isOwn, frames }));
-    for (const row of rows) ours.send(this.#replay(row, from));
-    const running = this.#running.get(from.stream);
-    if (running?.retryMs !== undefined && target.kind === "call") {
-      ours.send(encodeBridge({ kind: "retry", retryMs: running.retryMs }));
-    }
+    ours.send(encodeBridge({ kind: "hello", stream, seq: from.seq, waits: isOwn, frames }));
+    carrier.pump();
+    const retryMs = this.#running.get(stream)?.retryMs;
+    if (retryMs !== undefined && target.kind === "call") carrier.retry(retryMs);
     if (isOwn) void this.#takeOver(ours, filter);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends every GET stream: the session is over. */
+  /** Ends every stream that is no call's: the session is over. */
   end(): void {
     for (const socket of this.#ownSockets()) socket.close(OVER);
   }
 
-  /** Forgets what was said before; true when something is left. Calls that died with a former life get their outcome. */
-  collect(beforeMs: number): boolean {
-    for (const { id } of this.#log.unfinished()) this.#interrupt(id);
-    return this.#log.collect(beforeMs);
+  /** The outcome of a call whose run was lost with a former life of the object. */
+  interrupt({ id, requests }: StreamRow): void {
+    if (this.#running.has(id)) return;
+    let { seq } = this.#host.log.last(id);
+    let frames = "";
+    for (const request of JSON.parse(requests ?? "[]") as RequestId[]) {
+      seq += 1;
+      const message = "The call was interrupted: what ran it was reset. It may have had effects.";
+      const error = encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
+      frames += encodeEvent(error, encodeCursor(this.#tag, { stream: id, seq }));
+    }
+    const row = { seq, rank: 0, kind: EventKind.Final, frames };
+    this.#host.log.append(id, row);
+    for (const socket of this.#sockets(id)) this.#carrier(socket).row(row);
   }
 
-  /** Everything stored was deleted. */
-  reset(): void {
-    this.#log.reset();
+  /** What was stored has become less, or nothing. */
+  forgetSizes(): void {
+    this.#bytes = undefined;
+    for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number, requests: string | null): LoggedStream {
-    const send = (message: string) => {
-      for (const socket of this.#ctx.getWebSockets(`s${id}`)) socket.send(message);
+  #make(id: number, kind: StreamKind, requests: string | null): LoggedStream {
+    const { log, session, onBegin } = this.#host;
+    const each = (tell: (carrier: Carrier) => void) => {
+      for (const socket of this.#sockets(id)) tell(this.#carrier(socket));
     };
-    return new LoggedStream({ id, requests, send, tag: this.#tag, log: this.#log, onBegin: this.#onBegin });
+    let size = kind === StreamKind.Call ? 0 : log.size(session, id);
+    return new LoggedStream({
+      id,
+      session,
+      kind,
+      requests,
+      tag: this.#tag,
+      log,
+      onBegin,
+      onStored: (stored) => {
+        size += stored;
+        size -= this.#bound(id, size, stored);
+      },
+      to: {
+        row: (row) => each((carrier) => carrier.row(row)),
+        over: (place) => each((carrier) => carrier.over(place)),
+        retry: (retryMs) => each((carrier) => carrier.retry(retryMs)),
+      },
+    });
+  }
+
+  /** Keeps to the caps. Returns what was forgotten of this stream. */
+  #bound(stream: number, streamSize: number, stored: number): number {
+    const { log, session, caps } = this.#host;
+    const all = this.#size(stored);
+    let freed = 0;
+    if (streamSize > caps.streamBytesMax) {
+      freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), stream);
+      this.#bytes = all - freed;
+    }
+    if (all - freed > caps.sessionBytesMax) {
+      log.prune(session, all - freed - caps.sessionBytesMax * (1 - FREED));
+      this.#bytes = undefined;
+    }
+    return freed;
+  }
+
+  /** What is stored of this session, with what has just been added. Counted once in a life of the object. */
+  #size(added = 0): number {
+    if (this.#bytes === undefined) this.#bytes = this.#host.log.size(this.#host.session);
+    else this.#bytes += added;
+    return this.#bytes;
   }
 
   /** The writer of a GET stream. In a new life of the object it goes on where the log ends. */
-  #own(id: number): LoggedStream {
+  #own(id: number, kind: StreamKind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
-      stream = this.#make(id, null);
+      stream = this.#make(id, kind, null);
       this.#owned.set(id, stream);
     }
     return stream;
+  }
+
+  #sayLater(text: string): void {
+    const { log, session } = this.#host;
+    const id = log.waiting(session) ?? log.nextStream("own");
+    if (log.size(session, id) + text.length <= WAITING_MAX) this.#own(id, StreamKind.Waiting).write(text, false);
   }
 
   /**
@@ -141,69 +228,82 @@ export class SessionStreams {
     const others = this.#ownSockets().filter((other) => other !== socket);
     await this.#tellOne(socket, filter);
     await Promise.all(others.map((other) => this.#tellOne(other, { lists: [], uris: [] })));
-    socket.send(encodeBridge({ kind: "begun" }));
+    if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "begun" }));
   }
 
   /** The socket of the latest GET stream. */
   #speaker(except?: WebSocket): WebSocket | undefined {
+    const order = (socket: WebSocket) => this.#carrier(socket).attached.order;
     const sockets = this.#ownSockets().filter((socket) => socket !== except);
-    return sockets.sort((a, b) => placeOf(a).order - placeOf(b).order).at(-1);
+    return sockets.sort((a, b) => order(a) - order(b)).at(-1);
   }
 
   #ownSockets(): WebSocket[] {
-    return this.#ctx.getWebSockets("own").filter((socket) => socket.readyState === WebSocket.OPEN);
+    return this.#open(`own${this.#host.session}`);
+  }
+
+  #sockets(stream: number): WebSocket[] {
+    return this.#open(`s${stream}`);
+  }
+
+  #open(tag: string): WebSocket[] {
+    return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
+  }
+
+  #carrier(socket: WebSocket): Carrier {
+    let carrier = this.#carriers.get(socket);
+    if (!carrier) {
+      carrier = Carrier.again(socket, this.#host.log);
+      this.#carriers.set(socket, carrier);
+    }
+    return carrier;
   }
 
   /** The place a target names; undefined for an event id that is none of this session. */
-  #place(target: Attach["target"]): Cursor | undefined {
+  #find(target: Attach["target"]): (Cursor & Position) | undefined {
     switch (target.kind) {
       case "call":
-        return { stream: target.stream, seq: 0 };
+        return { stream: target.stream, seq: 0, rank: 0 };
       case "again":
-        return { stream: target.stream, seq: target.after };
+        return { stream: target.stream, seq: target.after, rank: target.rank ?? 0 };
       case "standalone":
-        return { stream: this.#log.nextStream("own"), seq: 0 };
-      case "resume":
-        return decodeCursor(this.#tag, target.lastEventId);
+        return { stream: this.#standalone(), seq: 0, rank: 0 };
+      case "resume": {
+        const cursor = decodeCursor(this.#tag, target.lastEventId);
+        return cursor && { ...cursor, rank: 0 };
+      }
     }
+  }
+
+  /** The stream a client opens for what belongs to no call: that of the messages that wait for it, or a new one. */
+  #standalone(): number {
+    const { log, session } = this.#host;
+    const waiting = log.waiting(session);
+    if (waiting === undefined) return log.nextStream("own");
+    log.adopt(waiting);
+    return waiting;
   }
 
   /** Whether anything can still come on the stream of a call after a place in it. */
   #isHeld({ stream, seq }: Cursor): boolean {
     if (this.#running.has(stream)) return true;
-    if (!this.#log.find(stream)) return false;
-    if (!this.#log.last(stream).isFinal) this.#interrupt(stream);
-    return this.#log.last(stream).seq > seq;
+    const { log, session } = this.#host;
+    const row = log.find(stream);
+    if (row?.session !== session) return false;
+    if (!log.last(stream).isFinal) this.interrupt(row);
+    return log.last(stream).seq > seq;
   }
 
-  /** The outcome of a call whose run was lost with a former life of the object. */
-  #interrupt(stream: number): void {
-    if (this.#running.has(stream)) return;
-    const requests = JSON.parse(this.#log.find(stream)?.requests ?? "[]") as RequestId[];
-    let { seq } = this.#log.last(stream);
-    let frames = "";
-    for (const id of requests) {
-      seq += 1;
-      const message = "The call was interrupted: what ran it was reset. It may have had effects.";
-      const error = encodeError(id, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
-      frames += encodeEvent(error, encodeCursor(this.#tag, { stream, seq }));
-    }
-    this.#log.append(stream, { seq, frames, isFinal: true });
-  }
-
-  #accept(socket: WebSocket, stream: number, isOwn: boolean): void {
-    for (const older of this.#ctx.getWebSockets(`s${stream}`)) older.close(SUPERSEDED);
+  #accept(socket: WebSocket, { stream, seq, rank }: Cursor & Position, isOwn: boolean): Carrier {
+    const { ctx, caps, session, log } = this.#host;
+    for (const older of this.#sockets(stream)) older.close(SUPERSEDED);
     const own = isOwn ? this.#ownSockets() : [];
-    if (own.length >= OWN_MAX) own[0]?.close(SUPERSEDED);
-    this.#ctx.acceptWebSocket(socket, [`s${stream}`, ...(isOwn ? ["own"] : [])]);
+    if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);
+    ctx.acceptWebSocket(socket, [`s${stream}`, `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
     this.#order = Math.max(this.#order + 1, Date.now());
-    const place: SocketPlace = { stream, order: this.#order };
-    socket.serializeAttachment(place);
-  }
-
-  #replay({ seq, frames, isFinal }: EventRow, from: Cursor): string {
-    const kind = isFinal ? "final" : "events";
-    return encodeBridge({ kind, seq, frames: framesAfter(frames, from.seq) });
+    const carrier = Carrier.begin(socket, log, { stream, order: this.#order }, { seq, rank });
+    this.#carriers.set(socket, carrier);
+    return carrier;
   }
 
   #tellOne(socket: WebSocket, filter: NoticeFilter): Promise<void> {
@@ -221,22 +321,4 @@ export class SessionStreams {
       else settle();
     });
   }
-}
-
-/** What a socket carries, and its place in the order of attaching. Outlives hibernation with the socket. */
-interface SocketPlace {
-  readonly stream: number;
-  readonly order: number;
-}
-
-function placeOf(socket: WebSocket): SocketPlace {
-  return socket.deserializeAttachment() as SocketPlace;
-}
-
-/** The frames of events after a number: a row may hold earlier ones, of which its reader has had some. */
-function framesAfter(frames: string, after: number): string {
-  return frames
-    .split(/(?<=\n\n)/)
-    .filter((frame) => Number.parseInt(/^id: \S+-(\w+)\n/.exec(frame)?.[1] ?? "", 36) > after)
-    .join("");
 }

@@ -1,0 +1,385 @@
+/**
+ * One session, in its object. It alone knows whether it was ended, and runs its client's calls, because a disconnect is
+ * not a cancellation in the legacy era.
+ *
+ * What counts as use: any request with the id that the object hears of, and a stream that is open.
+ *
+ * @module
+ */
+import { askNobody } from "../../core/asker.ts";
+import { createAsker, PendingQuestions } from "../../core/asking.ts";
+import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
+import type { Call } from "../../core/context.ts";
+import { CancelledError, McpError, toErrorObject } from "../../core/errors.ts";
+import {
+  ErrorCode,
+  encodeError,
+  encodeResult,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type ParsedMessage,
+  type RequestId,
+} from "../../core/jsonrpc.ts";
+import { negotiate } from "../../core/lifecycle.ts";
+import type { NoticeFilter } from "../../core/notices.ts";
+import { tellRootsChanged } from "../../core/roots.ts";
+import type { McpServer } from "../../core/server.ts";
+import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
+import type { AcceptedForm } from "../../http/headers.ts";
+import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
+import type { Refusal } from "../../http/refusal.ts";
+import { type Outcome, untilStreaming } from "../../http/respond.ts";
+import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
+import { type EdgeRuntime, factsOf } from "../edge.ts";
+import type { Attach } from "./bridge-messages.ts";
+import type { EventLog, StreamRow } from "./event-log.ts";
+import type { LoggedStream } from "./logged-stream.ts";
+import { ANONYMOUS } from "./session-id.ts";
+import { type Caller, clientOf, type Period, SessionState, type StoredState } from "./session-state.ts";
+import { SessionStreams, type StreamCaps } from "./session-streams.ts";
+
+/** What one session may use. */
+export interface SessionCaps extends StreamCaps {
+  /** Requests being served at once. */
+  readonly inFlightMax: number;
+}
+
+/** What a session needs of its object. */
+export interface SessionHost<Env> {
+  readonly ctx: DurableObjectState;
+  readonly env: Env;
+  readonly runtime: EdgeRuntime<Env>;
+  readonly log: EventLog;
+  readonly period: Period;
+  readonly caps: SessionCaps;
+  /** Milliseconds a stream can be resumed after the last word on it. */
+  readonly resumeMs: number;
+  /** Asks for an alarm, no later than this. */
+  wakeAt(atMs: number): Promise<void>;
+}
+
+/** A POST whose requests are being served. */
+interface RunningPost {
+  readonly messages: readonly ParsedMessage[];
+  readonly form: AcceptedForm;
+  readonly stream: LoggedStream;
+  readonly outcome: Promise<Outcome>;
+  over?: Outcome;
+}
+
+/** URL elicitations whose end a client is told: who started more than this has forgotten the first. */
+const ELICITATIONS_MAX = 32;
+
+export class Session<Env> {
+  readonly #host: SessionHost<Env>;
+  readonly #number: number;
+  readonly #state: SessionState;
+  readonly #streams: SessionStreams;
+  /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
+  readonly #inFlight = new Map<RequestId, Set<AbortController>>();
+  readonly #posts = new Set<RunningPost>();
+  /** Questions wait in memory: one that is open when the object is reset ends with its request. */
+  readonly #questions = new PendingQuestions();
+
+  constructor(host: SessionHost<Env>, session: number) {
+    const { ctx, log, caps, resumeMs } = host;
+    this.#host = host;
+    this.#number = session;
+    this.#state = new SessionState(ctx.storage.kv, session);
+    const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
+    this.#streams = new SessionStreams({ ctx, log, session, caps, onBegin });
+  }
+
+  /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
+  async admit(caller: Caller, isStream = false): Promise<boolean> {
+    const { isEnded, boundTo, goodUntilMs = caller.expiresAtMs } = this.#state.get();
+    const nowMs = Date.now();
+    if (isEnded || goodUntilMs <= nowMs) return false;
+    const binds = caller.isOpenedAnonymously && caller.principalHash !== ANONYMOUS && boundTo === undefined;
+    if (caller.isOpenedAnonymously && boundTo !== undefined && boundTo !== caller.principalHash) return false;
+    const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
+    const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
+    if (binds || renews) {
+      const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
+      await this.#store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
+    }
+    return true;
+  }
+
+  async post(caller: Caller, post: SessionPost): Promise<PostOutcome> {
+    const twin = this.#twinOf(post);
+    if (twin) return this.#answer(twin);
+    const { messages, isBatch, form } = post;
+    const refusal = this.#tooMany(messages);
+    if (refusal) return { refusal };
+    const stream = this.#streams.forCall(requestIds(messages));
+    const context = await this.#context(caller, post, stream);
+    if (takeAll(messages, context)) {
+      this.#streams.settle(stream);
+      return { answer: { text: undefined, status: 202 } };
+    }
+    const run = runLegacy(messages, isBatch, context);
+    const outcome = run((message) => {
+      if (form === "json") return;
+      this.#watch(message, caller);
+      stream.write(JSON.stringify(message), !("id" in message));
+    });
+    const running: RunningPost = { messages, form, stream, outcome };
+    this.#posts.add(running);
+    void outcome.then((over) => {
+      running.over = over;
+      this.#posts.delete(running);
+      if (stream.hasBegun) stream.end(over.text);
+      this.#streams.settle(stream);
+    });
+    return this.#answer(running);
+  }
+
+  /** HTTP+SSE: who the client is comes with its handshake, and every answer goes to its stream. False when none is open. */
+  async deliver(caller: Caller, parsed: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
+    if (!this.#streams.hasOwn) return false;
+    const known = { ...caller, ...this.#state.get().handshake };
+    const post: SessionPost = { messages: [parsed], isBatch: false, form: "sse", request };
+    const context = await this.#context(known, post);
+    if (takeAll(post.messages, context)) return true;
+    const say = (text: string) => this.#streams.say(text, "drop");
+    const handshake = parsed.kind === "request" && parsed.message.method === "initialize" ? parsed.message : undefined;
+    const run = runLegacy(post.messages, false, context);
+    const work = handshake
+      ? this.#introduce(handshake, context.server, caller)
+      : run((message) => {
+          this.#watch(message, caller);
+          say(JSON.stringify(message));
+        });
+    this.#host.ctx.waitUntil(work.then(({ text }) => text !== undefined && say(text)));
+    return true;
+  }
+
+  /** Ends it for ever. */
+  async end(caller: Caller): Promise<void> {
+    const { uris = [] } = this.#state.get();
+    this.#state.replace({ isEnded: true }, caller);
+    await this.#host.wakeAt(this.#goodUntil(caller));
+    for (const running of this.#inFlight.values()) {
+      for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
+    }
+    this.#streams.end();
+    this.#host.ctx.waitUntil(this.#release(uris, caller));
+  }
+
+  // Streams
+
+  attach(caller: Caller, target: Attach["target"]): Response {
+    return this.#streams.attach(target, clientOf(caller).rules, this.#filter());
+  }
+
+  heard(socket: WebSocket, message: string): void {
+    this.#streams.heard(socket, message);
+  }
+
+  left(socket: WebSocket): Promise<void> {
+    return this.#streams.left(socket, this.#filter());
+  }
+
+  /** The outcome of a call that died with a former life of the object. */
+  interrupt(row: StreamRow): void {
+    this.#streams.interrupt(row);
+  }
+
+  // Time
+
+  /**
+   * Forgets what is stored of it when its time is over. An open stream is use, and gives it more.
+   *
+   * @returns When its time is over now; undefined when nothing is stored of it.
+   */
+  async expire(nowMs: number): Promise<number | undefined> {
+    const { caller, uris = [], isEnded } = this.#state.get();
+    if (!caller) return undefined;
+    if (this.#goodUntil(caller) > nowMs) return this.#goodUntil(caller);
+    if (!isEnded && this.#isHeld) {
+      this.#state.put({ goodUntilMs: nowMs + this.#host.period.lengthMs }, caller);
+      return this.#goodUntil(caller);
+    }
+    await this.#release(uris, { ...caller, principal: undefined });
+    this.#streams.end();
+    this.#state.delete();
+    return undefined;
+  }
+
+  /** Some of what was stored is gone. */
+  collected(): void {
+    this.#streams.forgetSizes();
+  }
+
+  get #isHeld(): boolean {
+    const sockets = this.#host.ctx.getWebSockets(`n${this.#number}`);
+    return sockets.some((socket) => socket.readyState === WebSocket.OPEN);
+  }
+
+  #goodUntil({ expiresAtMs }: Caller): number {
+    return this.#state.get().goodUntilMs ?? expiresAtMs;
+  }
+
+  async #store(state: StoredState, caller: Caller): Promise<void> {
+    this.#state.put(state, caller);
+    await this.#host.wakeAt(this.#goodUntil(caller));
+  }
+
+  // Calls
+
+  /** The answer to a POST: JSON, or the stream that carries it. */
+  async #answer(running: RunningPost): Promise<PostOutcome> {
+    const { outcome, stream, form } = running;
+    const { limits } = this.#host.runtime;
+    const finished = await untilStreaming(outcome, stream.begun, { form, limits });
+    if (finished) return { answer: finished };
+    stream.begin();
+    // It may have ended since, and then nobody else ends what had not begun.
+    if (running.over) stream.end(running.over.text);
+    else this.#host.ctx.waitUntil(outcome);
+    return { stream: stream.id };
+  }
+
+  /** The same request being served already: a client that got no answer has sent it again. */
+  #twinOf({ messages, isBatch, form }: SessionPost): RunningPost | undefined {
+    const id = isBatch ? undefined : requestIds(messages)[0];
+    if (id === undefined || !this.#inFlight.has(id)) return undefined;
+    const body = JSON.stringify(messages);
+    return [...this.#posts].find((running) => running.form === form && JSON.stringify(running.messages) === body);
+  }
+
+  #tooMany(messages: readonly ParsedMessage[]): Refusal | undefined {
+    const asked = requestIds(messages).length;
+    if (asked === 0) return undefined;
+    const { caps, resumeMs } = this.#host;
+    const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
+    if (running + asked > caps.inFlightMax) {
+      const what = `${running} requests of this session are being served, of at most ${caps.inFlightMax} (inFlightMax)`;
+      return { reason: "too-many", what, retryAfterS: 1 };
+    }
+    if (!this.#streams.isFull) return undefined;
+    const what = `the streams of this session hold all of ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
+    return { reason: "too-many", what, retryAfterS: Math.ceil(resumeMs / 1000) };
+  }
+
+  /** Answers the handshake of a client whose session id was made before it. */
+  async #introduce(request: JSONRPCRequest, server: McpServer<Env>, caller: Caller): Promise<{ text: string }> {
+    try {
+      if (this.#state.get().handshake) {
+        throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
+      }
+      const keeps = { logLevel: true, notices: this.#host.runtime.hasNotices };
+      const { client, result } = negotiate(server as unknown as McpServer<never>, request, keeps);
+      const handshake = { versionIndex: client.rules.index, capabilityBits: encodeCapabilities(client.capabilities) };
+      await this.#store({ handshake }, caller);
+      return { text: encodeResult(request.id, result) };
+    } catch (error) {
+      if (!McpError.is(error)) throw error;
+      return { text: encodeError(request.id, toErrorObject(error)) };
+    }
+  }
+
+  async #context(caller: Caller, post: SessionPost, stream?: LoggedStream): Promise<LegacyContext<Env>> {
+    const { env, runtime } = this.#host;
+    const { limits, onError, hasNotices } = runtime;
+    const client = clientOf(caller);
+    const { principal } = caller;
+    const uris = {
+      read: () => this.#state.get().uris ?? [],
+      keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
+    };
+    const server = await runtime.serverFor(post.request, env, principal);
+    return {
+      server,
+      limits,
+      onError,
+      form: post.form,
+      env,
+      request: post.request && factsOf(post.request),
+      principal,
+      client,
+      methods: hasNotices ? subscribeMethods(uris) : undefined,
+      logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#want({ logLevel }, caller) },
+      questions: {
+        asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
+        settle: (response) => this.#questions.settle(response),
+      },
+      // Only these clients know how to come back.
+      disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
+      onNotification: (message) => {
+        this.#cancel(message);
+        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client, post));
+      },
+      register: (id, cancellation) => this.#register(id, cancellation),
+    };
+  }
+
+  /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
+  #callOfNotification({ principal }: Caller, client: ClientFacts, post: SessionPost): Call<Env> {
+    const { env, runtime } = this.#host;
+    const { limits, onError } = runtime;
+    const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
+    const asker = this.#streams.hasOwn
+      ? createAsker(this.#questions, { client, emit, limits })
+      : askNobody("the client has no GET stream open, and a notification has none of its own");
+    const { signal } = new AbortController();
+    const request = post.request && factsOf(post.request);
+    const { logLevel } = this.#state.get();
+    return { client, env, principal, request, limits, signal, logLevel, emit, asker, onError };
+  }
+
+  // Notices
+
+  #filter(): NoticeFilter {
+    const { uris = [], elicitations = [], logLevel } = this.#state.get();
+    return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
+  }
+
+  /** Stores what the client wants to hear of. Resolves once it will. */
+  async #want(state: StoredState, caller: Caller): Promise<void> {
+    await this.#store(state, caller);
+    await this.#streams.tell(this.#filter());
+  }
+
+  /** Remembers a URL elicitation, so that its client hears of its end. */
+  #watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
+    const id = this.#host.runtime.hasNotices ? elicitationIdOf(message) : undefined;
+    if (id === undefined) return;
+    const elicitations = [...(this.#state.get().elicitations ?? []), id].slice(-ELICITATIONS_MAX);
+    this.#host.ctx.waitUntil(this.#want({ elicitations }, caller));
+  }
+
+  /** Tells `onUnsubscribe` that nobody of this session watches any more. */
+  async #release(uris: readonly string[], caller: Caller): Promise<void> {
+    if (uris.length === 0) return;
+    const { env, runtime } = this.#host;
+    const { principal } = caller;
+    const server = await runtime.serverFor(undefined, env, principal);
+    const { signal } = new AbortController();
+    const place = { env: env as never, principal, client: clientOf(caller), signal };
+    await releaseUris(server as unknown as McpServer<never>, uris, place, runtime.onError);
+  }
+
+  // Cancelling
+
+  #register(id: RequestId, cancellation: AbortController): () => void {
+    const running = this.#inFlight.get(id) ?? new Set();
+    this.#inFlight.set(id, running.add(cancellation));
+    return () => {
+      running.delete(cancellation);
+      if (running.size === 0) this.#inFlight.delete(id);
+    };
+  }
+
+  #cancel({ method, params }: JSONRPCNotification): void {
+    if (method !== "notifications/cancelled") return;
+    for (const cancellation of this.#inFlight.get(params?.requestId as RequestId) ?? []) {
+      cancellation.abort(new CancelledError(params?.reason));
+    }
+  }
+}
+
+function requestIds(messages: readonly ParsedMessage[]): RequestId[] {
+  return messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message.id] : []));
+}
