@@ -1,0 +1,313 @@
+/** How long sessions last, what they may use, and what they share. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { type Members, notification } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { ModernClient, told } from "./client.ts";
+
+const KINDS = ["Plain", "Small", "Brief", "Idle", "Shared", "Placed"] as const;
+
+let worker: Workerd;
+let oracle: WireOracle;
+let taps: HttpTap[] = [];
+
+beforeAll(async () => {
+  const objects = KINDS.map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`]);
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/durable.ts",
+    objects: { ...Object.fromEntries(objects), MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(() => {
+  oracle = new WireOracle();
+});
+afterEach(async () => {
+  await Promise.all(taps.map((tap) => tap.close()));
+  if (taps.length > 0) oracle.expectClean();
+  taps = [];
+});
+
+async function at(kind: (typeof KINDS)[number]): Promise<string> {
+  const tap = await startHttpTap(`${worker.origin}/${kind.toLowerCase()}/mcp`, { oracle });
+  taps.push(tap);
+  return tap.url;
+}
+
+interface Look {
+  readonly keys: readonly string[];
+  readonly rows: Readonly<Record<string, number>>;
+  readonly sockets: readonly { readonly behind?: object }[];
+  readonly alarm: number | null;
+}
+
+/** What the objects of a kind hold. */
+async function look(kind: (typeof KINDS)[number]): Promise<Look[]> {
+  return (await fetch(`${worker.origin}/look/${kind.toUpperCase()}_SESSION`)).json() as Promise<Look[]>;
+}
+
+const tool = async (name: string, key: string) =>
+  (await told(new ModernClient(await at("Plain")).call(name, { key }))).text;
+const release = (key: string) => tool("release", key);
+/** Calls the tool that says much as soon as somebody listens. */
+async function flood(session: Session, args: { key: string; events: number; size?: number }): Promise<Cuttable> {
+  const stream = await session.stream("flood", args);
+  await stream.has("the first", ({ messages }) => messages.length > 0);
+  await release(args.key);
+  return stream;
+}
+
+const methodsOf = (messages: readonly Members[]) => messages.map(({ method }) => method);
+const values = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+let keys = 0;
+
+function newKey(): string {
+  keys += 1;
+  return `key${keys}`;
+}
+
+describe("caps", () => {
+  test("a request beyond inFlightMax is 429, says which cap it is and when to come again; the others go on", async () => {
+    const session = await Session.open(await at("Small"));
+    const held = [newKey(), newKey()];
+    const running = held.map((key) => told(session.call("hold", { key })));
+    const refused = await until429(session);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await refused.json()).toMatchObject({
+      id: "over",
+      error: { code: -32600, message: expect.stringContaining("inFlightMax"), data: { reason: "too-many" } },
+    });
+    // What is no call of a handler is served all the same.
+    expect((await told(session.request("tools/list"))).status).toBe(200);
+    for (const key of held) await release(key);
+    expect((await Promise.all(running)).map(({ text }) => text)).toEqual(held);
+    expect((await told(session.call("echo", { key: "after" }))).text).toBe("after");
+  });
+
+  /** Calls until both others are being served. */
+  async function until429(session: Session): Promise<Response> {
+    let answer = await session.call("echo", { key: "over" }, "over");
+    await until("a call is refused", async () => {
+      if (answer.status === 429) return true;
+      await answer.text();
+      answer = await session.call("echo", { key: "over" }, "over");
+      return answer.status === 429;
+    });
+    return answer;
+  }
+
+  test("beyond streamBytesMax the oldest news of a stream go; who comes back is told so, and has the answer", async () => {
+    const session = await Session.open(await at("Small"));
+    const key = newKey();
+    const stream = await (await flood(session, { key, events: 100, size: 1_000 })).end();
+    expect(progressOf(stream.messages)).toEqual(values(1, 100));
+    const again = await (await session.get(stream.events[0]?.id)).end();
+    const [warning, ...rest] = again.messages;
+    expect(warning).toMatchObject({
+      method: "notifications/message",
+      params: { level: "warning", logger: "mcp-edge" },
+    });
+    const kept = progressOf(rest).map(Number);
+    expect(kept).toEqual(values(kept[0] ?? 0, 100));
+    expect(kept.length).toBeGreaterThan(5);
+    expect(kept.length).toBeLessThan(25);
+    expect(rest.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
+    const [first] = again.events.slice(2);
+    const after = await (await session.get(first?.id)).end();
+    expect(progressOf(after.messages)).toEqual(kept.slice(1));
+    expect(methodsOf(after.messages)).not.toContain("notifications/message");
+  });
+
+  test("beyond sessionBytesMax calls are refused until something has gone; answers are never dropped", async () => {
+    const session = await Session.open(await at("Small"));
+    const streams = [];
+    for (let call = 0; call < 2; call += 1) {
+      const key = `${call}${"y".repeat(30_000)}`;
+      streams.push(await (await flood(session, { key, events: 1 })).end());
+    }
+    const refused = await session.call("echo", { key: "k" });
+    expect([refused.status, Number(refused.headers.get("retry-after"))]).toEqual([429, 1]);
+    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("sessionBytesMax") } });
+    for (const [call, stream] of streams.entries()) {
+      const again = await (await session.get(stream.events[0]?.id)).end();
+      expect(again.messages.at(-1)).toMatchObject({ result: { content: [{ text: `${call}${"y".repeat(30_000)}` }] } });
+    }
+    await until("the logs are collected", async () => (await session.call("echo", { key: "k" })).status === 200);
+  });
+
+  test("beyond ownStreamsMax a new GET stream takes the place of the oldest", async () => {
+    const session = await Session.open(await at("Small"));
+    const streams = [await session.get(), await session.get(), await session.get()];
+    await streams[0]?.end();
+    expect(streams.map(({ isOver }) => isOver)).toEqual([true, false, false]);
+    for (const stream of streams) stream.cut();
+  });
+});
+
+test("a reader that takes nothing is sent no more than a window; the rest waits in the log, and comes whole", async () => {
+  const session = await Session.open(`${worker.origin}/plain/mcp`);
+  const events = 300;
+  const key = newKey();
+  const response = await session.call("flood", { key, events, size: 20_000 });
+  await release(key);
+  await until("the object waits for its reader", async () => {
+    return (await look("Plain")).some(({ sockets }) => sockets.some(({ behind }) => behind !== undefined));
+  });
+  const messages = (await told(Promise.resolve(response))).messages;
+  expect(progressOf(messages)).toEqual(values(1, events));
+  expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
+});
+
+describe("time", () => {
+  test("a session that is used late in its time is good for longer, at the price of one row and the alarm", async () => {
+    const session = await Session.open(await at("Brief"));
+    for (let second = 0; second < 9; second += 1) {
+      expect([second, (await session.request("ping")).status]).toEqual([second, 200]);
+      await pause(500);
+    }
+    expect((await look("Brief")).at(-1)).toMatchObject({ keys: ["session"] });
+    await pause(3_100);
+    expect((await session.request("ping")).status).toBe(404);
+    expect((await session.get()).status).toBe(404);
+    await until("nothing is stored", async () => (await look("Brief")).every(({ keys }) => keys.length === 0));
+  });
+
+  test("a session that was never used again is 404 when its time is over, and stored nothing", async () => {
+    const session = await Session.open(await at("Brief"), { silent: true });
+    await pause(3_100);
+    expect((await session.request("ping")).status).toBe(404);
+  });
+
+  test("M1 without use for idleTimeoutMs a session ends: 404, and nothing stored", async () => {
+    const session = await Session.open(await at("Idle"));
+    for (let uses = 0; uses < 5; uses += 1) {
+      expect([uses, (await session.request("ping")).status]).toEqual([uses, 200]);
+      await pause(600);
+    }
+    await pause(1_500);
+    expect((await session.request("ping")).status).toBe(404);
+    await until("nothing is stored", async () => {
+      return (await look("Idle")).every(({ keys, alarm }) => keys.length === 0 && alarm === null);
+    });
+  });
+
+  test("M1 an open stream is use", async () => {
+    const session = await Session.open(await at("Idle"));
+    const stream = await session.get();
+    await pause(4_000);
+    expect(stream.isOver).toBe(false);
+    expect((await session.request("ping")).status).toBe(200);
+    stream.cut();
+    await pause(4_000);
+    expect((await session.request("ping")).status).toBe(404);
+    await until("nothing is stored", async () => {
+      return (await look("Idle")).every(({ keys, alarm }) => keys.length === 0 && alarm === null);
+    });
+  });
+
+  test("an abandoned session that streamed and subscribed ends with nothing stored", async () => {
+    const session = await Session.open(await at("Brief"));
+    await session.request("logging/setLevel", { level: "info" });
+    await session.request("resources/subscribe", { uri: "test://a" });
+    await (await flood(session, { key: newKey(), events: 3 })).end();
+    const before = (await look("Brief")).at(-1);
+    expect(before).toMatchObject({ keys: ["session"], rows: { stream_2: 1, event_2: 4 } });
+    await until("nothing is stored", async () => {
+      const now = (await look("Brief")).at(-1);
+      return now?.keys.length === 0 && Object.keys(now.rows).length === 0 && now.alarm === null;
+    });
+  });
+});
+
+describe("messages that belong to no call", () => {
+  test("wait for a GET stream when none is open, and come once", async () => {
+    const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
+    await session.request("logging/setLevel", { level: "info" });
+    expect((await session.send(notification("notifications/roots/list_changed"))).status).toBe(202);
+    await until("the message is stored", async () => {
+      return (await look("Plain")).some(({ rows }) => (rows.event_2 ?? 0) === 1 && rows.stream_2 === 1);
+    });
+    const stream = await session.get();
+    await stream.has("the message", ({ messages }) => messages.length > 0);
+    expect(stream.messages).toMatchObject([{ params: { level: "warning", data: "the roots are others now" } }]);
+    stream.cut();
+    const next = await session.get();
+    await session.send(notification("notifications/roots/list_changed"));
+    await next.has("the next message", ({ messages }) => messages.length > 0);
+    expect(next.messages).toHaveLength(1);
+    next.cut();
+    const resumed = await session.get(stream.events[0]?.id);
+    await resumed.has("the first again", ({ messages }) =>
+      messages.some(({ method }) => method === "notifications/message"),
+    );
+    resumed.cut();
+  });
+});
+
+describe("several sessions to an object", () => {
+  const open = async (token: string) => Session.open(await at("Shared"), { token });
+
+  test("share it by key, and nothing else: levels, cursors, cancellations, ends", async () => {
+    const before = (await look("Shared")).length;
+    const [one, two] = [await open("alice"), await open("alice")];
+    expect(one.id).not.toBe(two.id);
+    const key = newKey();
+    await one.request("logging/setLevel", { level: "info" });
+    const held = await one.stream("hold", { key, events: 1 }, "same");
+    await held.has("progress", ({ messages }) => messages.length === 1);
+    expect((await look("Shared")).length).toBe(before + 1);
+    // The other's equal id is another's.
+    expect((await two.send(notification("notifications/cancelled", { requestId: "same" }))).status).toBe(202);
+    expect(await tool("heard", `${key} aborted`)).toBe("false");
+    expect((await two.get(held.events[0]?.id)).status).toBe(400);
+    const foreign = await open("bob");
+    expect((await foreign.with({ "mcp-session-id": one.id }).request("ping")).status).toBe(404);
+    expect((await two.delete()).status).toBe(204);
+    expect((await two.request("ping")).status).toBe(404);
+    await release(key);
+    await held.end();
+    expect(held.messages.at(-1)).toMatchObject({ id: "same", result: { content: [{ text: key }] } });
+    expect((await one.request("ping")).status).toBe(200);
+  });
+
+  test("each hears what it subscribed to, once", async () => {
+    const [one, two] = [await open("carol"), await open("carol")];
+    await one.request("resources/subscribe", { uri: "test://a" });
+    await two.request("resources/subscribe", { uri: "test://b" });
+    const [first, second] = [await one.get(), await two.get()];
+    for (const uri of ["test://a", "test://b"]) await tool("touch", uri);
+    for (const stream of [first, second]) await stream.has("an update", ({ messages }) => messages.length > 0);
+    const uris = [first, second].map(({ messages }) => messages.map(({ params }) => (params as Members).uri));
+    expect(uris).toEqual([["test://a"], ["test://b"]]);
+    // The end of one closes its streams alone.
+    expect((await one.delete()).status).toBe(204);
+    await first.end();
+    expect(second.isOver).toBe(false);
+    second.cut();
+  });
+
+  test("a session without a key has an object to itself", async () => {
+    const before = (await look("Shared")).length;
+    for (const session of [await Session.open(await at("Shared")), await Session.open(await at("Shared"))]) {
+      expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+    }
+    expect((await look("Shared")).length).toBe(before + 2);
+  });
+});
+
+test("a location hint changes nothing but the place", async () => {
+  const session = await Session.open(await at("Placed"));
+  expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+});
+
+test("an event id of another session of the same object, or of nobody, is 400", async () => {
+  const [one, two] = [await Session.open(await at("Plain")), await Session.open(await at("Plain"))];
+  const stream = await (await flood(one, { key: newKey(), events: 1 })).end();
+  for (const id of [stream.events[0]?.id ?? "", "garbage"]) expect((await two.get(id, WRONG)).status).toBe(400);
+});
