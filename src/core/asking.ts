@@ -64,6 +64,7 @@ export class PendingQuestions {
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, timeoutMs } = options;
     requireAnswerable(question, client);
+    if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#isOver) return Promise.reject(interrupted());
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
     const id = crypto.randomUUID();
@@ -85,10 +86,6 @@ export class PendingQuestions {
         signal.removeEventListener("abort", onAbort);
         this.#pending.delete(id);
       };
-      if (signal.aborted) {
-        clearTimeout(timer);
-        return reject(signal.reason);
-      }
       signal.addEventListener("abort", onAbort, { once: true });
       this.#pending.set(id, {
         resolve: (result) => {
