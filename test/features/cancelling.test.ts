@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CancelledError,
+  elicitQuestion,
   type HandlerContext,
+  inputRequired,
   McpError,
   McpServer,
+  type Question,
   QuestionError,
   type ServerOptions,
   type SubscriptionPlace,
@@ -539,6 +542,71 @@ describe.each(LEGACY_VERSIONS)("asking in %s", (version) => {
     await soon(() => peer.questions.length).toBe(1);
     await peer.close();
     await soon(() => met).toMatchObject([{ name: "QuestionError", reason: "interrupted" }]);
+  });
+});
+
+describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
+  const roots: Question = { method: "roots/list" };
+  const sampling: Question = { method: "sampling/createMessage", params: PARAMS };
+  const capabilities = { roots: {}, sampling: {} };
+
+  function returningServer(inputRequests: { readonly [key: string]: Question }) {
+    const [errors, samples]: [unknown[], string[]] = [[], []];
+    const server = new McpServer({
+      name: "asker",
+      version: "1.0.0",
+      onError: (error) => void errors.push(error),
+      onSample: ({ outcome }) => void samples.push(outcome),
+    }).tool("ask", {}, (_, ctx) => (ctx.inputResponses.roots ? "done" : inputRequired(inputRequests)));
+    return { server, errors, samples };
+  }
+
+  test("X4 a cancelled call calls off every question it waits for, and is no failure", async () => {
+    const { server, errors, samples } = returningServer({ roots, sampling });
+    const peer = await openPeer(server, version, { capabilities });
+    void ask(peer, "tools/call", { name: "ask" }, { id: "c" });
+    await soon(() => peer.questions.length).toBe(2);
+    peer.notify("notifications/cancelled", { requestId: "c" });
+    await soon(() => cancellationsOf(peer)).toEqual(peer.questions.map(({ id }) => id));
+    await settle(peer);
+    expect([answersTo(peer, "c"), errors, samples]).toEqual([[], [], ["cancelled"]]);
+  });
+
+  test("C8 when one question is not answered in time, the others are called off with it", async () => {
+    // What waits longer, where the version has it.
+    const hasElicitation = version === "2025-06-18" || version === "2025-11-25";
+    const more: { readonly [key: string]: Question } = hasElicitation ? { who: elicitQuestion("Who?", FORM) } : {};
+    const { server, errors } = returningServer({ roots, ...more });
+    const limits = { askTimeoutMs: 20, elicitTimeoutMs: 60_000 };
+    const peer = await openPeer(server, version, { capabilities: { ...capabilities, elicitation: {} }, limits });
+    expect(resultOf(await peer.request("tools/call", { name: "ask" })).isError).toBe(true);
+    expect(errors).toMatchObject([{ name: "QuestionError", reason: "timeout" }]);
+    await settle(peer);
+    expect(cancellationsOf(peer)).toEqual(peer.questions.map(({ id }) => id));
+  });
+
+  test("S3 when one question is refused, the others are called off, before the result", async () => {
+    const { server, errors, samples } = returningServer({ roots, sampling });
+    const peer = await openPeer(server, version, {
+      capabilities,
+      onRequest: ({ method }) => {
+        if (method === "roots/list") throw new Error("not now");
+        return new Promise<Json>(() => undefined);
+      },
+    });
+    expect(resultOf(await peer.request("tools/call", { name: "ask" })).isError).toBe(true);
+    expect(errors).toMatchObject([{ name: "QuestionError", reason: "refused" }]);
+    await settle(peer);
+    expect(cancellationsOf(peer)).toEqual([peer.questions[1]?.id]);
+    expect(samples).toEqual(["cancelled"]);
+  });
+
+  test("S2 when the client cannot answer one question, none is sent", async () => {
+    const { server, errors } = returningServer({ roots, sampling });
+    const peer = await openPeer(server, version, { capabilities: { roots: {} } });
+    expect(resultOf(await peer.request("tools/call", { name: "ask" })).isError).toBe(true);
+    expect(errors).toMatchObject([{ name: "QuestionError", reason: "unsupported" }]);
+    expect(peer.questions).toEqual([]);
   });
 });
 
