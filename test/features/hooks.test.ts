@@ -17,6 +17,7 @@ import {
   type ServerOptions,
   ToolError,
 } from "../../src/core/index.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { createPair } from "../harness/pair.ts";
 import { runChild } from "../node/child.ts";
 import { WireOracle } from "../oracle/oracle.ts";
@@ -609,6 +610,18 @@ test("H6 without onError a Worker's failures are in its log, under the reference
   }
   expect(stderr).toContain("a secret of the tool");
   expect(stderr).toContain("a secret of the prompt");
+});
+
+test("H6 a function that makes the server and an onError that both throw still leave the client an answer", async () => {
+  const throwing = (text: string) => () => {
+    throw new Error(text);
+  };
+  const handle = createHttpHandler(throwing("a secret"), { onError: throwing("the reporter") });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const response = await handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({ error: { code: -32603 } });
 });
 
 describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
