@@ -36,6 +36,8 @@ export interface Asker {
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult>;
   listRoots(signal: AbortSignal): Promise<readonly Root[]>;
   ping(signal: AbortSignal): Promise<void>;
+  /** Throws what asking this would throw before anything is sent. Absent where nobody can be asked. */
+  check?(question: Question): void;
   /** One question as it stands; the answer is not checked. */
   ask(question: Question, signal: AbortSignal): Promise<unknown>;
   /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */

@@ -63,7 +63,8 @@ export class PendingQuestions {
    */
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, timeoutMs } = options;
-    requireAnswerable(question, client);
+    checkQuestion(question, client);
+    if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#isOver) return Promise.reject(interrupted());
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
     const id = crypto.randomUUID();
@@ -85,10 +86,6 @@ export class PendingQuestions {
         signal.removeEventListener("abort", onAbort);
         this.#pending.delete(id);
       };
-      if (signal.aborted) {
-        clearTimeout(timer);
-        return reject(signal.reason);
-      }
       signal.addEventListener("abort", onAbort, { once: true });
       this.#pending.set(id, {
         resolve: (result) => {
@@ -126,6 +123,19 @@ export class PendingQuestions {
   }
 }
 
+/** @throws {QuestionError} `unsupported`; {KitError} naming the parameter that has no JSON form, such as a bigint. */
+function checkQuestion(question: Question | Ping, client: ClientFacts): void {
+  requireAnswerable(question, client);
+  const params = question.method === "ping" ? {} : (question.params ?? {});
+  for (const [field, value] of Object.entries(params)) {
+    try {
+      JSON.stringify(value);
+    } catch (cause) {
+      throw new KitError("options-invalid", `${question.method}: ${field} has no JSON form.`, { cause });
+    }
+  }
+}
+
 function interrupted(): QuestionError {
   return new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
 }
@@ -160,7 +170,7 @@ export function createAsker(
   };
   const sample = async <R>(params: JsonObject, signal: AbortSignal, read: (answer: unknown) => R): Promise<R> => {
     const question: Question = { method: "sampling/createMessage", params };
-    requireAnswerable(question, client);
+    checkQuestion(question, client);
     const { samplesPerCallMax } = limits;
     if (count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
     questions.countSample(limits);
@@ -174,6 +184,7 @@ export function createAsker(
     return send(question, signal);
   };
   return {
+    check: (question) => checkQuestion(question, client),
     ask,
     for: (request) => createAsker(questions, options, request, count),
     forContext: () => createAsker(questions, options, by, count),

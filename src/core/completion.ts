@@ -10,14 +10,14 @@ import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 
 /** Suggests values. `chosen` holds the other arguments the user has filled in already. */
-export type Completer = (
+export type Completer<Env = unknown> = (
   value: string,
   chosen: { readonly [name: string]: string },
-  ctx: HandlerContext<never>,
+  ctx: HandlerContext<Env>,
 ) => readonly string[] | Promise<readonly string[]>;
 
 /** Completers by the name of the argument or variable. */
-export type Completers = { readonly [name: string]: Completer };
+export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
 
 /** Values in one answer. @see `CompleteResult` in the schema */
 const VALUES_MAX = 100;
@@ -64,7 +64,7 @@ function readRef(ref: unknown): CompletionRequest["ref"] {
 
 /** The result: at most 100 values, with the true total. An argument without a completer has none. */
 export async function complete(
-  completers: Completers | undefined,
+  completers: Completers<never> | undefined,
   { name, value, chosen }: CompletionRequest,
   ctx: HandlerContext<never>,
 ): Promise<JsonObject> {

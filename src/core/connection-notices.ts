@@ -81,8 +81,8 @@ export class ConnectionNotices {
     if (this.#end.signal.aborted) return;
     this.#end.abort();
     const { env, onError } = this.#options;
-    const place = { env, principal: undefined, client: this.#client, signal: this.#end.signal };
-    if (this.#client) void releaseUris(this.#server, this.#uris, { ...place, client: this.#client }, onError);
+    const client = this.#client;
+    if (client) void releaseUris(this.#server, this.#uris, { env, principal: undefined, client }, onError);
   }
 
   /** The notices of this process, for as long as the connection lives. */

@@ -12,6 +12,7 @@ import { ConnectionNotices } from "./connection-notices.ts";
 import type { Call, ErrorReporter } from "./context.ts";
 import { dispatch, redact, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
+import { placeOfNotification } from "./hooks.ts";
 import {
   ErrorCode,
   encodeError,
@@ -34,7 +35,7 @@ export interface ConnectOptions<Env> {
   /** What handlers see as `ctx.env`. */
   readonly env?: Env;
   readonly limits?: Partial<Limits>;
-  /** Hears of exceptions when the server has no `onError`, and of failures of the transport. */
+  /** Hears of exceptions and of failures of the transport when the server has no `onError`. */
   readonly onError: ErrorReporter;
 }
 
@@ -116,11 +117,13 @@ class ServerConnection<Env> implements Connection {
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
+    // Those that belong to no request: of onRootsChanged.
+    this.#questions.interrupt();
   }
 
-  #track(work: Promise<void>): void {
+  #track(work: Promise<void>, message?: JSONRPCNotification | JSONRPCRequest): void {
     const tracked = work
-      .catch((error: unknown) => this.#reportTransport(error))
+      .catch((error: unknown) => this.#reportTransport(error, message))
       .finally(() => this.#work.delete(tracked));
     this.#work.add(tracked);
   }
@@ -180,6 +183,7 @@ class ServerConnection<Env> implements Connection {
     if (this.#inFlight.has(request.id)) {
       return encodeInvalid(request.id, `a request with id ${JSON.stringify(request.id)} is still being served`);
     }
+    const { onError } = this.#options;
     const controller = new AbortController();
     this.#inFlight.set(request.id, controller);
     try {
@@ -193,7 +197,9 @@ class ServerConnection<Env> implements Connection {
       // A cancelled request gets no answer; initialize cannot be cancelled.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
-      const known = McpError.is(error) ? error : redact(error, this.#server, request, this.#options.onError);
+      const known = McpError.is(error)
+        ? error
+        : redact(error, this.#server, request, { signal: controller.signal, onError });
       return encodeError(request.id, toErrorObject(known));
     } finally {
       this.#inFlight.delete(request.id);
@@ -249,7 +255,7 @@ class ServerConnection<Env> implements Connection {
 
   #emit(message: JSONRPCNotification | JSONRPCRequest): void {
     this.#notices.watch(message);
-    this.#track(this.#sendMessage(message));
+    this.#track(this.#sendMessage(message), message);
   }
 
   /** Made for this connection: a state need not outlive the process that serves it. */
@@ -278,10 +284,11 @@ class ServerConnection<Env> implements Connection {
     return this.#transport.send(JSON.parse(text) as JSONRPCMessage);
   }
 
-  #reportTransport(error: unknown): void {
+  /** @param message What could not be sent, where it was none of the answers. */
+  #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
     // What cannot be sent once the peer is gone is nobody's failure.
     if (this.#isClosed) return;
-    this.#options.onError(error, { correlationId: crypto.randomUUID(), method: "(transport)" });
+    this.#server.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
   }
 }
 

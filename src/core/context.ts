@@ -23,10 +23,18 @@ import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 export interface ErrorPlace {
   /** Also in the text the client got, so that a report and a log line can be matched. */
   readonly correlationId: string;
+  /** Of the request or notification; in parentheses where neither failed but what serves them, as in "(transport)". */
   readonly method: string;
+  /** Absent for a notification. */
   readonly requestId?: RequestId;
   readonly tool?: string;
+  readonly prompt?: string;
+  /** Of the resource. */
+  readonly uri?: string;
+  /** As the client sent them, not yet checked. */
   readonly arguments?: unknown;
+  /** What a notification said. */
+  readonly params?: unknown;
 }
 
 /** Hears of every exception. Its own failure changes nothing for the client. */

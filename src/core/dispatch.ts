@@ -5,8 +5,8 @@
  * @module
  */
 import type { Call, ErrorReporter } from "./context.ts";
-import { McpError, toErrorObject } from "./errors.ts";
-import { describeRequest, runAround } from "./hooks.ts";
+import { isReasonOf, McpError, toErrorObject } from "./errors.ts";
+import { describeRequest, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
   ErrorCode,
   encodeError,
@@ -56,12 +56,12 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };
   } catch (error) {
-    const known = McpError.is(error) ? error : redact(error, server, request, given.onError);
+    const known = McpError.is(error) ? error : redact(error, server, request, given);
     try {
       return encode(known, request);
     } catch (unencodable) {
       // An author's data that JSON has no form for.
-      return encode(redact(unencodable, server, request, given.onError), request);
+      return encode(redact(unencodable, server, request, given), request);
     }
   }
 }
@@ -89,15 +89,18 @@ export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boo
   return method?.isStatic?.(server) ?? false;
 }
 
-/** -32603 with a correlation id in place of the exception, which goes to `onError` under the same id. */
+/**
+ * -32603 with a correlation id in place of the exception, which goes to `onError` under the same id, unless the request
+ * is over and the exception only says so.
+ */
 export function redact<Env>(
   error: unknown,
   server: McpServer<Env>,
   request: JSONRPCRequest,
-  runtime: ErrorReporter,
+  { signal, onError }: Pick<Call<Env>, "signal" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
-  server.report(error, { correlationId, method: request.method, requestId: request.id }, runtime);
+  if (!isReasonOf(signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
   return new McpError(ErrorCode.InternalError, `Internal error. Reference: ${correlationId}`, {
     reason: "internal",
     correlationId,
@@ -112,8 +115,7 @@ export function takeCustomNotification<Env>(
 ): void {
   const handler = server.notifications.get(message.method);
   if (!handler) return;
-  const failed = (error: unknown) =>
-    server.report(error, { correlationId: crypto.randomUUID(), method: message.method }, runtime);
+  const failed = (error: unknown) => server.report(error, placeOfNotification(message), runtime);
   try {
     Promise.resolve(handler(message.params ?? {})).catch(failed);
   } catch (error) {

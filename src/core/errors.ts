@@ -116,6 +116,11 @@ export class CancelledError extends Error {
   }
 }
 
+/** Whether this is no failure: code that ends because its signal told it to says so by throwing the signal's reason. */
+export function isReasonOf(signal: AbortSignal, error: unknown): boolean {
+  return signal.aborted && error === signal.reason;
+}
+
 /** The error object of an {@link McpError}. */
 export function toErrorObject(error: McpError): JSONRPCErrorObject {
   return { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };

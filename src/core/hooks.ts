@@ -5,8 +5,16 @@
  */
 import type { QuestionError } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { ErrorPlace } from "./context.ts";
 import { KitError } from "./errors.ts";
-import { isObject, type JSONRPCRequest, type JsonObject, JsonText, type RequestId } from "./jsonrpc.ts";
+import {
+  isObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  JsonText,
+  type RequestId,
+} from "./jsonrpc.ts";
 
 /** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
 export interface RequestData {
@@ -72,12 +80,20 @@ export function describeRequest(
   client: ClientFacts,
   principal: Principal | undefined,
 ): RequestData {
+  return { ...subjectOf(request), client, principal };
+}
+
+/** What `onError` is told of a notification that failed. */
+export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
+  return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
+}
+
+/** What a request names: its tool, prompt or resource, and the arguments. */
+export function subjectOf(request: JSONRPCRequest): Omit<RequestData, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
   return {
     method: request.method,
     requestId: request.id,
-    client,
-    principal,
     ...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),
     ...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),
     ...(typeof uri === "string" ? { uri } : {}),

@@ -160,11 +160,18 @@ const run: RunRounds = async (server, request, call, run) => {
 
 installRounds(run);
 
+/** All or nothing: a handler runs again only with every answer. */
 async function askAll({ inputRequests }: InputRequired, call: Call<never>): Promise<JsonObject> {
-  const answers = await Promise.all(
-    Object.entries(inputRequests).map(
-      async ([key, question]) => [key, await call.asker.ask(question, call.signal)] as const,
-    ),
-  );
-  return Object.fromEntries(answers);
+  const questions = Object.entries(inputRequests);
+  for (const [, question] of questions) call.asker.check?.(question);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([call.signal, failed.signal]);
+  try {
+    const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
+    return Object.fromEntries(await Promise.all(answers));
+  } catch (error) {
+    // Nobody waits for the other answers any more; their client is told.
+    failed.abort();
+    throw error;
+  }
 }

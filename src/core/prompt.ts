@@ -27,12 +27,12 @@ export interface PromptArgument {
 /** Arguments as a schema of an object of strings, or as a plain list. */
 export type PromptArguments = AnySchema | readonly PromptArgument[] | undefined;
 
-export interface PromptOptions<Args extends PromptArguments = undefined> {
+export interface PromptOptions<Args extends PromptArguments = undefined, Env = unknown> {
   readonly title?: string;
   readonly description?: string;
   readonly arguments?: Args;
   /** Completers of arguments, by name. */
-  readonly complete?: Completers;
+  readonly complete?: Completers<Env>;
   readonly icons?: readonly Icon[];
   readonly _meta?: JsonObject;
 }
@@ -65,14 +65,14 @@ export type PromptHandler<Args extends PromptArguments, Env> = (
 export interface PromptDefinition<Env = unknown> {
   readonly kind: "prompt";
   readonly name: string;
-  readonly options: PromptOptions<PromptArguments>;
+  readonly options: PromptOptions<PromptArguments, Env>;
   handler(args: never, ctx: HandlerContext<Env>): PromptReturn | Promise<PromptReturn>;
 }
 
 /** A prompt as a value in a module of its own. */
 export function definePrompt<const Args extends PromptArguments = undefined, Env = unknown>(
   name: string,
-  options: PromptOptions<Args>,
+  options: PromptOptions<Args, Env>,
   handler: PromptHandler<Args, Env>,
 ): PromptDefinition<Env> {
   const definition: PromptDefinition<Env> = { kind: "prompt", name, options, handler };
@@ -82,7 +82,7 @@ export function definePrompt<const Args extends PromptArguments = undefined, Env
 
 export interface CompiledPrompt<Env> extends Shelved {
   readonly definition: PromptDefinition<Env>;
-  readonly options: PromptOptions<PromptArguments>;
+  readonly options: PromptOptions<PromptArguments, Env>;
   readonly arguments: readonly PromptArgument[];
   readonly schema: CompiledSchema | undefined;
   readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;

@@ -62,9 +62,9 @@ export interface ResourceOptions extends CommonOptions {
   readonly size?: number;
 }
 
-export interface TemplateOptions extends CommonOptions {
+export interface TemplateOptions<Env = unknown> extends CommonOptions {
   /** Completers of variables, by name. */
-  readonly complete?: Completers;
+  readonly complete?: Completers<Env>;
 }
 
 /** A resource as a value; see `defineResource`. */
@@ -79,7 +79,7 @@ export interface ResourceDefinition<Env = unknown> {
 export interface TemplateDefinition<Env = unknown> {
   readonly kind: "template";
   readonly uriTemplate: string;
-  readonly options: TemplateOptions;
+  readonly options: TemplateOptions<Env>;
   read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
@@ -109,7 +109,7 @@ export function defineResource<Env = unknown>(
 /** A family of resources by URI template, as a value. */
 export function defineResourceTemplate<Env = unknown>(
   uriTemplate: string,
-  options: TemplateOptions,
+  options: TemplateOptions<Env>,
   read: TemplateReader<Env>,
 ): TemplateDefinition<Env> {
   const definition: TemplateDefinition<Env> = { kind: "template", uriTemplate, options, read };

@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, client/roots, "Root List Changes"
  */
 import type { Call } from "./context.ts";
+import { placeOfNotification } from "./hooks.ts";
 import type { JSONRPCNotification } from "./jsonrpc.ts";
 import { FIRST_ROUND } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
@@ -26,7 +27,5 @@ export function tellRootsChanged<Env>(
     const given = await anyServer.withContext(anyCall);
     await withContext(anyServer, request, given, given.signal, FIRST_ROUND, (ctx) => rootsChanged(ctx as never));
   };
-  tell().catch((error: unknown) =>
-    server.report(error, { correlationId: crypto.randomUUID(), method }, anyCall.onError),
-  );
+  tell().catch((error: unknown) => server.report(error, placeOfNotification(message), anyCall.onError));
 }

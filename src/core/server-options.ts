@@ -66,7 +66,7 @@ export interface SubscriptionPlace<Env> {
   /** Undefined when anonymous, and when a session that nobody uses any more ends. */
   readonly principal: Principal | undefined;
   readonly client: ClientFacts;
-  /** Aborts when the request that subscribes is cancelled. */
+  /** Aborts when the request that subscribes or unsubscribes is cancelled; never where the client is simply gone. */
   readonly signal: AbortSignal;
 }
 

@@ -125,7 +125,7 @@ export class McpServer<Env = unknown> {
   /** Defines a prompt. Throws as {@link McpServer.tool} does. */
   prompt<const Args extends PromptArguments = undefined>(
     name: string,
-    options: PromptOptions<Args>,
+    options: PromptOptions<Args, Env>,
     handler: PromptHandler<Args, Env>,
   ): this {
     return this.#add({ kind: "prompt", name, options, handler }, `server.prompt("${name}")`);
@@ -137,7 +137,7 @@ export class McpServer<Env = unknown> {
   }
 
   /** Defines a family of resources by a URI template (RFC 6570). Throws as {@link McpServer.tool} does. */
-  resourceTemplate(uriTemplate: string, options: TemplateOptions, read: TemplateReader<Env>): this {
+  resourceTemplate(uriTemplate: string, options: TemplateOptions<Env>, read: TemplateReader<Env>): this {
     return this.#add({ kind: "template", uriTemplate, options, read }, `server.resourceTemplate("${uriTemplate}")`);
   }
 

@@ -8,7 +8,7 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
 import type { Call } from "./context.ts";
-import { invalidParams, McpError } from "./errors.ts";
+import { invalidParams, isReasonOf, McpError } from "./errors.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { logNotification } from "./logging.ts";
 import type { Method } from "./methods.ts";
@@ -153,14 +153,16 @@ function placeOf({ env, principal, client, signal }: Call<never>): SubscriptionP
 export async function releaseUris(
   server: McpServer<never>,
   uris: readonly string[],
-  place: SubscriptionPlace<never>,
+  given: Omit<SubscriptionPlace<never>, "signal">,
   onError: Call<never>["onError"],
 ): Promise<void> {
+  // The end of what the client asked for is why this runs, so it must not stop it: nothing aborts this signal.
+  const place = { ...given, signal: new AbortController().signal };
   for (const uri of uris) {
     try {
       await server.subscriptionHooks.onUnsubscribe?.(uri, place);
     } catch (error) {
-      server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)" }, onError);
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
     }
   }
 }
@@ -237,8 +239,8 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
       await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
       uris.push(uri);
     } catch (error) {
-      if (McpError.is(error)) continue;
-      server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)" }, call.onError);
+      if (McpError.is(error) || isReasonOf(call.signal, error)) continue;
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
   return { lists: asked.lists.filter((kind) => has[kind]), uris };

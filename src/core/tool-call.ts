@@ -6,7 +6,8 @@
  */
 import { capabilityObject } from "./client-facts.ts";
 import type { Call } from "./context.ts";
-import { invalidParams, KitError, McpError, ToolError } from "./errors.ts";
+import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "./errors.ts";
+import { subjectOf } from "./hooks.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 import { errorText, toErrorResult, toToolResult } from "./result.ts";
@@ -123,10 +124,8 @@ function reportFailure(
   call: Call<never>,
 ): JsonObject {
   const correlationId = crypto.randomUUID();
-  const where = { correlationId, method: request.method, requestId: request.id, tool: tool.name };
-  // A handler that ends because nobody wants its work any more has not failed, and nobody reads the text.
-  if (!call.signal.aborted || error !== call.signal.reason)
-    server.report(error, { ...where, arguments: request.params?.arguments }, call.onError);
+  // Nobody reads the text of one that ends because nobody wants its work any more.
+  if (!isReasonOf(call.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
   return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
 }
 

@@ -16,7 +16,7 @@ import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { ListKind, NoticeSource } from "../core/notices.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
-import type { McpServer } from "../core/server.ts";
+import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
@@ -380,7 +380,11 @@ export class Endpoint<Env> {
     const correlationId = crypto.randomUUID();
     const { onError } = this.#options;
     const where = { correlationId, method };
-    if (typeof this.#source === "function") void onError(error, where);
+    if (typeof this.#source === "function")
+      attempt(
+        () => onError(error, where),
+        () => undefined,
+      );
     else this.#source.report(error, where, onError);
     return correlationId;
   }

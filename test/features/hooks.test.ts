@@ -1,13 +1,38 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   type AroundHook,
+  type ClientCapabilities,
+  connect,
+  definePrompt,
+  defineResource,
+  defineTool,
   type ErrorPlace,
+  type ErrorReporter,
+  type HandlerContext,
+  type JSONRPCMessage,
   McpError,
   McpServer,
   type RequestEnd,
+  type ServerOptions,
   ToolError,
 } from "../../src/core/index.ts";
-import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
+import { createPair } from "../harness/pair.ts";
+import { runChild } from "../node/child.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import {
+  ALL_VERSIONS,
+  errorOf,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  type Peer,
+  type Response,
+  resultOf,
+  settle,
+} from "./peer.ts";
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
@@ -226,4 +251,465 @@ test("U1 a method or notification without a function is refused where it is defi
   const invalid = expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining('"mine"') });
   expect(() => server.method("mine", undefined as never)).toThrow(invalid);
   expect(() => server.notification("mine", undefined as never)).toThrow(invalid);
+});
+
+type Options = ServerOptions<unknown>;
+
+/** One option: what the defaults say, what one server says instead, and what a client or the author sees of each. */
+interface OptionRow {
+  /** @default 2025-11-25 */
+  readonly version?: string;
+  readonly capabilities?: ClientCapabilities;
+  parts(told: (what: unknown) => void): readonly [shared: Partial<Options>, own: Partial<Options>];
+  /** What is seen besides what was told. */
+  look(peer: Peer): Promise<unknown>;
+  readonly seen: readonly [shared: unknown, own: unknown];
+}
+
+const infoOf = (field: string) => async (peer: Peer) =>
+  (resultOf(peer.initialized as Response).serverInfo as Json)[field];
+const listOf = (method: string, list: string, key: string) => async (peer: Peer) =>
+  (resultOf(await peer.request(method))[list] as Json[]).map((entry) => entry[key]);
+const textOf = async (peer: Peer, name: string) =>
+  (resultOf(await peer.request("tools/call", { name })).content as Json[])[0]?.text;
+const info = (field: "title" | "description" | "websiteUrl"): OptionRow => ({
+  parts: () => [{ [field]: "https://shared.example" }, { [field]: "https://own.example" }],
+  look: infoOf(field),
+  seen: ["https://shared.example", "https://own.example"],
+});
+const aTool = (name: string) => defineTool(name, {}, () => name);
+const watched = { uri: "test://watched" };
+const subscribed = async (peer: Peer) => {
+  resultOf(await peer.request("resources/subscribe", watched));
+  resultOf(await peer.request("resources/unsubscribe", watched));
+};
+
+// Every option has a row: one that is forgotten does not compile.
+const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
+  name: { parts: () => [{ name: "shared" }, { name: "own" }], look: infoOf("name"), seen: ["shared", "own"] },
+  version: {
+    parts: () => [{ version: "1.0.0" }, { version: "2.0.0" }],
+    look: infoOf("version"),
+    seen: ["1.0.0", "2.0.0"],
+  },
+  title: info("title"),
+  description: info("description"),
+  websiteUrl: info("websiteUrl"),
+  icons: {
+    parts: () => [{ icons: [{ src: "https://shared.example/i.png" }] }, { icons: [] }],
+    look: infoOf("icons"),
+    seen: [[{ src: "https://shared.example/i.png" }], []],
+  },
+  instructions: {
+    parts: () => [{ instructions: "shared" }, { instructions: "own" }],
+    look: async ({ initialized }) => resultOf(initialized as Response).instructions,
+    seen: ["shared", "own"],
+  },
+  tools: {
+    parts: () => [{ tools: [aTool("shared")] }, { tools: [aTool("own")] }],
+    look: listOf("tools/list", "tools", "name"),
+    seen: [
+      ["shared", "echo", "fails", "samples"],
+      ["own", "echo", "fails", "samples"],
+    ],
+  },
+  prompts: {
+    parts: () => [
+      { prompts: [definePrompt("shared", {}, () => "p")] },
+      { prompts: [definePrompt("own", {}, () => "p")] },
+    ],
+    look: listOf("prompts/list", "prompts", "name"),
+    seen: [["shared"], ["own"]],
+  },
+  resources: {
+    parts: () => [
+      { resources: [defineResource("test://shared", {}, () => "r")] },
+      { resources: [defineResource("test://own", {}, () => "r")] },
+    ],
+    look: listOf("resources/list", "resources", "uri"),
+    seen: [
+      ["test://shared", "test://watched"],
+      ["test://own", "test://watched"],
+    ],
+  },
+  pageSize: {
+    parts: () => [{ pageSize: 1 }, { pageSize: 2 }],
+    look: listOf("tools/list", "tools", "name"),
+    seen: [["echo"], ["echo", "fails"]],
+  },
+  capabilities: {
+    parts: () => [{ capabilities: { experimental: { shared: {} } } }, { capabilities: { experimental: { own: {} } } }],
+    look: async ({ initialized }) => (resultOf(initialized as Response).capabilities as Json).experimental,
+    seen: [{ shared: {} }, { own: {} }],
+  },
+  protocolVersions: {
+    parts: () => [{ protocolVersions: ["2025-11-25"] }, { protocolVersions: ["2025-11-25", "2025-06-18"] }],
+    look: async (peer) => {
+      const meta = { "io.modelcontextprotocol/protocolVersion": "1999-01-01" };
+      const capabilities = { "io.modelcontextprotocol/clientCapabilities": {} };
+      const refused = await peer.request("tools/list", {}, { ...meta, ...capabilities }, { bad: true });
+      return errorOf(refused).message;
+    },
+    seen: [expect.not.stringContaining("2025-06-18"), expect.stringContaining("2025-06-18")],
+  },
+  cacheHints: {
+    version: MODERN_VERSION,
+    parts: () => [{ cacheHints: { "tools/list": { ttlMs: 1 } } }, { cacheHints: { "tools/list": { ttlMs: 2 } } }],
+    look: async (peer) => resultOf(await peer.request("tools/list")).ttlMs,
+    seen: [1, 2],
+  },
+  around: {
+    parts: () => {
+      const saying = (text: string): Partial<Options> => ({
+        around: [async ({ tool }, next) => (tool === "echo" ? { content: [{ type: "text", text }] } : next())],
+      });
+      return [saying("shared"), saying("own")];
+    },
+    look: (peer) => textOf(peer, "echo"),
+    seen: ["shared", "own"],
+  },
+  context: {
+    // The servers here have no type for it.
+    parts: () => [{ context: "shared" as never }, { context: (() => "own") as never }],
+    look: (peer) => textOf(peer, "echo"),
+    seen: ["shared", "own"],
+  },
+  definitions: {
+    parts: () => [{ definitions: () => [aTool("shared")] }, { definitions: () => [aTool("own")] }],
+    look: listOf("tools/list", "tools", "name"),
+    seen: [
+      ["echo", "fails", "samples", "shared"],
+      ["echo", "fails", "samples", "own"],
+    ],
+  },
+  visible: {
+    parts: () => {
+      const only = (name: string): Partial<Options> => ({ visible: (seen) => "name" in seen && seen.name === name });
+      return [only("echo"), only("fails")];
+    },
+    look: listOf("tools/list", "tools", "name"),
+    seen: [["echo"], ["fails"]],
+  },
+  onSubscribe: {
+    parts: (told) => [{ onSubscribe: () => told("shared") }, { onSubscribe: () => told("own") }],
+    look: subscribed,
+    seen: ["shared", "own"],
+  },
+  onUnsubscribe: {
+    parts: (told) => [{ onUnsubscribe: () => told("shared") }, { onUnsubscribe: () => told("own") }],
+    look: subscribed,
+    seen: ["shared", "own"],
+  },
+  onRequestEnd: {
+    parts: (told) => {
+      const of = (name: string): Partial<Options> => ({ onRequestEnd: ({ tool }) => void (tool && told(name)) });
+      return [of("shared"), of("own")];
+    },
+    look: async (peer) => void (await textOf(peer, "echo")),
+    seen: ["shared", "own"],
+  },
+  onSample: {
+    capabilities: { sampling: {} },
+    parts: (told) => [{ onSample: () => told("shared") }, { onSample: () => told("own") }],
+    look: async (peer) => void (await textOf(peer, "samples")),
+    seen: ["shared", "own"],
+  },
+  onError: {
+    parts: (told) => [{ onError: () => told("shared") }, { onError: () => told("own") }],
+    look: async (peer) => void (await textOf(peer, "fails")),
+    seen: ["shared", "own"],
+  },
+};
+
+describe("H1", () => {
+  const SAMPLED: Json = { model: "m", role: "assistant", content: { type: "text", text: "x" } };
+
+  /** A server as an author writes several: shared defaults, and its own over them. */
+  function extended(options: Options): McpServer {
+    return new McpServer(options)
+      .tool("echo", {}, (_, ctx) => String(ctx.context))
+      .tool("fails", {}, () => {
+        throw new Error("x");
+      })
+      .tool("samples", {}, async (_, ctx) => {
+        const messages = [{ role: "user", content: { type: "text", text: "hi" } }] as const;
+        return (await ctx.sample({ messages, maxTokens: 1 })).model;
+      })
+      .resource(watched.uri, {}, () => "text");
+  }
+
+  test.each(Object.entries(OPTIONS))("H1 %s: one server extends the defaults, the other keeps them", async (_, row) => {
+    const told: unknown[] = [];
+    const [shared, own] = row.parts((what) => void told.push(what));
+    const defaults = Object.freeze({ name: "defaults", version: "1.0.0", ...shared });
+    const before = { ...defaults };
+    const servers = [extended({ ...defaults }), extended({ ...defaults, ...own })];
+    const { version = "2025-11-25", capabilities = {} } = row;
+    const options = { capabilities, onRequest: () => SAMPLED };
+    const peers = await Promise.all(servers.map((server) => openPeer(server, version, options)));
+    told.splice(0);
+    const seen: unknown[] = [];
+    // The first one again after the second: nothing of one stays with the other.
+    for (const peer of [...peers, ...peers.slice(0, 1)]) {
+      const looked = await row.look(peer);
+      await settle(peer);
+      const [what = looked, ...more] = told.splice(0);
+      seen.push(what, ...more);
+    }
+    expect(seen).toEqual([...row.seen, row.seen[0]]);
+    expect(defaults).toEqual(before);
+    for (const peer of peers) {
+      await peer.close();
+      peer.oracle.expectClean();
+    }
+  });
+
+  test("H1 what one server is given later, another made of the same defaults has not", async () => {
+    const defaults = { name: "defaults", version: "1.0.0", tools: [aTool("shared")] };
+    const [one, two] = [new McpServer(defaults), new McpServer(defaults)];
+    one.tool("added", {}, () => "added").method("example.com/own", () => ({}));
+    one.remove("tool", "shared");
+    const names = listOf("tools/list", "tools", "name");
+    expect(await names(await openPeer(one, "2025-11-25"))).toEqual(["added"]);
+    const peer = await openPeer(two, "2025-11-25");
+    expect(await names(peer)).toEqual(["shared"]);
+    const unknown = await peer.request("example.com/own", {}, undefined, { bad: true });
+    expect(errorOf(unknown).code).toBe(-32601);
+  });
+});
+
+interface Report {
+  readonly error: unknown;
+  readonly where: ErrorPlace;
+}
+
+/** A server each of whose parts fails, and what its author hears of that. */
+function failing(options: Partial<Options> = {}) {
+  const reports: Report[] = [];
+  const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
+  const fail = () => {
+    throw new Error("a secret");
+  };
+  const server = new McpServer({ ...IDENTITY, onError, ...options })
+    .tool("t", {}, fail)
+    .prompt("p", { arguments: [{ name: "a" }], complete: { a: fail } }, fail)
+    .resource("test://r", {}, fail)
+    .resourceTemplate("test://t/{id}", {}, fail)
+    .resourceProvider({ read: fail, list: fail })
+    .method("example.com/m", fail)
+    .notification("notifications/example.com/n", fail)
+    .onRootsChanged(fail);
+  return { server, reports };
+}
+
+const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorPlace>][] = [
+  ["prompts/get", { name: "p", arguments: { a: "x" } }, { prompt: "p", arguments: { a: "x" } }],
+  ["resources/read", { uri: "test://r" }, { uri: "test://r" }],
+  ["resources/read", { uri: "test://t/1" }, { uri: "test://t/1" }],
+  ["resources/read", { uri: "test://elsewhere" }, { uri: "test://elsewhere" }],
+  ["resources/list", {}, {}],
+  ["completion/complete", { ref: { type: "ref/prompt", name: "p" }, argument: { name: "a", value: "" } }, {}],
+  ["example.com/m", { b: 1 }, {}],
+];
+
+describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
+  test.each(FAILURES)(
+    "H6 an exception in %s of %j is -32603, and onError hears where",
+    async (method, params, place) => {
+      const { server, reports } = failing();
+      const peer = await openPeer(server, version);
+      const answer = errorOf(await peer.request(method, params, undefined, { id: "here" }));
+      expect(answer.code).toBe(-32603);
+      expect(JSON.stringify(peer.received)).not.toContain("a secret");
+      const correlationId = (answer.data as Json).correlationId;
+      expect(reports).toMatchObject([{ error: { message: "a secret" } }]);
+      expect(reports[0]?.where).toEqual({ correlationId, method, requestId: "here", ...place });
+      expect(peer.reports).toEqual([]);
+      peer.oracle.expectClean();
+    },
+  );
+
+  test("H6 of a tool that fails onError hears the tool and its arguments", async () => {
+    const { server, reports } = failing();
+    const peer = await openPeer(server, version);
+    const args = { city: "Bern", nested: { days: 2 } };
+    const result = resultOf(await peer.request("tools/call", { name: "t", arguments: args }, undefined, { id: 0 }));
+    expect(result.isError).toBe(true);
+    const where = { correlationId: expect.any(String), method: "tools/call", requestId: 0, tool: "t", arguments: args };
+    expect(reports.map(({ where: told }) => told)).toEqual([where]);
+    expect(JSON.stringify(result)).toContain(reports[0]?.where.correlationId);
+    peer.oracle.expectClean();
+  });
+
+  test("H6 an exception in an around hook is -32603, and onError hears which tool it was about", async () => {
+    const around: AroundHook[] = [
+      async ({ tool }, next) => {
+        if (tool) throw new Error("a secret");
+        return next();
+      },
+    ];
+    const { server, reports } = failing({ around });
+    const peer = await openPeer(server, version);
+    const answer = await peer.request("tools/call", { name: "t", arguments: { a: 1 } });
+    expect(errorOf(answer).code).toBe(-32603);
+    expect(reports).toMatchObject([{ where: { method: "tools/call", tool: "t", arguments: { a: 1 } } }]);
+  });
+
+  test("H6 of a notification that fails onError hears the notification, and nothing is answered", async () => {
+    const { server, reports } = failing();
+    const peer = await openPeer(server, version);
+    const before = peer.received.length;
+    peer.notify("notifications/example.com/n", { count: 1 });
+    await expect.poll(() => reports.length).toBe(1);
+    const correlationId = expect.any(String);
+    expect(reports[0]?.where).toEqual({ correlationId, method: "notifications/example.com/n", params: { count: 1 } });
+    expect(peer.received.length).toBe(before);
+  });
+
+  test("H6 an onError that throws hides no answer; the runtime hears of its failure", async () => {
+    for (const onError of [
+      () => {
+        throw new Error("the reporter");
+      },
+      () => Promise.reject(new Error("the reporter")),
+    ]) {
+      const { server } = failing({ onError });
+      const peer = await openPeer(server, version);
+      for (const [method, params] of FAILURES) {
+        expect(errorOf(await peer.request(method, params))).toMatchObject({
+          code: -32603,
+          data: { reason: "internal" },
+        });
+      }
+      peer.notify("notifications/example.com/n");
+      await expect.poll(() => peer.reports.length).toBe(FAILURES.length + 1);
+      expect(new Set(peer.reports.map(String))).toEqual(new Set(["Error: the reporter"]));
+      expect(JSON.stringify(peer.received)).not.toContain("the reporter");
+      peer.oracle.expectClean();
+    }
+  });
+});
+
+test.each(LEGACY_VERSIONS)("H6 of onRootsChanged that fails onError hears the notification (%s)", async (version) => {
+  const { server, reports } = failing();
+  const peer = await openPeer(server, version, { capabilities: { roots: {} } });
+  peer.notify("notifications/roots/list_changed");
+  await expect.poll(() => reports).toMatchObject([{ where: { method: "notifications/roots/list_changed" } }]);
+  expect(reports[0]?.where).not.toHaveProperty("requestId");
+});
+
+test("H6 without onError a Worker's failures are in its log, under the reference the client was given", async () => {
+  const { lines, messages, stderr } = await runChild(
+    join(import.meta.dirname, "../node/fixtures/edge-fails.ts"),
+    () => undefined,
+  );
+  expect(messages).toMatchObject([{ result: { isError: true } }, { error: { code: -32603 } }]);
+  for (const line of lines) {
+    expect(line).not.toContain("secret");
+    expect(stderr).toContain(/[0-9a-f]{8}-[0-9a-f-]{27}/.exec(line)?.[0] ?? "a reference");
+  }
+  expect(stderr).toContain("a secret of the tool");
+  expect(stderr).toContain("a secret of the prompt");
+});
+
+test("H6 a function that makes the server and an onError that both throw still leave the client an answer", async () => {
+  const throwing = (text: string) => () => {
+    throw new Error(text);
+  };
+  const handle = createHttpHandler(throwing("a secret"), { onError: throwing("the reporter") });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const response = await handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({ error: { code: -32603 } });
+});
+
+describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
+  /** A connection whose client cannot be told of this; every message it does get passes an oracle. */
+  async function deafTo(method: string, server: McpServer, runtime: unknown[] = []) {
+    const [serverEnd, clientEnd] = createPair();
+    const oracle = new WireOracle();
+    const answers: Json[] = [];
+    const deliver = serverEnd.send.bind(serverEnd);
+    serverEnd.send = (message) => {
+      if ("method" in message && message.method === method) throw new Error("no way out");
+      return deliver(message);
+    };
+    clientEnd.onmessage = (message) => {
+      oracle.observe("server", message);
+      answers.push(message as unknown as Json);
+    };
+    const say = (message: Json) => {
+      const whole = { jsonrpc: "2.0", ...message };
+      oracle.observe("client", whole);
+      return clientEnd.send(whole as unknown as JSONRPCMessage);
+    };
+    const connection = await connect(server, serverEnd, { onError: (error) => void runtime.push(error) });
+    const clientInfo = { name: "deaf", version: "1.0.0" };
+    await say({ id: 0, method: "initialize", params: { protocolVersion: version, capabilities: {}, clientInfo } });
+    await expect.poll(() => answers.length).toBe(1);
+    await say({ method: "notifications/initialized" });
+    return { say, answers, oracle, connection };
+  }
+
+  const CASES: readonly [method: string, meta: Json, tell: (server: McpServer, ctx: HandlerContext) => void][] = [
+    ["notifications/tools/list_changed", {}, (server) => server.toolsChanged()],
+    ["notifications/resources/updated", {}, (server) => server.resourceUpdated("test://r")],
+    ["notifications/message", {}, (server) => server.log("error", "x")],
+    ["notifications/progress", { progressToken: "p" }, (_, ctx) => ctx.progress(1)],
+  ];
+
+  test.each(CASES)(
+    "B4 %s that cannot be delivered fails no call and no other delivery",
+    async (method, _meta, tell) => {
+      const reports: Report[] = [];
+      const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
+      const server = new McpServer({ ...IDENTITY, onError }).resource("test://r", {}, () => "r");
+      server.tool("tells", {}, (_, ctx) => {
+        tell(server, ctx);
+        return "told";
+      });
+      const runtime: unknown[] = [];
+      const deaf = await deafTo(method, server, runtime);
+      const peer = await openPeer(server, version);
+      for (const [id, asked, params] of [
+        ["s", "resources/subscribe", { uri: "test://r" }],
+        ["l", "logging/setLevel", { level: "error" }],
+      ] as const) {
+        await deaf.say({ id, method: asked, params });
+        resultOf(await peer.request(asked, params));
+      }
+      await deaf.say({ id: "call", method: "tools/call", params: { name: "tells", _meta } });
+      await expect
+        .poll(() => deaf.answers.at(-1))
+        .toMatchObject({ id: "call", result: { content: [{ text: "told" }] } });
+      await expect.poll(() => reports).toMatchObject([{ error: { message: "no way out" }, where: { method } }]);
+      // Progress belongs to the call alone; the rest reaches the other client.
+      const heard = method === "notifications/progress" ? [] : [method];
+      await expect.poll(() => peer.notifications.map((notification) => notification.method)).toEqual(heard);
+      expect([runtime, peer.reports]).toEqual([[], []]);
+      await deaf.connection.close();
+      deaf.oracle.expectClean();
+      peer.oracle.expectClean();
+    },
+  );
+
+  test("B4 a connection's onError that throws ends nothing", async () => {
+    const server = new McpServer(IDENTITY).tool("tells", {}, () => {
+      server.toolsChanged();
+      return "told";
+    });
+    const thrown: unknown[] = [];
+    const throwing = Object.assign(thrown, {
+      push: () => {
+        throw new Error("the reporter");
+      },
+    });
+    const deaf = await deafTo("notifications/tools/list_changed", server, throwing);
+    // A rejection that nobody hears fails the run.
+    await deaf.say({ id: 1, method: "tools/call", params: { name: "tells" } });
+    await deaf.say({ id: 2, method: "ping" });
+    await expect.poll(() => deaf.answers.map(({ id }) => id).toSorted()).toEqual([0, 1, 2]);
+    await deaf.connection.close();
+  });
 });

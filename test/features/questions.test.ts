@@ -621,3 +621,16 @@ describe("E1 form properties with the names of inherited members", () => {
     expect(value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("constructor") });
   });
 });
+
+describe.each(LEGACY_VERSIONS)("what JSON has no form for in %s", (version) => {
+  test("S1 a parameter without a JSON form fails before sending, naming it", async () => {
+    const circular: Json = {};
+    circular.self = circular;
+    for (const metadata of [{ big: 1n }, circular]) {
+      const sample = (ctx: HandlerContext) => ctx.sample({ ...PARAMS, metadata });
+      const { value, questions } = await inTool(version, sample, { capabilities: sampling });
+      expect(value).toMatchObject({ kit: "options-invalid", says: expect.stringContaining("metadata") });
+      expect(questions).toEqual([]);
+    }
+  });
+});

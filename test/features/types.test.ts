@@ -2,9 +2,13 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import {
+  definePrompt,
+  defineResourceTemplate,
   defineTool,
   type HandlerContext,
   McpServer,
+  type PromptDefinition,
+  type TemplateDefinition,
   type ToolDefinition,
   type ToolOptions,
 } from "../../src/core/index.ts";
@@ -204,5 +208,70 @@ describe("T4", () => {
 describe("T11", () => {
   test("T11 timeoutMs is an optional number", () => {
     expectTypeOf<ToolOptions["timeoutMs"]>().toEqualTypeOf<number | undefined>();
+  });
+});
+
+describe("K1", () => {
+  const typed = z.object({ city: z.string() });
+
+  test("K1 a completer's context has the bindings of the server, beside typed arguments as beside a list", () => {
+    const completing = {
+      city: (value: string, chosen: { readonly [name: string]: string }, ctx: HandlerContext<Env>) => {
+        return [ctx.env.API_KEY, value, ...Object.keys(chosen)];
+      },
+    };
+    server()
+      .prompt("inline", { arguments: typed, complete: { city: (_, __, ctx) => [ctx.env.API_KEY] } }, ({ city }) => {
+        expectTypeOf(city).toEqualTypeOf<string>();
+        return city;
+      })
+      .prompt("list", { arguments: [{ name: "city" }], complete: completing }, (_, ctx) => ctx.env.API_KEY)
+      .resourceTemplate(
+        "weather://{city}",
+        {
+          complete: {
+            city: (_, __, ctx) => {
+              expectTypeOf(ctx.env).toEqualTypeOf<Env>();
+              return [];
+            },
+          },
+        },
+        (_, __, ctx) => ctx.env.API_KEY,
+      );
+  });
+
+  test("K1 without named bindings a completer's env is unknown", () => {
+    const complete = {
+      city: (_: string, __: object, ctx: HandlerContext) => {
+        expectTypeOf(ctx.env).toBeUnknown();
+        return [];
+      },
+    };
+    const bare = new McpServer({ name: "s", version: "1.0.0" });
+    bare.prompt("p", { arguments: typed, complete }, () => "x");
+    // What needs no bindings fits a server that has some.
+    server().prompt("p", { arguments: typed, complete }, () => "x");
+  });
+
+  test("K1 definePrompt and defineResourceTemplate take their bindings from a completer, too", () => {
+    const complete = { city: (_: string, __: object, ctx: HandlerContext<Env>) => [ctx.env.API_KEY] };
+    const prompt = definePrompt("p", { arguments: typed, complete }, () => "x");
+    expectTypeOf(prompt).toEqualTypeOf<PromptDefinition<Env>>();
+    const template = defineResourceTemplate("weather://{city}", { complete }, () => "x");
+    expectTypeOf(template).toEqualTypeOf<TemplateDefinition<Env>>();
+    expect(server().add(prompt).add(template).prompts.size).toBe(1);
+    const other = new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" });
+    // @ts-expect-error: this server has other bindings.
+    other.add(prompt);
+    // @ts-expect-error: this server has other bindings.
+    other.add(template);
+  });
+
+  test("K1 a completer for other bindings, or that returns no strings, does not compile", () => {
+    const complete = { city: (_: string, __: object, ctx: HandlerContext<{ OTHER: number }>) => [`${ctx.env.OTHER}`] };
+    // @ts-expect-error: this server has other bindings.
+    server().prompt("p", { arguments: typed, complete }, () => "x");
+    // @ts-expect-error: suggestions are strings.
+    server().resourceTemplate("weather://{city}", { complete: { city: () => [1] } }, () => "x");
   });
 });
