@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 
+/** What the testing room may use: Node, what drives workerd, and what its own Worker needs in there. */
+const TOOLS = [/^cloudflare:workers$/, /^node:/, /^miniflare$/, /^esbuild$/, /^wrangler$/, /^eventsource-parser$/];
+
 /** Rooms a room may import besides itself, and packages or built-ins it may import. */
 export const ALLOWED: Readonly<
   Record<string, { readonly rooms: readonly string[]; readonly packages: readonly RegExp[] }>
@@ -12,7 +15,7 @@ export const ALLOWED: Readonly<
   client: { rooms: ["core"], packages: [] },
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
   node: { rooms: ["core"], packages: [/^node:/] },
-  testing: { rooms: ["core", "http", "worker", "node", "client"], packages: [/^node:/, /^miniflare$/] },
+  testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
   // Not part of the package: the Worker of the root wrangler.toml.
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },
 };

@@ -1,153 +1,49 @@
-/**
- * A Worker on real workerd, with real sockets and state on disk, that can be killed and started again on the same
- * state. The Worker is bundled as wrangler bundles it.
- */
-import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** A Worker on real workerd, as the tests start it: `mcp-edge/testing` with entries below the project's root. */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/worker.ts";
+
+export { newKeys } from "../../src/testing/keys.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-export interface WorkerdOptions {
-  /** Entry file of the Worker, below the project's root; or its TypeScript source. */
-  readonly entry: string | { readonly source: string };
-  /** Durable Object bindings: binding name to class name. */
-  readonly objects?: Readonly<Record<string, string>>;
-  readonly bindings?: Readonly<Record<string, unknown>>;
-  /** Answers every fetch the Worker makes: what stands where the internet would. */
-  readonly outbound?: (request: Request) => Response | Promise<Response>;
-  /** True: a second isolate of the same Worker with the objects of the first, which reaches it by the binding TWIN. */
-  readonly twin?: boolean;
-}
+/** `entry` is below the project's root, or TypeScript source. */
+export type WorkerdOptions = Omit<WorkerOptions, "root" | "wrangler" | "environment">;
 
-/** A key list for MCP_KEYS, new each time. */
-export function newKeys(): string {
-  return randomBytes(32).toString("base64url");
-}
-
-/** A running Worker. */
+/** A running Worker. `worker` has all that `mcp-edge/testing` can do with it. */
 export class Workerd {
-  readonly #options: WorkerdOptions;
-  readonly #script: string;
-  readonly #state: string;
-  #miniflare: Miniflare | undefined;
-  /** Origin, such as `http://127.0.0.1:41234`. A restart takes another port. */
-  origin = "";
+  readonly worker: TestWorker;
 
-  private constructor(options: WorkerdOptions, script: string, state: string) {
-    this.#options = options;
-    this.#script = script;
-    this.#state = state;
+  private constructor(worker: TestWorker) {
+    this.worker = worker;
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
-    const script = await bundle(options.entry);
-    const worker = new Workerd(options, script, mkdtempSync(join(tmpdir(), "mcp-edge-")));
-    await worker.#run();
-    return worker;
+    return new Workerd(await startWorker({ ...options, root: ROOT }));
+  }
+
+  get origin(): string {
+    return this.worker.origin;
+  }
+
+  get pid(): number | undefined {
+    return this.worker.pid;
   }
 
   /** Ends workerd as a crash would (SIGKILL) and starts it again on the same state. */
-  async killAndRestart(): Promise<void> {
-    for (const pid of workerdChildren()) {
-      if (pid === this.#pid) process.kill(pid, "SIGKILL");
-    }
-    await this.#miniflare?.dispose().catch(() => undefined);
-    await this.#run();
+  killAndRestart(): Promise<void> {
+    return this.worker.restart();
   }
 
-  async stop(): Promise<void> {
-    await this.#miniflare?.dispose();
-    rmSync(this.#state, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.worker.stop();
   }
 
   /** Object ids of a class that have a database on disk. */
   storedObjects(className: string): string[] {
-    const folders = readdirSync(this.#state, { recursive: true, encoding: "utf8" });
+    const folders = readdirSync(this.worker.stateFolder, { recursive: true, encoding: "utf8" });
     return folders.filter(
       (path) => path.includes(`-${className}`) && path.endsWith(".sqlite") && !path.includes("metadata"),
     );
   }
-
-  /** The workerd process this harness started last. */
-  get pid(): number | undefined {
-    return this.#pid;
-  }
-
-  #pid: number | undefined;
-
-  async #run(): Promise<void> {
-    const { objects = {}, bindings = {}, outbound, twin = false } = this.#options;
-    const before = new Set(workerdChildren());
-    const worker = (name: string, objectsOf: object, more: object) => ({
-      name,
-      modules: true,
-      script: this.#script,
-      compatibilityDate: "2026-10-20",
-      compatibilityFlags: ["enable_request_signal"],
-      durableObjects: Object.fromEntries(
-        Object.entries(objects).map(([binding, className]) => [binding, { className, useSQLite: true, ...objectsOf }]),
-      ),
-      bindings: bindings as never,
-      ...(outbound ? { outboundService: outbound as never } : {}),
-      ...more,
-    });
-    this.#miniflare = new Miniflare(
-      convertV4MiniflareOptions({
-        resourcePersistencePath: this.#state,
-        host: "127.0.0.1",
-        port: 0,
-        cf: false,
-        ...(twin
-          ? {
-              workers: [
-                worker("first", {}, { serviceBindings: { TWIN: "twin" } }),
-                worker("twin", { scriptName: "first" }, {}),
-              ],
-            }
-          : worker("first", {}, {})),
-      }),
-    );
-    this.origin = (await this.#miniflare.ready).origin;
-    this.#pid = workerdChildren().find((pid) => !before.has(pid));
-  }
-}
-
-/** Bundles one entry as wrangler does for Workers. */
-async function bundle(entry: WorkerdOptions["entry"]): Promise<string> {
-  const input =
-    typeof entry === "string"
-      ? { entryPoints: [join(ROOT, entry)] }
-      : { stdin: { contents: entry.source, loader: "ts" as const, resolveDir: ROOT } };
-  const result = await build({
-    ...input,
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2024",
-    conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*", "node:*"],
-    keepNames: true,
-    logLevel: "error",
-  });
-  return result.outputFiles[0]?.text ?? "";
-}
-
-/** Process ids of this process's own workerd children. */
-function workerdChildren(): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-        const [, command, parent] = /^\d+ \((.*)\) \S (\d+)/.exec(stat) ?? [];
-        return command === "workerd" && Number(parent) === process.pid ? [Number(name)] : [];
-      } catch {
-        // The process ended between the listing and the read.
-        return [];
-      }
-    });
 }

@@ -1,0 +1,139 @@
+/** What a test says about a Worker, and what its wrangler configuration says, as options of miniflare. */
+import { dirname, resolve } from "node:path";
+import type { V4MiniflareOptions } from "miniflare";
+import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./bundle.ts";
+import { loadWrangler } from "./tools.ts";
+
+/** What to run, and with what. Either `wrangler` or `entry` is needed. */
+export interface WorkerOptions {
+  /**
+   * Path of a wrangler configuration file: entry, objects, vars (those of `.dev.vars` too), other bindings, compatibility
+   * date and flags come from there. The other options add to it and win over it. Modules of WebAssembly are not bundled.
+   */
+  readonly wrangler?: string;
+  /** Environment of the configuration file. */
+  readonly environment?: string;
+  /** Entry file, or TypeScript source. */
+  readonly entry?: WorkerEntry;
+  /** Where relative paths start and packages are looked for. @default the current folder */
+  readonly root?: string;
+  /** Durable Object bindings: name of the binding to name of the exported class. All store in SQLite. */
+  readonly objects?: Readonly<Record<string, string>>;
+  /** Variables and secrets: text or JSON values. */
+  readonly bindings?: Readonly<Record<string, unknown>>;
+  /** @default that of the configuration file, or 2026-10-20 */
+  readonly compatibilityDate?: string;
+  /** @default those of the configuration file, or enable_request_signal */
+  readonly compatibilityFlags?: readonly string[];
+  /** Answers every fetch the Worker makes: what stands where the internet would. Without it the fetches go out. */
+  readonly outbound?: (request: Request) => Response | Promise<Response>;
+  /** True: a second isolate of the same Worker with the objects of the first, which reaches it by the binding TWIN. */
+  readonly twin?: boolean;
+}
+
+/** The name the Worker runs under, in its state folder too. */
+export const WORKER_NAME = "worker";
+
+/** Runs control-worker.ts. */
+export const CONTROL_NAME = "mcp-edge-testing";
+
+type Legacy = Record<string, unknown>;
+type ObjectDesignator = string | { readonly className: string; readonly scriptName?: string | undefined };
+
+/** A Worker ready to run. */
+export interface PreparedWorker {
+  readonly workers: V4MiniflareOptions;
+  /** Class of each Durable Object binding that the Worker itself exports. */
+  readonly classes: ReadonlyMap<string, string>;
+}
+
+/** Reads the configuration and bundles the Worker. */
+export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
+  const root = resolve(options.root ?? ".");
+  const { entry, worker, others, define, alias, tsconfig } = await configured(options, root);
+  if (entry === undefined) throw new Error("startWorker() needs `wrangler`, a configuration file, or `entry`.");
+  const objects: Record<string, ObjectDesignator> = {
+    ...(worker.durableObjects as Record<string, ObjectDesignator>),
+    ...mapValues(options.objects ?? {}, (className) => ({ className, useSQLite: true })),
+  };
+  const classes = new Map(
+    Object.entries(objects).flatMap(([binding, target]): [string, string][] => {
+      if (typeof target === "string") return [[binding, target]];
+      return target.scriptName === undefined ? [[binding, target.className]] : [];
+    }),
+  );
+  const script = await bundle({ entry, root, classNames: [...classes.values()], define, alias, tsconfig });
+  const { compatibilityDate, compatibilityFlags, outbound, bindings } = options;
+  const first = {
+    ...worker,
+    name: WORKER_NAME,
+    modules: true,
+    script,
+    ...(compatibilityDate ? { compatibilityDate } : {}),
+    ...(compatibilityFlags ? { compatibilityFlags: [...compatibilityFlags] } : {}),
+    durableObjects: objects,
+    bindings: { ...(worker.bindings as object), ...bindings },
+    ...(outbound ? { outboundService: outbound } : {}),
+  };
+  const shared = sharedObjects(objects, classes);
+  const control = {
+    name: CONTROL_NAME,
+    modules: true,
+    script: await bundleControl(root),
+    compatibilityDate: "2026-10-20",
+    durableObjects: shared,
+  };
+  const workers = [...(options.twin ? withTwin(first, shared) : [first]), control, ...others];
+  // Options of miniflare, spelled as its own types spell them only after much parsing.
+  return { workers: { workers } as unknown as V4MiniflareOptions, classes };
+}
+
+type Configured = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
+  readonly entry: WorkerEntry | undefined;
+  readonly worker: Legacy;
+  readonly others: readonly unknown[];
+};
+
+async function configured(options: WorkerOptions, root: string): Promise<Configured> {
+  const { wrangler: path, environment, entry } = options;
+  if (path === undefined) {
+    const worker = { compatibilityDate: "2026-10-20", compatibilityFlags: ["enable_request_signal"] };
+    return { entry, worker, others: [], define: {}, alias: {}, tsconfig: undefined };
+  }
+  const wrangler = await loadWrangler(root);
+  const file = resolve(root, path);
+  const config = wrangler.unstable_readConfig({ config: file, env: environment }, { hideWarnings: true });
+  const { workerOptions, define, main, externalWorkers } = wrangler.unstable_getMiniflareWorkerOptions(
+    file,
+    environment,
+  );
+  return {
+    entry: entry ?? main,
+    worker: { ...workerOptions, rootPath: dirname(file) },
+    others: externalWorkers,
+    define,
+    alias: config.alias ?? {},
+    tsconfig: config.tsconfig,
+  };
+}
+
+/** The same objects, for another Worker. */
+function sharedObjects(objects: Record<string, ObjectDesignator>, classes: ReadonlyMap<string, string>): Legacy {
+  return Object.fromEntries(
+    [...classes].map(([binding, className]) => {
+      const target = objects[binding];
+      return [binding, { ...(typeof target === "object" ? target : {}), className, scriptName: WORKER_NAME }];
+    }),
+  );
+}
+
+function withTwin(first: Legacy, shared: Legacy): Legacy[] {
+  return [
+    { ...first, serviceBindings: { ...(first.serviceBindings as object), TWIN: "twin" } },
+    { ...first, name: "twin", durableObjects: { ...(first.durableObjects as object), ...shared } },
+  ];
+}
+
+function mapValues<V, W>(record: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}

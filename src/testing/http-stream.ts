@@ -1,0 +1,232 @@
+/** One HTTP exchange over a socket of its own: the answer is kept as it comes, and the connection breaks when told. */
+import { type IncomingMessage, type OutgoingHttpHeaders, request as open } from "node:http";
+import type { Socket } from "node:net";
+import { createParser, type EventSourceParser } from "eventsource-parser";
+import { type CutHow, cutSocket } from "./cut.ts";
+import { WAIT_MS } from "./until.ts";
+
+const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
+
+/** What to send, and how badly to read the answer. */
+export interface StreamOptions {
+  /** @default "GET", or "POST" with a body */
+  readonly method?: string;
+  /** Several values make several header lines. The headers MCP asks of every client are added, unless given. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Text or bytes as they are; anything else is sent as JSON. */
+  readonly body?: unknown;
+  /** Cuts the connection after this many bytes of the answer's body; what came beyond them is not seen. */
+  readonly cutAfterBytes?: number;
+  /** How `cutAfterBytes` cuts. @default "rst" */
+  readonly cutHow?: CutHow;
+  /** True: nothing of the body is read until `resume`. */
+  readonly paused?: boolean;
+}
+
+/** One event of a stream, as it came. */
+export interface StreamEvent {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** How an answer ended: as the server meant it, by `cut`, or because the connection broke. */
+export type StreamEnd = "complete" | "cut" | "lost";
+
+/**
+ * Sends a request on a connection of its own and resolves when the answer's head has arrived. Rejects when the connection
+ * ends before that.
+ *
+ * ```ts
+ * const stream = await openStream(worker.url("/mcp"), { body: call, cutAfterBytes: 200 });
+ * await stream.end();
+ * const rest = await openStream(worker.url("/mcp"), { headers: { "Last-Event-ID": stream.ids.at(-1) } });
+ * ```
+ */
+export function openStream(url: string, options: StreamOptions = {}): Promise<HttpStream> {
+  const body = bytesOf(options.body);
+  const { method = body === undefined ? "GET" : "POST" } = options;
+  const { hostname, port, pathname, search } = new URL(url);
+  const headers = headersOf(options.headers ?? {}, body);
+  return new Promise((resolve, reject) => {
+    const outgoing = open({ hostname, port, path: pathname + search, method, headers, agent: false });
+    outgoing.once("error", reject);
+    outgoing.once("response", (incoming) => {
+      outgoing.off("error", reject);
+      // From here on a broken connection is how the stream ended, not a failure.
+      outgoing.on("error", () => undefined);
+      resolve(new HttpStream(incoming, options));
+    });
+    outgoing.end(body);
+  });
+}
+
+/** An answer that is read while it comes. Made by `openStream`. */
+export class HttpStream implements AsyncDisposable {
+  readonly status: number;
+  /** Names in lower case; several lines of one name are joined. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The events so far, in order; those without data, which only carry an id, too. */
+  readonly events: StreamEvent[] = [];
+  /** The JSON value of each event with data; or the one of a JSON body, once it is complete. */
+  readonly messages: unknown[] = [];
+  /** The ids of the events so far, in order. */
+  readonly ids: string[] = [];
+  /** The comments so far. */
+  readonly comments: string[] = [];
+  /** What the last `retry:` line said, in milliseconds. */
+  retryMs: number | undefined;
+  /** The body so far, as text. */
+  raw = "";
+  /** Bytes of the body so far. */
+  bytes = 0;
+  /** How it ended; undefined while it goes on. */
+  ended: StreamEnd | undefined;
+
+  readonly #socket: Socket;
+  readonly #incoming: IncomingMessage;
+  readonly #cut: { readonly afterBytes: number; readonly how: CutHow };
+  readonly #decoder = new TextDecoder();
+  readonly #parser: EventSourceParser | undefined;
+  readonly #watchers = new Set<() => void>();
+
+  /** Use `openStream`. */
+  constructor(incoming: IncomingMessage, options: StreamOptions) {
+    const { cutAfterBytes = Number.POSITIVE_INFINITY, cutHow = "rst", paused = false } = options;
+    this.status = incoming.statusCode ?? 0;
+    this.headers = Object.fromEntries(
+      Object.entries(incoming.headersDistinct).map(([name, values]) => [name, values?.join(", ") ?? ""]),
+    );
+    this.#incoming = incoming;
+    this.#socket = incoming.socket;
+    this.#cut = { afterBytes: cutAfterBytes, how: cutHow };
+    if (this.headers["content-type"]?.startsWith("text/event-stream")) this.#parser = this.#createParser();
+    incoming.on("data", (chunk: Buffer) => this.#take(chunk));
+    incoming.on("end", () => this.#finish("complete"));
+    incoming.on("error", () => this.#finish("lost"));
+    incoming.on("close", () => this.#finish("lost"));
+    if (paused) incoming.pause();
+    if (cutAfterBytes === 0) this.cut(cutHow);
+  }
+
+  /** Breaks the connection now. What the server sends from here on is not seen. */
+  cut(how: CutHow = "rst"): void {
+    if (this.ended !== undefined) return;
+    this.#finish("cut");
+    cutSocket(this.#socket, how);
+  }
+
+  /** Stops reading: what the server sends fills the buffers of both machines, then the server has to wait. */
+  pause(): void {
+    this.#incoming.pause();
+  }
+
+  /** Reads on. */
+  resume(): void {
+    this.#incoming.resume();
+  }
+
+  /**
+   * Waits until something holds of what has come. Looks whenever bytes come and when the stream ends.
+   *
+   * @throws {Error} when it does not hold within `timeoutMs`, or the stream has ended without it. Says what has come.
+   */
+  waitFor(
+    what: string,
+    holds: (stream: this) => boolean,
+    { timeoutMs = WAIT_MS }: { readonly timeoutMs?: number } = {},
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error) => {
+        clearTimeout(timer);
+        this.#watchers.delete(look);
+        if (error) reject(error);
+        else resolve();
+      };
+      const look = () => {
+        if (holds(this)) settle();
+        else if (this.ended !== undefined) settle(this.#unmet(what, `the stream ended (${this.ended})`));
+      };
+      const timer = setTimeout(() => settle(this.#unmet(what, `${timeoutMs} ms passed`)), timeoutMs);
+      this.#watchers.add(look);
+      look();
+    });
+  }
+
+  /** Waits until the answer is over, however it ends. */
+  async end(options?: { readonly timeoutMs?: number }): Promise<StreamEnd> {
+    await this.waitFor("the end of the stream", ({ ended }) => ended !== undefined, options);
+    return this.ended ?? "lost";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.ended !== undefined) return;
+    const seen = chunk.subarray(0, this.#cut.afterBytes - this.bytes);
+    this.bytes += seen.length;
+    const text = this.#decoder.decode(seen, { stream: true });
+    this.raw += text;
+    this.#parser?.feed(text);
+    if (this.bytes >= this.#cut.afterBytes) this.cut(this.#cut.how);
+    else this.#tell();
+  }
+
+  #finish(how: StreamEnd): void {
+    if (this.ended !== undefined) return;
+    this.ended = how;
+    if (how === "complete" && this.headers["content-type"]?.startsWith("application/json")) {
+      this.messages.push(jsonOf(this.raw));
+    }
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const look of [...this.#watchers]) look();
+  }
+
+  #unmet(what: string, why: string): Error {
+    return new Error(`Did not come true, since ${why}: ${what}. ${this.bytes} bytes came: ${this.raw.slice(-2_000)}`);
+  }
+
+  #createParser(): EventSourceParser {
+    return createParser({
+      onEvent: ({ id, event, data }) => {
+        this.events.push({ id, event, data });
+        if (id !== undefined) this.ids.push(id);
+        if (data !== "") this.messages.push(jsonOf(data));
+      },
+      onComment: (comment) => this.comments.push(comment),
+      onRetry: (ms) => {
+        this.retryMs = ms;
+      },
+    });
+  }
+}
+
+/** Events of the endpoints of 2024-11-05 carry text too. */
+function jsonOf(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
+}
+
+function bytesOf(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined;
+  return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body));
+}
+
+/** What MCP asks of every client, then what the test says; `undefined` takes a header away. */
+function headersOf(given: NonNullable<StreamOptions["headers"]>, body: Buffer | undefined): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders =
+    body === undefined ? { accept: "text/event-stream" } : { ...CONTENT, "content-length": body.length };
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) delete headers[name.toLowerCase()];
+    else headers[name.toLowerCase()] = typeof value === "string" ? value : [...value];
+  }
+  return headers;
+}

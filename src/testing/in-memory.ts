@@ -1,0 +1,171 @@
+/** A client without any network: for tests of tools, prompts and resources that need no Worker. */
+import {
+  type Connection,
+  type ConnectOptions,
+  connect,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JSONRPCResultResponse,
+  McpError,
+  type McpServer,
+  type RequestId,
+  type Transport,
+} from "../core/index.ts";
+import { META } from "../core/lifecycle.ts";
+import { findVersion, VERSIONS } from "../core/versions.ts";
+import { createPair } from "./pair.ts";
+
+type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
+type Members = Readonly<Record<string, unknown>>;
+
+/** How to connect. */
+export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
+  /** Protocol version the client speaks. @default the newest one */
+  readonly version?: string;
+  /** What the client says it can do. @default {} */
+  readonly capabilities?: Members;
+  /**
+   * Answers what the server asks (elicitation, sampling, roots): returns the result, or throws what becomes an error.
+   * Without it questions stay open, and are found in `received`.
+   */
+  readonly onRequest?: (request: JSONRPCRequest) => Members | Promise<Members>;
+}
+
+/**
+ * Connects to a server in memory, with the handshake if the version has one.
+ *
+ * ```ts
+ * const client = await connectInMemory(server);
+ * const { content } = await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 } });
+ * await client.close();
+ * ```
+ *
+ * What the server reports to `onError` fails nothing by itself; without an `onError` it goes to `reports`.
+ */
+export async function connectInMemory<Env>(
+  server: McpServer<Env>,
+  options: InMemoryOptions<Env> = {},
+): Promise<InMemoryClient> {
+  const [serverEnd, clientEnd] = createPair();
+  const { version = VERSIONS.at(-1)?.version ?? "", capabilities = {}, onRequest, ...connectOptions } = options;
+  const clientInfo = { name: "in-memory", version: "1.0.0" };
+  const isModern = findVersion(version)?.era === "modern";
+  const envelope = isModern
+    ? { [META.protocolVersion]: version, [META.clientInfo]: clientInfo, [META.clientCapabilities]: capabilities }
+    : undefined;
+  const reports: unknown[] = [];
+  const onError = (error: unknown) => {
+    reports.push(error);
+  };
+  const connection = await connect(server, serverEnd, { onError, ...connectOptions });
+  const client = new InMemoryClient({ connection, transport: clientEnd, envelope, onRequest, reports });
+  if (!isModern) {
+    await client.request("initialize", { protocolVersion: version, capabilities, clientInfo });
+    client.notify("notifications/initialized");
+  }
+  return client;
+}
+
+interface InMemoryParts {
+  readonly connection: Connection;
+  readonly transport: Transport;
+  /** `_meta` of every request of a modern client. */
+  readonly envelope: Members | undefined;
+  readonly onRequest: InMemoryOptions["onRequest"];
+  readonly reports: readonly unknown[];
+}
+
+/** A client that says what it is told to and keeps what it hears. Made by `connectInMemory`. */
+export class InMemoryClient implements AsyncDisposable {
+  /** Every message of the server, in order. */
+  readonly received: JSONRPCMessage[] = [];
+  /** What the server reported, where it has no `onError`. */
+  readonly reports: readonly unknown[];
+  /** The server's side, to wait until it is `idle`. */
+  readonly connection: Connection;
+
+  readonly #transport: Transport;
+  readonly #envelope: Members | undefined;
+  readonly #onRequest: InMemoryOptions["onRequest"];
+  readonly #waiting = new Map<RequestId, { resolve(answer: Answer): void; reject(error: Error): void }>();
+  #lastId = 0;
+
+  /** Use `connectInMemory`. */
+  constructor({ connection, transport, envelope, onRequest, reports }: InMemoryParts) {
+    this.connection = connection;
+    this.reports = reports;
+    this.#transport = transport;
+    this.#envelope = envelope;
+    this.#onRequest = onRequest;
+    transport.onmessage = (message) => this.#take(message);
+    transport.onclose = () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error("The connection closed before the answer."));
+    };
+  }
+
+  /** The notifications so far, in order. */
+  get notifications(): JSONRPCNotification[] {
+    return this.received.filter((message) => "method" in message && !("id" in message)) as JSONRPCNotification[];
+  }
+
+  /** Sends a request and resolves with its result. @throws {McpError} when the answer is an error. */
+  async request(method: string, params: Members = {}): Promise<Record<string, unknown>> {
+    const answer = await this.ask(method, params);
+    if ("result" in answer) return answer.result;
+    const { code, message, data } = answer.error;
+    throw new McpError(code, message, data);
+  }
+
+  /** Sends a request and resolves with its answer, whichever. */
+  ask(method: string, params: Members = {}): Promise<Answer> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const whole = this.#envelope ? { ...params, _meta: { ...this.#envelope, ...(params._meta as object) } } : params;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.send({ jsonrpc: "2.0", id, method, params: whole });
+    });
+  }
+
+  notify(method: string, params?: Members): void {
+    this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
+  }
+
+  /** Sends anything, as it is. */
+  send(message: unknown): void {
+    // A closed connection has rejected whatever waits for an answer.
+    this.#transport.send(message as JSONRPCMessage).catch(() => undefined);
+  }
+
+  /** Closes the connection: handlers are cancelled, requests without an answer reject. */
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #take(message: JSONRPCMessage): void {
+    this.received.push(message);
+    if ("method" in message) {
+      if ("id" in message) void this.#answer(message);
+    } else if (message.id !== undefined) {
+      this.#waiting.get(message.id)?.resolve(message);
+      this.#waiting.delete(message.id);
+    }
+  }
+
+  async #answer(request: JSONRPCRequest): Promise<void> {
+    if (!this.#onRequest) return;
+    const { id } = request;
+    try {
+      this.send({ jsonrpc: "2.0", id, result: await this.#onRequest(request) });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.send({ jsonrpc: "2.0", id, error: { code: -32603, message } });
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * mcp-edge/testing: your server on real workerd in a test, and everything that goes wrong in production done on purpose.
+ *
+ * @module
+ */
+
+export type { WorkerEntry } from "./bundle.ts";
+export type { CutHow } from "./cut.ts";
+export type { StreamEnd, StreamEvent, StreamOptions } from "./http-stream.ts";
+export { HttpStream, openStream } from "./http-stream.ts";
+export type { InMemoryOptions } from "./in-memory.ts";
+export { connectInMemory, InMemoryClient } from "./in-memory.ts";
+export { newKeys } from "./keys.ts";
+export { createPair } from "./pair.ts";
+export type { Pace } from "./proxy.ts";
+export { CuttableProxy, startProxy } from "./proxy.ts";
+export { until } from "./until.ts";
+export type { ObjectName, Row, WorkerOptions } from "./worker.ts";
+export { startWorker, TestWorker } from "./worker.ts";
+export type { StoredState } from "./worker-side.ts";

@@ -1,0 +1,166 @@
+/** A TCP proxy that breaks connections on purpose: for clients whose sockets a test does not hold. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type CutHow, cutSocket } from "./cut.ts";
+
+/** How slowly answers pass: so many bytes, then a pause. */
+export interface Pace {
+  readonly bytes: number;
+  readonly everyMs: number;
+}
+
+/**
+ * Starts a proxy in front of a Worker, or of any server on plain TCP. It passes bytes on as they are, heads included,
+ * and knows nothing of HTTP: on a connection kept alive several answers count together.
+ *
+ * ```ts
+ * await using proxy = await startProxy(worker.origin);
+ * proxy.cutAfter(500, "rst"); // each connection breaks after 500 bytes of answers
+ * const client = new SomeClient(proxy.url("/mcp"));
+ * ```
+ */
+export async function startProxy(target: string | URL): Promise<CuttableProxy> {
+  const { hostname, port } = new URL(target);
+  const proxy = new CuttableProxy(() => connect({ host: hostname, port: Number(port) }));
+  await proxy.listen();
+  return proxy;
+}
+
+/** A proxy that runs. Made by `startProxy`. */
+export class CuttableProxy implements AsyncDisposable {
+  readonly #reach: () => Socket;
+  readonly #server: Server;
+  readonly #open = new Set<Passage>();
+  #cut: { readonly afterBytes: number; readonly how: CutHow } | undefined;
+  #pace: Pace | undefined;
+  #isRefusing = false;
+  #accepted = 0;
+
+  /** Use `startProxy`. */
+  constructor(reach: () => Socket) {
+    this.#reach = reach;
+    this.#server = createServer((client) => this.#accept(client));
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(0, "127.0.0.1", resolve);
+    });
+  }
+
+  /** Such as `http://127.0.0.1:41234`. */
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** An address behind the proxy. */
+  url(path: string): string {
+    return new URL(path, this.origin).href;
+  }
+
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  /** Connections accepted so far, those that were refused left out. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Breaks every open connection, on both sides; returns how many there were. New ones are accepted. */
+  cut(how: CutHow = "rst"): number {
+    const all = [...this.#open];
+    for (const passage of all) passage.cut(how);
+    return all.length;
+  }
+
+  /**
+   * Breaks each connection after so many bytes from the server, counted from now on open ones and from the start on new
+   * ones. The client gets at most as many. `undefined`: no longer.
+   */
+  cutAfter(bytes: number | undefined, how: CutHow = "rst"): void {
+    this.#cut = bytes === undefined ? undefined : { afterBytes: bytes, how };
+    for (const passage of this.#open) passage.bytes = 0;
+  }
+
+  /** Lets answers pass slowly, on open connections too. `undefined`: at full speed. */
+  throttle(pace: Pace | undefined): void {
+    this.#pace = pace;
+  }
+
+  /** True: new connections are reset at once. */
+  refuse(isRefusing: boolean): void {
+    this.#isRefusing = isRefusing;
+  }
+
+  /** Breaks all connections and ends. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.cut();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #accept(client: Socket): void {
+    if (this.#isRefusing) {
+      cutSocket(client, "rst");
+      return;
+    }
+    this.#accepted += 1;
+    const passage = new Passage(client, this.#reach());
+    this.#open.add(passage);
+    client.once("close", () => this.#open.delete(passage));
+    // What breaks one side was told to the other by then.
+    this.#relay(passage).catch(() => passage.cut("rst"));
+  }
+
+  async #relay(passage: Passage): Promise<void> {
+    for await (const chunk of passage.server as AsyncIterable<Buffer>) {
+      for (let rest = chunk; rest.length > 0; ) {
+        const { afterBytes = Number.POSITIVE_INFINITY, how = "rst" } = this.#cut ?? {};
+        const size = Math.min(rest.length, this.#pace?.bytes ?? rest.length, Math.max(afterBytes - passage.bytes, 0));
+        await passage.pass(rest.subarray(0, size));
+        rest = rest.subarray(size);
+        if (passage.bytes >= afterBytes) return passage.cut(how);
+        if (this.#pace) await delay(this.#pace.everyMs);
+      }
+    }
+    passage.client.end();
+  }
+}
+
+/** One client's connection, and the one to the server that was opened for it. */
+class Passage {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** Passed from server to client. */
+  bytes = 0;
+
+  constructor(client: Socket, server: Socket) {
+    this.client = client;
+    this.server = server;
+    client.pipe(server);
+    // One side breaking breaks the other the same way.
+    client.on("error", () => cutSocket(server, "rst"));
+    client.on("close", () => server.destroy());
+    server.on("error", () => cutSocket(client, "rst"));
+  }
+
+  /** Resolves when the system has taken the bytes, so that a slow reader slows the server. */
+  pass(bytes: Buffer): Promise<void> {
+    this.bytes += bytes.length;
+    return new Promise((resolve, reject) => {
+      this.client.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  cut(how: CutHow): void {
+    cutSocket(this.client, how);
+    cutSocket(this.server, how);
+  }
+}

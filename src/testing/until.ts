@@ -1,0 +1,19 @@
+/** How long to wait for what should take milliseconds: a machine under load must not fail a test. */
+export const WAIT_MS = 20_000;
+
+/**
+ * Waits until a condition holds, looking every 10 ms. For what tells nobody when it changes.
+ *
+ * @throws {Error} naming `what` when it does not hold within `timeoutMs`.
+ */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  timeoutMs: number = WAIT_MS,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`Did not come true within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * What the harness adds to a Worker it runs: one method on each Durable Object class, reached over RPC by the test and
+ * by nothing else. It is put on the class itself, so that the class, its name and its instances stay what they were.
+ *
+ * This file is bundled into the Worker; it does not run in Node.
+ */
+
+/** What can be asked of an object. */
+export type Control =
+  | { readonly ask: "storage" }
+  | { readonly ask: "sql"; readonly query: string; readonly bindings: readonly unknown[] }
+  | { readonly ask: "alarm" }
+  | { readonly ask: "abort"; readonly reason: string };
+
+/** All that an object stores. */
+export interface StoredState {
+  /** What lies under keys. */
+  readonly keys: Readonly<Record<string, unknown>>;
+  /** Rows of each SQL table, by the table's name. */
+  readonly tables: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  /** When the alarm will run, in milliseconds since 1970. */
+  readonly alarmAtMs: number | undefined;
+  /** Size of the database, in bytes. Pages that were freed count until they are used again. */
+  readonly bytes: number;
+}
+
+/** Name of the method. */
+export const CONTROL = "__mcpEdgeTesting";
+
+type Controlled = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
+type AlarmInvocationInfo = { readonly isRetry: boolean; readonly retryCount: number; readonly scheduledTime: number };
+
+/** Adds the method to the Durable Object classes of a module. */
+export function control(module: Readonly<Record<string, unknown>>, classNames: readonly string[]): void {
+  for (const name of classNames) {
+    const found = module[name];
+    if (typeof found !== "function" || Object.hasOwn(found.prototype, CONTROL)) continue;
+    Object.defineProperty(found.prototype, CONTROL, {
+      value(this: Controlled, asked: Control): unknown {
+        if (!this.ctx) throw new Error(`Durable Object class "${name}" must extend DurableObject to be tested.`);
+        return answer(this, this.ctx, asked);
+      },
+    });
+  }
+}
+
+function answer(object: Controlled, ctx: DurableObjectState, asked: Control): unknown {
+  switch (asked.ask) {
+    case "storage":
+      return storedIn(ctx);
+    case "sql":
+      return ctx.storage.sql.exec(asked.query, ...(asked.bindings as SqlStorageValue[])).toArray();
+    case "alarm":
+      return runAlarm(object, ctx);
+    case "abort":
+      return ctx.abort(asked.reason);
+  }
+}
+
+/** As the runtime does it: the alarm is taken off first, so that the handler may set the next one. */
+async function runAlarm(object: Controlled, ctx: DurableObjectState): Promise<boolean> {
+  const scheduledTime = await ctx.storage.getAlarm();
+  if (scheduledTime === null) return false;
+  await ctx.storage.deleteAlarm();
+  await object.alarm?.({ isRetry: false, retryCount: 0, scheduledTime });
+  return true;
+}
+
+async function storedIn(ctx: DurableObjectState): Promise<StoredState> {
+  const { sql } = ctx.storage;
+  const names = sql
+    .exec<{ name: string }>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
+    )
+    .toArray()
+    .map(({ name }) => name)
+    .filter((name) => !name.startsWith("sqlite_"));
+  return {
+    keys: Object.fromEntries(await ctx.storage.list()),
+    tables: Object.fromEntries(names.map((name) => [name, rowsOf(sql, name)])),
+    alarmAtMs: (await ctx.storage.getAlarm()) ?? undefined,
+    bytes: sql.databaseSize,
+  };
+}
+
+function rowsOf(sql: SqlStorage, table: string): Record<string, unknown>[] {
+  return sql.exec(`SELECT * FROM "${table.replaceAll('"', '""')}"`).toArray();
+}

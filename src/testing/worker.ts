@@ -1,0 +1,207 @@
+/**
+ * A Worker on real workerd: real sockets, real Durable Objects, state on disk. One process; it can be killed and started
+ * again on the same state and the same port, and its objects can be made to forget, to wake, or to break.
+ */
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Miniflare } from "miniflare";
+import { collectChildren, killNow, runningOf } from "./children.ts";
+import { CONTROL_NAME, type PreparedWorker, prepare, WORKER_NAME, type WorkerOptions } from "./configuration.ts";
+import type { Controlled, ObjectTarget } from "./control-worker.ts";
+import { choosePort } from "./port.ts";
+import { loadMiniflare } from "./tools.ts";
+import type { Control, StoredState } from "./worker-side.ts";
+
+export type { WorkerOptions } from "./configuration.ts";
+
+/** A Durable Object: its id of 64 hexadecimal digits, or the name it was made from. */
+export type ObjectName = string;
+
+/** One row of a query. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Starts a Worker on workerd and resolves when it answers. Stop it in the end: it is a process, and it keeps its state in
+ * a temporary folder. Needs wrangler, or miniflare and esbuild, in the project.
+ *
+ * ```ts
+ * await using worker = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
+ * const response = await fetch(`${worker.origin}/mcp`, { method: "POST", body });
+ * ```
+ */
+export async function startWorker(options: WorkerOptions): Promise<TestWorker> {
+  const prepared = await prepare(options);
+  const worker = new TestWorker(prepared, resolve(options.root ?? "."));
+  try {
+    await worker.restart();
+  } catch (error) {
+    await worker.stop();
+    throw error;
+  }
+  return worker;
+}
+
+/** A running Worker. Made by `startWorker`. */
+export class TestWorker implements AsyncDisposable {
+  readonly #prepared: PreparedWorker;
+  readonly #root: string;
+  readonly #children: ChildProcess[] = [];
+  #miniflare: Miniflare | undefined;
+  #port: number | undefined;
+
+  /** Folder with what the Worker stores. `stop` deletes it. */
+  readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
+
+  /** Use `startWorker`. */
+  constructor(prepared: PreparedWorker, root: string) {
+    this.#prepared = prepared;
+    this.#root = root;
+  }
+
+  /** Such as `http://127.0.0.1:21234`: the same before and after a restart. */
+  get origin(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Process id of workerd; undefined while it does not run. */
+  get pid(): number | undefined {
+    return runningOf(this.#children)?.pid;
+  }
+
+  /** An address within the Worker. */
+  url(path: string): string {
+    return new URL(path, this.origin).href;
+  }
+
+  /**
+   * Ends workerd as a crash would (SIGKILL). When it returns the process is gone, connections are lost and new ones
+   * refused. What an object has acknowledged is on disk.
+   */
+  async kill(): Promise<void> {
+    const miniflare = this.#miniflare;
+    this.#miniflare = undefined;
+    const child = runningOf(this.#children);
+    const killed = child && killNow(child);
+    // Begun before it sees that its process is gone, since it would start another.
+    await miniflare?.dispose().catch(() => undefined);
+    await killed;
+  }
+
+  /** Starts the Worker on the state there is, at the same port. Kills it first when it runs. */
+  async restart(): Promise<void> {
+    await this.kill();
+    const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
+    this.#port ??= await choosePort();
+    const options = convertV4MiniflareOptions({
+      ...this.#prepared.workers,
+      resourcePersistencePath: this.stateFolder,
+      host: "127.0.0.1",
+      port: this.#port,
+      // Else it asks the network where it is.
+      cf: false,
+    });
+    this.#miniflare = collectChildren(this.#children, () => new Miniflare(options));
+    await this.#miniflare.ready;
+  }
+
+  /** Ends the Worker and deletes its state. */
+  async stop(): Promise<void> {
+    const miniflare = this.#miniflare;
+    this.#miniflare = undefined;
+    await miniflare?.dispose();
+    rmSync(this.stateFolder, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Ids of the objects of a binding that have stored something, ever. Wakes none. */
+  async objects(binding: string): Promise<string[]> {
+    return this.#running().listDurableObjectIds(this.#classOf(binding), WORKER_NAME);
+  }
+
+  /**
+   * Takes objects out of memory, as the platform does with idle ones: stored state stays, fields are lost, the next
+   * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them.
+   *
+   * Without a name: all objects of the binding that have stored something.
+   *
+   * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" ends them.
+   */
+  async evict(
+    binding: string,
+    name?: ObjectName,
+    how: { readonly webSockets?: "hibernate" | "close" } = {},
+  ): Promise<void> {
+    const names = name === undefined ? await this.objects(binding) : [name];
+    const { webSockets = "hibernate" } = how;
+    for (const each of names) {
+      const target = { ...targetOf(each), webSockets };
+      await this.#running().unsafeEvictDurableObject(WORKER_NAME, this.#classOf(binding), target);
+    }
+  }
+
+  /**
+   * Breaks an object as `ctx.abort()` and deployments do: calls in flight fail, WebSockets are lost, stored state stays,
+   * the next request makes a new instance.
+   */
+  async abort(binding: string, name: ObjectName, reason = "aborted by a test"): Promise<void> {
+    // The call is itself in flight.
+    await this.#control(binding, name, { ask: "abort", reason }).catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.includes(reason))) throw error;
+    });
+  }
+
+  /**
+   * Runs an object's alarm at once, whenever it is due, and waits for it. Resolves with false when none is set; rejects
+   * with what the handler throws, without the runtime's retries. The clock is not moved: a handler that compares times
+   * sees today's.
+   */
+  async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
+    return (await this.#control(binding, name, { ask: "alarm" })) as boolean;
+  }
+
+  /** All that an object stores. Wakes it. */
+  async storage(binding: string, name: ObjectName): Promise<StoredState> {
+    return (await this.#control(binding, name, { ask: "storage" })) as StoredState;
+  }
+
+  /** Runs one SQL statement in an object and returns its rows. Wakes it. */
+  async sql(binding: string, name: ObjectName, query: string, ...bindings: readonly unknown[]): Promise<Row[]> {
+    return (await this.#control(binding, name, { ask: "sql", query, bindings })) as Row[];
+  }
+
+  async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
+    this.#classOf(binding);
+    const control = (await this.#running().getWorker(CONTROL_NAME)) as unknown as ControlWorker;
+    const { value, failed } = await control.ask(binding, targetOf(name), asked);
+    if (failed) throw Object.assign(new Error(failed.message), failed);
+    return value;
+  }
+
+  #classOf(binding: string): string {
+    const { classes } = this.#prepared;
+    const found = classes.get(binding);
+    if (found !== undefined) return found;
+    throw new Error(
+      `"${binding}" is no Durable Object binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
+    );
+  }
+
+  #running(): Miniflare {
+    if (this.#miniflare) return this.#miniflare;
+    throw new Error("The Worker does not run: it was killed or stopped.");
+  }
+}
+
+/** What the Worker named CONTROL_NAME answers to. */
+interface ControlWorker {
+  ask(binding: string, target: ObjectTarget, asked: Control): Promise<Controlled>;
+}
+
+function targetOf(name: ObjectName): ObjectTarget {
+  return /^[0-9a-f]{64}$/.test(name) ? { id: name } : { name };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import * as z from "zod";
+import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
+import { connectInMemory, createPair } from "../../src/testing/index.ts";
+
+const VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+
+function createServer(): McpServer {
+  const server = new McpServer({ name: "calculator", version: "1.0.0" });
+  server.tool("add", { input: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }, ctx) => {
+    ctx.progress(1, { total: 1 });
+    return String(a + b);
+  });
+  server.tool("ask", {}, async (_, ctx) => {
+    const answer = await ctx.elicit("Which?", { type: "object", properties: { which: { type: "string" } } });
+    return JSON.stringify(answer);
+  });
+  server.tool("broken", {}, () => {
+    throw new Error("a secret");
+  });
+  return server;
+}
+
+test.each(VERSIONS)("a tool is called in %s", async (version) => {
+  await using client = await connectInMemory(createServer(), { version });
+  const result = await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 } });
+  expect(result.content).toEqual([{ type: "text", text: "3" }]);
+});
+
+test("the newest version is spoken unless another is named", async () => {
+  await using client = await connectInMemory(createServer());
+  expect(await client.request("server/discover")).toMatchObject({ supportedVersions: ["2026-07-28"] });
+});
+
+test("notifications are kept, and _meta of a request is sent along", async () => {
+  await using client = await connectInMemory(createServer());
+  await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 }, _meta: { progressToken: "p" } });
+  expect(client.notifications).toMatchObject([{ method: "notifications/progress", params: { progressToken: "p" } }]);
+});
+
+test("questions of the server are answered, or fail as they are told to", async () => {
+  const options = { version: "2025-11-25", capabilities: { elicitation: {} } };
+  await using client = await connectInMemory(createServer(), {
+    ...options,
+    onRequest: ({ method }) => ({ action: "accept", content: { which: method } }),
+  });
+  const { content } = await client.request("tools/call", { name: "ask" });
+  expect(JSON.stringify(content)).toContain("elicitation/create");
+  await using other = await connectInMemory(createServer(), {
+    ...options,
+    onRequest: () => {
+      throw new Error("not now");
+    },
+  });
+  expect(await other.request("tools/call", { name: "ask" })).toMatchObject({ isError: true });
+});
+
+test("an error is thrown with its code, or handed out as it came", async () => {
+  await using client = await connectInMemory(createServer());
+  await expect(client.request("tools/call", { name: "none" })).rejects.toMatchObject({ code: -32602 });
+  expect(await client.ask("no/such/method")).toMatchObject({ error: { code: -32601 } });
+});
+
+test("what a handler throws is reported, and the client does not read it", async () => {
+  await using client = await connectInMemory(createServer());
+  expect(JSON.stringify(await client.ask("tools/call", { name: "broken" }))).not.toContain("a secret");
+  expect(client.reports).toHaveLength(1);
+});
+
+test("requests without an answer reject when the connection closes", async () => {
+  const client = await connectInMemory(createServer(), { version: "2025-11-25", capabilities: { elicitation: {} } });
+  const asked = client.request("tools/call", { name: "ask" });
+  const refused = expect(asked).rejects.toThrow("The connection closed before the answer.");
+  await client.close();
+  await refused;
+});
+
+test("a pair delivers copies in order and closes both ends once", async () => {
+  const [one, other] = createPair();
+  const got: JSONRPCMessage[] = [];
+  const closed: string[] = [];
+  other.onmessage = (message) => got.push(message);
+  one.onclose = () => closed.push("one");
+  other.onclose = () => closed.push("other");
+  await one.start();
+  await other.start();
+  const params = { n: 1 };
+  await one.send({ jsonrpc: "2.0", method: "first", params });
+  params.n = 2;
+  await one.send({ jsonrpc: "2.0", method: "second", params });
+  await Promise.resolve();
+  expect(got).toEqual([
+    { jsonrpc: "2.0", method: "first", params: { n: 1 } },
+    { jsonrpc: "2.0", method: "second", params: { n: 2 } },
+  ]);
+  await other.close();
+  await one.close();
+  expect(closed.sort()).toEqual(["one", "other"]);
+  await expect(one.send({ jsonrpc: "2.0", method: "third" })).rejects.toThrow("closed");
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+
+const ENTRY = "test/testing/fixtures/counter.ts";
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: ENTRY,
+    objects: { COUNTER: "Counter" },
+    bindings: { GREETING: "hello" },
+    outbound: () => new Response("from the test"),
+  });
+});
+afterAll(() => worker.stop());
+
+let names = 0;
+
+function newName(): string {
+  names += 1;
+  return `object-${names}`;
+}
+
+type Count = { instance: string; inMemory: number; stored: number; className: string };
+
+async function get(path: string, of = worker): Promise<string> {
+  const response = await fetch(of.url(path));
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+async function count(name: string, of = worker): Promise<Count> {
+  return JSON.parse(await get(`/count?name=${name}`, of)) as Count;
+}
+
+test("bindings reach the Worker, and what it fetches is answered by the test", async () => {
+  expect(await get("/greeting")).toBe("hello");
+  expect(await get("/out")).toBe("from the test");
+});
+
+test("a Durable Object class keeps its name", async () => {
+  expect((await count(newName())).className).toBe("Counter");
+});
+
+test("an evicted object comes back as a new instance with what it stored", async () => {
+  const name = newName();
+  const before = await count(name);
+  expect(await count(name)).toMatchObject({ instance: before.instance, inMemory: 2 });
+  await worker.evict("COUNTER", name);
+  const after = await count(name);
+  expect(after).toMatchObject({ inMemory: 1, stored: 3 });
+  expect(after.instance).not.toBe(before.instance);
+});
+
+test("all objects of a binding are evicted at once", async () => {
+  const [one, other] = [newName(), newName()];
+  await count(one);
+  await count(other);
+  await worker.evict("COUNTER");
+  expect(await count(one)).toMatchObject({ inMemory: 1, stored: 2 });
+  expect(await count(other)).toMatchObject({ inMemory: 1, stored: 2 });
+});
+
+test("an aborted object comes back as a new instance with what it stored", async () => {
+  const name = newName();
+  const before = await count(name);
+  await worker.abort("COUNTER", name);
+  const after = await count(name);
+  expect(after).toMatchObject({ inMemory: 1, stored: 2 });
+  expect(after.instance).not.toBe(before.instance);
+});
+
+test("what an object stores can be read: keys, rows, alarm and size", async () => {
+  const name = newName();
+  await count(name);
+  const { keys, tables, alarmAtMs, bytes } = await worker.storage("COUNTER", name);
+  expect(keys).toEqual({ last: { at: "count" } });
+  expect(tables).toEqual({ counts: [{ name: "all", value: 1 }] });
+  expect(alarmAtMs).toBeUndefined();
+  expect(bytes).toBeGreaterThan(0);
+  expect(await worker.sql("COUNTER", name, "SELECT value + ? AS sum FROM counts", 2)).toEqual([{ sum: 3 }]);
+});
+
+test("ids of objects with storage are listed, and name an object as well as its name does", async () => {
+  const before = await worker.objects("COUNTER");
+  const name = newName();
+  await count(name);
+  const [id, ...others] = (await worker.objects("COUNTER")).filter((each) => !before.includes(each));
+  expect(others).toEqual([]);
+  expect(id).toMatch(/^[0-9a-f]{64}$/);
+  expect((await worker.storage("COUNTER", id ?? "")).tables).toEqual({ counts: [{ name: "all", value: 1 }] });
+});
+
+test("an alarm that is days away runs at once, may set the next one, and tells what it throws", async () => {
+  const name = newName();
+  expect(await worker.runAlarm("COUNTER", name)).toBe(false);
+  await get(`/alarm?name=${name}&ms=500000000`);
+  expect(await worker.runAlarm("COUNTER", name)).toBe(true);
+  const { keys, alarmAtMs } = await worker.storage("COUNTER", name);
+  expect(keys).toEqual({ alarms: 1 });
+  expect(alarmAtMs).toBeGreaterThan(0);
+  await expect(worker.runAlarm("COUNTER", name)).rejects.toThrow("the second alarm fails");
+  expect(await worker.runAlarm("COUNTER", name)).toBe(false);
+});
+
+test("a binding that is none is named, with those there are", async () => {
+  await expect(worker.evict("COUNT", "one")).rejects.toThrow(
+    '"COUNT" is no Durable Object binding of this Worker. It has: COUNTER.',
+  );
+});
+
+test("after a kill the port is closed; a restart has it again, with all acknowledged writes", async () => {
+  await using own = await startWorker({ entry: ENTRY, objects: { COUNTER: "Counter" } });
+  const { origin, pid } = own;
+  for (let i = 0; i < 20; i += 1) await count("one", own);
+  await own.kill();
+  expect(own.pid).toBeUndefined();
+  await expect(fetch(origin)).rejects.toThrow();
+  await expect(own.objects("COUNTER")).rejects.toThrow("The Worker does not run");
+  await own.restart();
+  expect(own.origin).toBe(origin);
+  expect(own.pid).not.toBe(pid);
+  expect(await count("one", own)).toMatchObject({ inMemory: 1, stored: 21 });
+});
+
+test("several Workers at once: a kill ends one of them", async () => {
+  const options = { entry: ENTRY, objects: { COUNTER: "Counter" } };
+  const [one, other] = await Promise.all([startWorker(options), startWorker(options)]);
+  await using _one = one;
+  await using _other = other;
+  const { pid } = other;
+  await one.kill();
+  expect(await count("one", other)).toMatchObject({ stored: 1 });
+  expect(other.pid).toBe(pid);
+});
