@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { CancelledError } from "../core/errors.ts";
 import type { Limits } from "../core/limits.ts";
 import { encodeText, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
@@ -108,7 +109,7 @@ export class EventStream {
   #leave(): void {
     if (this.#isOver) return;
     this.#finish();
-    this.#gone.abort(new Error("The client closed the stream."));
+    this.#gone.abort(new CancelledError("it closed the stream"));
   }
 
   #finish(): void {
