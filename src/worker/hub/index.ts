@@ -65,7 +65,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
     twice(() => stub(env, shard).fetch("https://hub/", { headers: { Upgrade: "websocket" } }));
   const publish = async (shard: number, notices: readonly string[]) => {
     const failed = await twice(() => (stub(workerEnv, shard) as HubStub).publish(notices));
-    if (failed) throw new Error(`${failed} streams missed a notice until they are dialled again.`);
+    if (failed) throw new Error(`Streams that missed a notice until their Workers dial again: ${failed}`);
   };
   return {
     attach: ({ onError }) => {
