@@ -39,7 +39,7 @@ export class HubObject extends DurableObject implements HubRpc {
   #number = 0;
   /** When each subject was last told of, the latest last. */
   readonly #told = new Map<number, number>();
-  /** Nothing that is not in `#told` was told of after this. */
+  /** Nothing that is not in `#told` was told of after this number. */
   #floor = 0;
   /** Filters ready to be asked, for as long as the object is awake. */
   readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
@@ -56,8 +56,7 @@ export class HubObject extends DurableObject implements HubRpc {
         const admits = this.#filterOf(socket);
         const wanted = all.filter(({ notice }) => admits(notice));
         if (wanted.length === 0) continue;
-        const place = JSON.stringify(this.#place);
-        socket.send(`{"place":${place},"notices":[${wanted.map(({ text }) => text).join()}]}`);
+        socket.send(`{"place":${JSON.stringify(this.#place)},"notices":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
         // A loss that shows is made good: the Worker dials again.
         failed += 1;
@@ -78,8 +77,7 @@ export class HubObject extends DurableObject implements HubRpc {
     const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : "everything";
     socket.serializeAttachment(attachment);
     this.#ready.delete(socket);
-    const notices = since ? this.#missed(filter, since) : [];
-    const answer: FromHub = { place: this.#place, heard: asks, notices };
+    const answer: FromHub = { place: this.#place, heard: asks, notices: since ? this.#missed(filter, since) : [] };
     socket.send(JSON.stringify(answer));
   }
 
@@ -91,15 +89,16 @@ export class HubObject extends DurableObject implements HubRpc {
     const subject = subjectOf(notice);
     this.#told.delete(subject);
     this.#told.set(subject, this.#number);
-    const [oldest] = this.#told;
-    if (!oldest || this.#told.size <= SUBJECTS_MAX) return;
-    this.#told.delete(oldest[0]);
-    this.#floor = oldest[1];
+    if (this.#told.size <= SUBJECTS_MAX) return;
+    const [[oldest, number] = [0, 0]] = this.#told;
+    this.#told.delete(oldest);
+    this.#floor = number;
   }
 
   /** What may have been told since then, one notice for each subject. */
   #missed({ lists, uris, elicitations = [] }: NoticeFilter, { epoch, number }: HubPlace): readonly Notice[] {
-    const [told, unknown] = epoch === this.#epoch ? [this.#told, this.#floor] : [undefined, Number.MAX_VALUE];
+    // Whoever knows another life has heard nothing of this one.
+    const after = epoch === this.#epoch ? number : -1;
     const wanted: readonly Notice[] = [
       ...lists.map((kind) => ({ kind })),
       ...uris.map((uri) => ({ kind: "resource", uri }) as const),
@@ -107,8 +106,8 @@ export class HubObject extends DurableObject implements HubRpc {
     ];
     return wanted.filter((notice) => {
       // That something is done must be known: a client acts on it.
-      const otherwise = notice.kind === "elicitation" ? 0 : unknown;
-      return (told?.get(subjectOf(notice)) ?? otherwise) > number;
+      const otherwise = notice.kind === "elicitation" ? -1 : this.#floor;
+      return (this.#told.get(subjectOf(notice)) ?? otherwise) > after;
     });
   }
 

@@ -5,8 +5,6 @@
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
-import { logData } from "../../core/logging.ts";
-import type { Notice } from "../../core/notices.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
@@ -51,7 +49,7 @@ type HubStub = DurableObjectStub<Rpc.DurableObjectBranded & HubRpc>;
 export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: typeof HubObject }> {
   const { binding = "MCP_HUB", name = "hub", shards = 1 } = options;
   if (!(Number.isInteger(shards) && shards > 0 && shards <= SHARDS_MAX)) {
-    throw new KitError("options-invalid", `hub(): shards is ${shards}, not an integer from 1 to ${SHARDS_MAX}.`);
+    throw new KitError("options-invalid", `hub(): shards is ${shards}; it takes 1 to ${SHARDS_MAX}.`);
   }
   const stub = (env: unknown, shard: number) => {
     const namespace = (env as Record<string, HubNamespace | undefined> | undefined)?.[binding];
@@ -65,7 +63,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
     twice(() => stub(env, shard).fetch("https://hub/", { headers: { Upgrade: "websocket" } }));
   const publish = async (shard: number, notices: readonly string[]) => {
     const failed = await twice(() => (stub(workerEnv, shard) as HubStub).publish(notices));
-    if (failed) throw new Error(`Streams that missed a notice until their Workers dial again: ${failed}`);
+    if (failed) throw new Error(`Streams that missed a notice for now: ${failed}`);
   };
   return {
     attach: ({ onError }) => {
@@ -77,18 +75,21 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
           // One server at several endpoints publishes once.
           server.notices.subscribe((notices) => {
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
-            for (const [shard, part] of parts) afterwards(() => publish(shard, part.map(textOf)), failed);
+            for (const [shard, part] of parts)
+              afterwards(
+                () =>
+                  publish(
+                    shard,
+                    part.map((notice) => JSON.stringify(notice)),
+                  ),
+                failed,
+              );
           }, `hub ${binding} ${name} ${shards}`);
         },
         objects: { McpHub: class McpHub extends HubObject {} },
       };
     },
   };
-}
-
-/** A notice as JSON: log data that has none must not keep the other notices of its turn from being sent. */
-function textOf(notice: Notice): string {
-  return JSON.stringify(notice.kind === "log" ? { ...notice, data: logData(notice.data) } : notice);
 }
 
 /** Does what nobody waits for. A failure changes nothing for whoever published. */
