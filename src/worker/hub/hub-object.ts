@@ -20,8 +20,8 @@ const FILTER_MAX = 5_000;
 /** Subjects remembered. Of one that was forgotten, a Worker that was away is told needlessly. */
 const SUBJECTS_MAX = 4_096;
 
-/** What the hub knows of a socket. A filter too large to be kept is no filter: its Worker filters again anyway. */
-type Attachment = NoticeFilter | "everything";
+/** What a socket wants. True: everything, since its filter is too large to be kept; its Worker filters again anyway. */
+type Attachment = NoticeFilter | true;
 
 /** The method the Worker calls. */
 export interface HubRpc {
@@ -46,8 +46,7 @@ export class HubObject extends DurableObject implements HubRpc {
 
   publish(notices: readonly string[]): number {
     this.#number += 1;
-    const all = notices.map((text) => ({ text, notice: JSON.parse(text) as Notice }));
-    for (const { notice } of all) this.#remember(notice);
+    const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
     let failed = 0;
     for (const socket of this.ctx.getWebSockets()) {
       // Who is leaving wants nothing any more, and who lost the link dials again.
@@ -74,7 +73,7 @@ export class HubObject extends DurableObject implements HubRpc {
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     const { asks, filter, since } = JSON.parse(String(message)) as ToHub;
-    const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : "everything";
+    const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : true;
     socket.serializeAttachment(attachment);
     this.#ready.delete(socket);
     const answer: FromHub = { place: this.#place, heard: asks, notices: since ? this.#missed(filter, since) : [] };
@@ -85,14 +84,16 @@ export class HubObject extends DurableObject implements HubRpc {
     return { epoch: this.#epoch, number: this.#number };
   }
 
-  #remember(notice: Notice): void {
+  #remember(notice: Notice): Notice {
     const subject = subjectOf(notice);
     this.#told.delete(subject);
     this.#told.set(subject, this.#number);
-    if (this.#told.size <= SUBJECTS_MAX) return;
-    const [[oldest, number] = [0, 0]] = this.#told;
-    this.#told.delete(oldest);
-    this.#floor = number;
+    if (this.#told.size > SUBJECTS_MAX) {
+      const [[oldest, number] = [0, 0]] = this.#told;
+      this.#told.delete(oldest);
+      this.#floor = number;
+    }
+    return notice;
   }
 
   /** What may have been told since then, one notice for each subject. */
@@ -115,8 +116,7 @@ export class HubObject extends DurableObject implements HubRpc {
     let admits = this.#ready.get(socket);
     if (!admits) {
       const attachment = socket.deserializeAttachment() as Attachment | null;
-      if (attachment === null) admits = () => false;
-      else admits = attachment === "everything" ? () => true : compileFilter(attachment);
+      admits = attachment && attachment !== true ? compileFilter(attachment) : () => attachment === true;
       this.#ready.set(socket, admits);
     }
     return admits;

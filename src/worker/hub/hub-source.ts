@@ -117,9 +117,9 @@ class ShardTap {
   }
 
   /** A later filter stands for the earlier ones. */
-  #heard(upTo: number | undefined): void {
+  #heard(upTo = 0): void {
     for (const [number, resolve] of this.#waiting) {
-      if (upTo === undefined || number > upTo) return;
+      if (number > upTo) return;
       this.#waiting.delete(number);
       resolve();
     }

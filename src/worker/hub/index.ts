@@ -5,6 +5,7 @@
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
+import type { Notice } from "../../core/notices.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
@@ -29,7 +30,6 @@ export interface HubOptions {
 const SHARDS_MAX = 32;
 
 type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
-type HubStub = DurableObjectStub<Rpc.DurableObjectBranded & HubRpc>;
 
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
@@ -59,31 +59,26 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
       `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option notices.`,
     );
   };
-  const dial = (env: unknown, shard: number) =>
-    twice(() => stub(env, shard).fetch("https://hub/", { headers: { Upgrade: "websocket" } }));
-  const publish = async (shard: number, notices: readonly string[]) => {
-    const failed = await twice(() => (stub(workerEnv, shard) as HubStub).publish(notices));
-    if (failed) throw new Error(`Streams that missed a notice for now: ${failed}`);
+  const upgrade = { headers: { Upgrade: "websocket" } };
+  const publish = async (shard: number, notices: readonly Notice[]) => {
+    const texts = notices.map((notice) => JSON.stringify(notice));
+    const failed = await twice(() => stub(workerEnv, shard).publish(texts));
+    if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
   };
   return {
     attach: ({ onError }) => {
       return {
-        notices: { source: (env) => hubSource((shard) => dial(env, shard), shards), methods: listenMethods },
+        notices: {
+          source: (env) => hubSource((shard) => twice(() => stub(env, shard).fetch("https://hub/", upgrade)), shards),
+          methods: listenMethods,
+        },
         watch: (server) => {
           const failed = (error: unknown) =>
             server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
           // One server at several endpoints publishes once.
           server.notices.subscribe((notices) => {
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
-            for (const [shard, part] of parts)
-              afterwards(
-                () =>
-                  publish(
-                    shard,
-                    part.map((notice) => JSON.stringify(notice)),
-                  ),
-                failed,
-              );
+            for (const [shard, part] of parts) afterwards(() => publish(shard, part), failed);
           }, `hub ${binding} ${name} ${shards}`);
         },
         objects: { McpHub: class McpHub extends HubObject {} },
