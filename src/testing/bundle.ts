@@ -1,6 +1,7 @@
 /** Makes one module of a Worker, as wrangler does, and puts the harness's own method into it. */
 import { extname, join, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
+import { CLOCK } from "./names.ts";
 import { loadEsbuild } from "./tools.ts";
 
 /** Entry file of a Worker, or its TypeScript source. */
@@ -19,6 +20,7 @@ export interface BundleOptions {
 
 const WORKER = "mcp-edge-testing:worker";
 const WORKER_SIDE = besideThis("worker-side");
+const CLOCK_MODULE = besideThis("clock");
 const CONTROL_WORKER = besideThis("control-worker");
 /** How wrangler sets esbuild up for Workers. */
 const FOR_WORKERS = {
@@ -45,6 +47,7 @@ export async function bundle({ entry, root, classNames, define, alias, tsconfig 
         `control(worker, ${JSON.stringify(classNames)});`,
         `export * from "${WORKER}";`,
         `export { default } from "${WORKER}";`,
+        `export { ${CLOCK} } from ${JSON.stringify(CLOCK_MODULE)};`,
       ].join("\n"),
       resolveDir: root,
     },
