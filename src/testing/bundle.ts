@@ -32,7 +32,8 @@ const FOR_WORKERS = {
   mainFields: ["browser", "module", "main"],
   external: ["cloudflare:*", "node:*"],
   keepNames: true,
-  logLevel: "error",
+  // What it finds is in what it throws.
+  logLevel: "silent",
 } as const satisfies BuildOptions;
 
 /** Bundles one Worker; returns the text of its module. */

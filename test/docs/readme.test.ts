@@ -74,8 +74,8 @@ test("the README's test type-checks against the built package, and passes with t
     const config = { extends: join(ROOT, "tsconfig.json"), include: ["server.test.ts"], exclude: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
-    // Its own, else the project's is found.
-    writeFileSync(join(folder, "vitest.config.mjs"), "export default {};");
+    // Its own, else the project's is found; with the project's deadline.
+    writeFileSync(join(folder, "vitest.config.mjs"), "export default { test: { testTimeout: 30_000 } };");
     const run = runToolQuietly("vitest", ["run", "--reporter", "verbose"], folder);
     expect(run.output).toContain("a session survives a crash of the server");
     expect(run.status).toBe(0);
