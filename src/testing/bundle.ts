@@ -1,4 +1,5 @@
 /** Makes one module of a Worker, as wrangler does, and puts the harness's own method into it. */
+import { builtinModules } from "node:module";
 import { extname, join, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
 import { CLOCK } from "./names.ts";
@@ -16,6 +17,8 @@ export interface BundleOptions {
   readonly define: Readonly<Record<string, string>>;
   readonly alias: Readonly<Record<string, string>>;
   readonly tsconfig: string | undefined;
+  /** The Worker has Node's modules (`nodejs_compat`), by their bare names too. */
+  readonly hasNode: boolean;
 }
 
 const WORKER = "mcp-edge-testing:worker";
@@ -37,7 +40,15 @@ const FOR_WORKERS = {
 } as const satisfies BuildOptions;
 
 /** Bundles one Worker; returns the text of its module. */
-export async function bundle({ entry, root, classNames, define, alias, tsconfig }: BundleOptions): Promise<string> {
+export async function bundle({
+  entry,
+  root,
+  classNames,
+  define,
+  alias,
+  tsconfig,
+  hasNode,
+}: BundleOptions): Promise<string> {
   const { build } = await loadEsbuild(root);
   const result = await build({
     ...FOR_WORKERS,
@@ -52,7 +63,7 @@ export async function bundle({ entry, root, classNames, define, alias, tsconfig 
       ].join("\n"),
       resolveDir: root,
     },
-    plugins: [workerModule(entry, root)],
+    plugins: hasNode ? [workerModule(entry, root), NODE_MODULES] : [workerModule(entry, root)],
     absWorkingDir: root,
     loader: { ".txt": "text", ".html": "text", ".sql": "text" },
     define: { ...define },
@@ -73,6 +84,17 @@ export async function bundleControl(root: string): Promise<string> {
 function besideThis(name: string): string {
   return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`);
 }
+
+/** Names such as "buffer" mean the runtime's module, as wrangler has it. */
+const NODE_MODULES: Plugin = {
+  name: "mcp-edge-testing-node",
+  setup({ onResolve }) {
+    onResolve({ filter: new RegExp(`^(${builtinModules.join("|")})$`) }, ({ path }) => ({
+      path: `node:${path}`,
+      external: true,
+    }));
+  },
+};
 
 /** Answers for the tested Worker's own module. */
 function workerModule(entry: WorkerEntry, root: string): Plugin {

@@ -59,15 +59,18 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
       return target.scriptName === undefined ? [[binding, target.className]] : [];
     }),
   );
-  const script = await bundle({ entry, root, classNames: [...classes.values()], define, alias, tsconfig });
   const { compatibilityDate, compatibilityFlags, outbound, bindings } = options;
+  const flags = compatibilityFlags ?? (worker.compatibilityFlags as string[] | undefined) ?? [];
+  const hasNode = flags.some((flag) => flag.startsWith("nodejs_compat"));
+  const classNames = [...classes.values()];
+  const script = await bundle({ entry, root, classNames, define, alias, tsconfig, hasNode });
   const first = {
     ...worker,
     name: WORKER_NAME,
     modules: true,
     script,
     ...(compatibilityDate ? { compatibilityDate } : {}),
-    ...(compatibilityFlags ? { compatibilityFlags: [...compatibilityFlags] } : {}),
+    compatibilityFlags: [...flags],
     durableObjects: objects,
     bindings: { ...(worker.bindings as object), ...bindings },
     ...(outbound ? { outboundService: outbound } : {}),

@@ -78,7 +78,7 @@ test("the README's test type-checks against the built package, and passes with t
     writeFileSync(join(folder, "vitest.config.mjs"), "export default { test: { testTimeout: 30_000 } };");
     const run = runToolQuietly("vitest", ["run", "--reporter", "verbose"], folder);
     expect(run.output).toContain("a session survives a crash of the server");
-    expect(run.status).toBe(0);
+    expect(run.status, run.output).toBe(0);
   } finally {
     rmSync(folder, { recursive: true });
   }

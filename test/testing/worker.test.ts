@@ -204,6 +204,15 @@ test("a wrangler configuration says entry, objects, vars and environment; option
   }
 });
 
+test("with nodejs_compat Node's modules go by both names", async () => {
+  const source = `
+    import { Buffer } from "buffer";
+    import { basename } from "node:path";
+    export default { fetch: () => new Response(Buffer.from(basename("/a/b")).toString("hex")) };`;
+  await using own = await startWorker({ entry: { source }, compatibilityFlags: ["nodejs_compat"] });
+  expect(await get("/", own)).toBe("62");
+});
+
 test("a Worker without an entry, and one that does not build, are refused with the reason", async () => {
   await expect(startWorker({})).rejects.toThrow("startWorker() needs `wrangler`, a configuration file, or `entry`.");
   await expect(startWorker({ entry: { source: 'import "./nowhere.ts"; export default {};' } })).rejects.toThrow(
