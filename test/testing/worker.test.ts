@@ -68,7 +68,9 @@ test("an evicted object comes back as a new instance with what it stored", async
   const name = newName();
   const before = await count(name);
   expect(await count(name)).toMatchObject({ instance: before.instance, inMemory: 2 });
-  await worker.evict("COUNTER", name);
+  expect(await worker.evict("COUNTER", name)).toBe(1);
+  // It is out of memory already.
+  expect(await worker.evict("COUNTER", name)).toBe(0);
   const after = await count(name);
   expect(after).toMatchObject({ inMemory: 1, stored: 3 });
   expect(after.instance).not.toBe(before.instance);
