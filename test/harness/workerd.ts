@@ -39,28 +39,6 @@ export class Workerd {
     return this.worker.stop();
   }
 
-  /**
-   * Ends the life of a named object in memory, as being idle does.
-   *
-   * @param webSockets What becomes of its hibernating sockets: they sleep, or are lost.
-   */
-  async evict(className: string, name: string, webSockets: "hibernate" | "close" = "hibernate"): Promise<void> {
-    await this.#miniflare?.unsafeEvictDurableObject("first", className, { name, webSockets });
-  }
-
-  /** Runs the handler `scheduled` of the Worker, as its cron would. */
-  async runCron(): Promise<void> {
-    const worker = await this.#miniflare?.getWorker("first");
-    await worker?.scheduled({ cron: "* * * * *" });
-  }
-
-  /** Hands messages to the handler `queue` of the Worker, as a queue would. */
-  async runQueue(bodies: readonly unknown[]): Promise<void> {
-    const worker = await this.#miniflare?.getWorker("first");
-    const messages = bodies.map((body, index) => ({ id: String(index), timestamp: new Date(), attempts: 1, body }));
-    await worker?.queue("subjects", messages);
-  }
-
   /** Object ids of a class that have a database on disk. */
   storedObjects(className: string): string[] {
     const folders = readdirSync(this.worker.stateFolder, { recursive: true, encoding: "utf8" });

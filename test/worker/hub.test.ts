@@ -123,14 +123,14 @@ describe("B2 what is published in one isolate reaches the streams of both, each 
 describe("B2 from where no request of a client is", () => {
   test("B2 from a cron", async () => {
     const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
-    await worker.runCron();
+    await worker.worker.runCron();
     for (const listener of both) await listener.hears("test://cron");
   });
 
   test("B2 from a queue", async () => {
     const uri = newUri();
     const both = [await listen(["tools"], [uri]), (await session([uri], twin?.url)).listener];
-    await worker.runQueue(["tools", uri]);
+    await worker.worker.runQueue("subjects", ["tools", uri]);
     for (const listener of both) await Promise.all([listener.hears(TOOLS), listener.hears(uri)]);
   });
 
@@ -220,7 +220,7 @@ describe("a hub whose life ends", () => {
     await publish(a);
     await Promise.all(both.map((listener) => listener.hears(a)));
     const before = await seen();
-    await worker.evict("McpHub", "hub");
+    await worker.worker.evict("MCP_HUB", "hub");
     const after = await seen();
     expect([after.life === before.life, after.sockets]).toEqual([false, before.sockets]);
     await publish(b);
@@ -236,7 +236,7 @@ describe("a hub whose life ends", () => {
     const listener = await listen(["tools"], [a, b]);
     await publish(a);
     await listener.hears(a);
-    await worker.evict("McpHub", "hub");
+    await worker.worker.evict("MCP_HUB", "hub");
     await harm("cut", [b]);
     await Promise.all([listener.hears(TOOLS), listener.hears(a, 2), listener.hears(b)]);
     await hasBeatenAgain(listener);
@@ -272,7 +272,7 @@ test("hub: whatever becomes of links and hub, every subject that changed is told
         else if (what === "cut") await harm("cut", [uri]);
         else {
           if (what === "reset") await harm("reset");
-          else await worker.evict("McpHub", "hub");
+          else await worker.worker.evict("MCP_HUB", "hub");
           await publish(uri);
         }
       }
@@ -289,7 +289,7 @@ test("B3 a filter too large to be kept with a socket still admits what it names 
   const listener = await listen([], all);
   await publish(newUri(), "tools", first);
   await listener.hears(first);
-  await worker.evict("McpHub", "hub");
+  await worker.worker.evict("MCP_HUB", "hub");
   await publish(newUri(), "tools", second);
   await listener.hears(second);
   await hasBeatenAgain(listener);
