@@ -39,7 +39,8 @@ beforeAll(async () => {
   node = await startNodeServer(
     {
       "/mcp": createHttpHandler(server, { ...options, notices }),
-      "/lab": createHttpHandler(createLab("lab"), options),
+      // No stream begins by itself here: only the request's signal tells of a client that waits for JSON and leaves.
+      "/lab": createHttpHandler(createLab("lab"), { ...options, limits: { jsonWaitMs: 600_000 } }),
       "/wide": createHttpHandler(createWide(), options),
     },
     { MCP_KEYS: newKeys() },
