@@ -16,16 +16,18 @@ export interface ScaleOptions {
   readonly onStep?: (what: string) => void;
 }
 
-/** Resident memory of workerd, in bytes. */
+/** Resident memory of workerd, in bytes. What objects that fell asleep leave it keeps for those that wake. */
 export interface Weights {
   /** With one session. */
   readonly empty: number;
+  /** With the sessions that have streams, settled: their objects sleep, their streams are open. */
+  readonly streaming: number;
   /** With all sessions, right after their calls. */
   readonly used: number;
   /** With all sessions, settled. */
   readonly idle: number;
-  /** With the streams too, settled. */
-  readonly streaming: number;
+  /** When all have answered once more, and settled. */
+  readonly again: number;
 }
 
 export interface Scale extends Weights {
@@ -49,16 +51,11 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
   const url = by ? await by(worker.url("/mcp")) : worker.url("/mcp");
   const ids = [await openSession(url)];
   const empty = residentOf(worker);
-  await each(sessions - 1, async () => ids.push(await openSession(url)));
-  const used = residentOf(worker);
-  onStep?.(`${ids.length} sessions are open`);
-  await pause(settleMs);
-  const idle = residentOf(worker);
-
   const open: HttpStream[] = [];
   try {
     await each(streams, async (place) => {
-      const stream = await openStream(url, { headers: { ...headersOf(ids[place]) } });
+      if (place > 0) ids[place] = await openSession(url);
+      const stream = await openStream(url, { headers: headersOf(ids[place]) });
       open.push(stream);
       await stream.waitFor("the first event", ({ events }) => events.length > 0);
     });
@@ -66,16 +63,26 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
     await pause(settleMs);
     const streaming = residentOf(worker);
 
+    await each(sessions - ids.length, async () => ids.push(await openSession(url)));
+    const used = residentOf(worker);
+    onStep?.(`${ids.length} sessions are open`);
+    await pause(settleMs);
+    const idle = residentOf(worker);
+
     let pings = 0;
     await each(sessions, async (place) => {
       const answer = await post(url, { id: 1, method: "ping" }, ids[place]);
-      if (answer.status === 200 && "result" in ((await answer.json()) as object)) pings += 1;
+      const isAnswered = "result" in ((await answer.json()) as object);
+      if (answer.status === 200 && isAnswered) pings += 1;
     });
     onStep?.(`${pings} sessions have answered`);
+    await pause(settleMs);
+    const again = residentOf(worker);
+
     await (await post(url, { id: 2, method: "tools/call", params: { name: "change" } }, ids[0])).text();
     const told = ({ messages }: HttpStream) => JSON.stringify(messages).includes("notifications/tools/list_changed");
     await Promise.all(open.map((stream) => stream.waitFor("the notice", told).catch(() => undefined)));
-    return { empty, used, idle, streaming, pings, heard: open.filter(told).length };
+    return { empty, streaming, used, idle, again, pings, heard: open.filter(told).length };
   } finally {
     for (const stream of open) stream.cut();
   }
