@@ -9,6 +9,7 @@ import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
+import type { Replay } from "../core/replay/index.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -85,6 +86,8 @@ export interface EdgeOptions<Env, Sessions extends object, Notices extends objec
   readonly notices?: NoticesPart<Env, Notices>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
   readonly once?: OncePart<Env, Calls>;
+  /** Lets handlers ask in the middle for modern clients too. `replay()` of `mcp-edge/replay` makes it. */
+  readonly replay?: Replay;
   /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
   readonly httpSse?: RoutesPart<Env>;
   /** Decides who a request acts for. @default everyone is anonymous */
@@ -121,7 +124,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Sessions, Notices, Calls> = {},
 ): EdgeApp<Env, Sessions & Notices & Calls> {
-  const { path = "/mcp", sessions, notices, httpSse, once, limits, ...http } = options;
+  const { path = "/mcp", sessions, notices, httpSse, once, replay: _, limits, ...http } = options;
   const calls = once?.attach();
   const runtime: EdgeRuntime<Env> = {
     limits: resolveLimits(limits),

@@ -60,7 +60,7 @@ async function answer(
   }
 }
 
-/** The request as a web standard one; undefined where that has no room for it, such as a Host that is none. */
+/** The request as a web standard one; undefined where that has no room for it: a Host that is none, TRACE. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const headers = new Headers();
@@ -68,7 +68,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | un
     headers.append(rawHeaders[index] ?? "", rawHeaders[index + 1] ?? "");
   }
   const address = `http://${headers.get("host") ?? ""}${url}`;
-  if (!URL.canParse(address)) return undefined;
+  if (!URL.canParse(address) || method === "TRACE") return undefined;
   return new Request(address, { method, headers, signal, ...bodyOf(incoming, method) });
 }
 

@@ -39,7 +39,8 @@ beforeAll(async () => {
   node = await startNodeServer(
     {
       "/mcp": createHttpHandler(server, { ...options, notices }),
-      "/lab": createHttpHandler(createLab("lab"), options),
+      // No stream begins by itself here: only the request's signal tells of a client that waits for JSON and leaves.
+      "/lab": createHttpHandler(createLab("lab"), { ...options, limits: { jsonWaitMs: 600_000 } }),
       "/wide": createHttpHandler(createWide(), options),
     },
     { MCP_KEYS: newKeys() },
@@ -160,6 +161,35 @@ describe("a client that closes its stream", () => {
     await until("the handler ends by itself", async () => (await reportOf(key)) === "started finished");
   });
 });
+
+test.each(["2025-11-25", "2026-07-28"] as const)(
+  "a client of %s that reads nothing is owed a bound of progress, and the result",
+  async (version) => {
+    const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    const server = new McpServer({ name: "flood", version: "1.0.0" }).tool("flood", {}, async (_, ctx) => {
+      const message = "x".repeat(64 * 1024);
+      for (let progress = 1; progress <= 1_024; progress += 1) {
+        ctx.progress(progress, { message });
+        await new Promise((next) => setImmediate(next));
+      }
+      resolve();
+      return "over";
+    });
+    const flood = await startNodeServer({ "/mcp": createHttpHandler(server, { onError: () => undefined }) }, {});
+    const tap = await startHttpTap(`${flood.origin}/mcp`);
+    const client = await clientOf(version, tap.url);
+    const response = await client.call("flood", {}, { progressToken: 1 });
+    await isOver;
+    const { text, raw } = await told(response);
+    expect(text).toBe("over");
+    // What is held here, and what the sockets and streams on the way take: half of all at most.
+    expect(raw.length).toBeLessThan(32 * 1024 * 1024);
+    await tap.close();
+    await flood.stop();
+    tap.oracle.expectClean();
+    expect(flood.failures).toEqual([]);
+  },
+);
 
 describe("2026-07-28", () => {
   test("discovers", async () => {
