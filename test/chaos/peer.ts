@@ -249,7 +249,8 @@ export class Peer {
     const said = Number(text.slice(key.length + 1));
     if (!text.startsWith(`${key} `)) tally.violate("broken", `${key}: its result is ${text}`);
     if (isJson || lane.cancelMs !== undefined || this.#isEnding) return;
-    if (said !== progress + ledger.pruned) {
+    // Among the forgotten can be more than progress: that a question is withdrawn.
+    if (ledger.pruned === 0 ? said !== progress : said > progress + ledger.pruned) {
       tally.violate("lost", `${key}: ${said} said, ${progress} heard, ${ledger.pruned} forgotten`);
     }
   }

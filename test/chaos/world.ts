@@ -56,28 +56,31 @@ export class World {
 
   /** Does something to what runs. Resolves when it is done. */
   async strike(fault: Fault, tally: Tally): Promise<void> {
-    const { worker } = this.#workerd;
     await this.#restarting;
     if (fault === "kill") {
       tally.count("kills");
-      this.#restarting = worker.restart();
+      this.#restarting = this.#workerd.worker.restart();
       await this.#restarting;
       return;
     }
-    if (fault === "hub") {
-      tally.count("aborts");
-      await this.#harmless(worker.abort("MCP_HUB", "hub"));
-      return;
-    }
+    const work = fault === "hub" ? this.#abort("MCP_HUB", "hub", tally) : this.#strikeAll(fault, tally);
+    // A kill may come between; and eviction waits for calls, some of which wait for what comes later.
+    await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
+  }
+
+  async #strikeAll(fault: "hibernate" | "close" | "abort", tally: Tally): Promise<void> {
     for (const { binding, id } of await this.homes()) {
-      if (fault === "abort") {
-        tally.count("aborts");
-        await this.#harmless(worker.abort(binding, id));
-      } else {
+      if (fault === "abort") await this.#abort(binding, id, tally);
+      else {
         tally.count("evictions");
-        await this.#harmless(worker.evict(binding, id, { webSockets: fault }));
+        await this.#workerd.worker.evict(binding, id, { webSockets: fault });
       }
     }
+  }
+
+  #abort(binding: string, name: string, tally: Tally): Promise<void> {
+    tally.count("aborts");
+    return this.#workerd.worker.abort(binding, name);
   }
 
   /** Where the sessions of the script that runs now live, as far as they have stored anything. */
@@ -149,11 +152,6 @@ export class World {
     const rows = Object.entries(state.tables).map(([table, { length }]) => `${table}: ${length}`);
     const left = JSON.stringify({ keys: state.keys, rows, alarmInMs: (state.alarmAtMs ?? Date.now()) - Date.now() });
     tally.violate("broken", `${home.name}: ${what}: ${left}`);
-  }
-
-  /** Objects and the whole process go while they are being told something. */
-  async #harmless(work: Promise<unknown>): Promise<void> {
-    await work.catch(() => undefined);
   }
 }
 
