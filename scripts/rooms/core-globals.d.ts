@@ -38,6 +38,7 @@ interface CryptoKey {
   readonly type: string;
 }
 interface SubtleCrypto {
+  digest(algorithm: string, data: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer>;
   importKey(
     format: "raw",
     key: Uint8Array,

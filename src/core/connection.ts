@@ -26,6 +26,7 @@ import { KeyRing } from "./key-ring.ts";
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
+import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "./once.ts";
 import { tellRootsChanged } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
@@ -35,6 +36,8 @@ export interface ConnectOptions<Env> {
   /** What handlers see as `ctx.env`. */
   readonly env?: Env;
   readonly limits?: Partial<Limits>;
+  /** Keeps what comes of calls that run once. @default outcomesInMemory(), for this connection */
+  readonly outcomes?: OutcomeKeeper;
   /** Hears of exceptions and of failures of the transport when the server has no `onError`. */
   readonly onError: ErrorReporter;
 }
@@ -73,6 +76,7 @@ class ServerConnection<Env> implements Connection {
   #queuedChars = 0;
   #isClosed = false;
   readonly #questions = new PendingQuestions();
+  readonly #once: Once;
   readonly #notices: ConnectionNotices;
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
@@ -82,6 +86,7 @@ class ServerConnection<Env> implements Connection {
     this.#transport = transport;
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
+    this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
     this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
       send: (notification) => this.#emit(notification),
       env: options.env as never,
@@ -243,6 +248,7 @@ class ServerConnection<Env> implements Connection {
       emit,
       onError,
       stateKeys,
+      once: this.#once,
       methods: this.#notices.methods(client.era),
     };
     if (client.era === "modern")

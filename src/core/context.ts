@@ -13,6 +13,7 @@ import type { KeyRing } from "./key-ring.ts";
 import type { Limits } from "./limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
+import type { Once } from "./once.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
 import type { Round } from "./rounds.ts";
 import type { AnySchema } from "./schema.ts";
@@ -66,6 +67,8 @@ export interface Call<Env> {
   readonly asker: Asker;
   /** Keys for `requestState`; absent where there are none. */
   readonly stateKeys?: (() => Promise<KeyRing>) | undefined;
+  /** Runs calls once that are to; absent where nothing can remember them. */
+  readonly once?: Once | undefined;
   /** Used when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }

@@ -47,7 +47,9 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
     const call = await server.withContext(given);
     const result = await runAround(server.around, describeRequest(request, call.client, call.principal), async () => {
       try {
-        return await findMethod(server, request, call)(server, request, call);
+        const serve = findMethod(server, request, call);
+        const work = async () => serve(server, request, call);
+        return await (call.once ? call.once(server, request, call, work) : work());
       } catch (error) {
         if (isAnswering(error)) return error.answer(server, request, call);
         throw error;

@@ -71,6 +71,7 @@ export type KitErrorCode =
   | "schema-unsupported"
   | "options-invalid"
   | "binding-missing"
+  | "object-unreachable"
   | "keys-missing"
   | "keys-invalid"
   | "result-invalid"

@@ -52,6 +52,8 @@ export { ErrorCode } from "./jsonrpc.ts";
 export type { Limits } from "./limits.ts";
 export { DEFAULT_LIMITS } from "./limits.ts";
 export type { LoggingLevel } from "./logging.ts";
+export type { Once, OutcomeKeeper, Presented } from "./once.ts";
+export { IDEMPOTENCY_KEY, onceWith, outcomesInMemory } from "./once.ts";
 export type {
   PromptArgument,
   PromptDefinition,

@@ -6,6 +6,8 @@
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
+
+import { canonical } from "./canonical.ts";
 import { capabilityObject, type Principal } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { EnvKeys } from "./env-keys.ts";
@@ -128,18 +130,6 @@ function bindingOf(server: McpServer<never>, request: JSONRPCRequest, principal:
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
   return JSON.stringify([server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
-}
-
-/** The value with the members of each object in one order; arrays and objects stay apart. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return ["list", ...value.map(canonical)];
-  if (!isObject(value)) return value;
-  return [
-    "object",
-    ...Object.keys(value)
-      .sort()
-      .map((key) => [key, canonical(value[key])]),
-  ];
 }
 
 /** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */

@@ -1,6 +1,9 @@
 /**
  * JSON-RPC 2.0 as MCP narrows it: building, parsing and classifying single messages. Plain values in and out.
  *
+ * An optional member may be `undefined` as well, which JSON leaves out: the types of the official SDK allow it, and
+ * messages pass between the two.
+ *
  * @module
  * @see MCP 2026-07-28, basic, "Messages"
  */
@@ -12,13 +15,13 @@ export interface JSONRPCRequest {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
   readonly method: string;
-  readonly params?: JsonObject;
+  readonly params?: JsonObject | undefined;
 }
 
 export interface JSONRPCNotification {
   readonly jsonrpc: "2.0";
   readonly method: string;
-  readonly params?: JsonObject;
+  readonly params?: JsonObject | undefined;
 }
 
 export interface JSONRPCResultResponse {
@@ -36,7 +39,7 @@ export interface JSONRPCErrorObject {
 export interface JSONRPCErrorResponse {
   readonly jsonrpc: "2.0";
   /** Absent only when the id of the offending message could not be read. */
-  readonly id?: RequestId;
+  readonly id?: RequestId | undefined;
   readonly error: JSONRPCErrorObject;
 }
 

@@ -88,7 +88,7 @@ export function unsupportedVersion(requested: string, versions: ServedVersions):
  *
  * @throws {McpError} -32602 when it is no level.
  */
-export function logLevelOf(request: { readonly params?: JsonObject }): LoggingLevel | undefined {
+export function logLevelOf(request: { readonly params?: JsonObject | undefined }): LoggingLevel | undefined {
   const level = metaOf(request.params)[META.logLevel];
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }

@@ -35,12 +35,12 @@ export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined
 
 /** `notifications/message`. */
 export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
-  const params = { level, ...(logger === undefined ? {} : { logger }), data: jsonOf(data) };
+  const params = { level, ...(logger === undefined ? {} : { logger }), data: logData(data) };
   return { jsonrpc: "2.0", method: "notifications/message", params };
 }
 
 /** The data, or its text where it has no JSON (undefined, functions, bigints, circles): logging never fails a call. */
-function jsonOf(data: unknown): unknown {
+export function logData(data: unknown): unknown {
   try {
     return JSON.stringify(data) === undefined ? String(data) : data;
   } catch {

@@ -9,7 +9,7 @@ import { type CustomHandler, type CustomNotificationHandler, checkCustom } from 
 import { KitError } from "./errors.ts";
 import type { AroundHook, RequestEnd, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
-import type { LoggingLevel } from "./logging.ts";
+import { type LoggingLevel, logData } from "./logging.ts";
 import { type ListKind, type Notice, NoticeBus } from "./notices.ts";
 import {
   type CompiledPrompt,
@@ -332,7 +332,7 @@ export class McpServer<Env = unknown> {
    * @param data Any JSON value.
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.#publish({ kind: "log", level, data, ...(logger === undefined ? {} : { logger }) });
+    this.#publish({ kind: "log", level, data: logData(data), ...(logger === undefined ? {} : { logger }) });
   }
 
   /** Whether something of the author's is a function of the request. */

@@ -26,6 +26,9 @@ export async function callTool(
   const { tool, args } = readCall(server, request);
   requireCapabilities(tool, call);
   try {
+    if (tool.options.once && !call.once) {
+      throw new KitError("options-invalid", `Tool "${tool.name}" is once: give edge() the option once.`);
+    }
     return await run(server, tool, args, request, call);
   } catch (error) {
     if (McpError.is(error)) throw error;

@@ -94,6 +94,13 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
    * @default limits.toolTimeoutMs
    */
   readonly timeoutMs?: number;
+  /**
+   * A call that its client sends again is not run again: it gets what came of the first. At the edge this needs the
+   * option `once`; see `mcp-edge/worker/once`.
+   *
+   * @default false
+   */
+  readonly once?: boolean;
   /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
   readonly asks?: readonly ClientCapabilityName[];
 }

@@ -1,6 +1,6 @@
 /**
  * The one shape of a message channel, for servers and clients. A transport written for the official TypeScript SDK
- * fits: the members marked "ours" are optional.
+ * fits, since the members marked "ours" are optional; and one of this shape fits the official clients.
  *
  * @module
  */

@@ -15,6 +15,7 @@ import { negotiate } from "../core/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { ListKind, NoticeSource } from "../core/notices.ts";
+import type { Once } from "../core/once.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
 import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
@@ -62,6 +63,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly sessions?: SessionRoutes<Env>;
   /** Without it no notice is promised to anyone. */
   readonly notices?: HttpNotices<Env>;
+  /** Runs calls once that are to. */
+  readonly once?: (env: Env) => Once;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
@@ -260,7 +263,7 @@ export class Endpoint<Env> {
     const { env, principal, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices } = this.#options;
+    const { onError, notices, once } = this.#options;
     const shared = {
       client,
       env,
@@ -270,6 +273,7 @@ export class Endpoint<Env> {
       onError,
       logLevel,
       asker: askNobody(ASK_BY_RETURNING),
+      once: once?.(env),
       // A stream of notices needs a client that takes streams.
       methods: form === "json" ? undefined : notices?.methods(notices.source(env)),
     };
@@ -347,9 +351,10 @@ export class Endpoint<Env> {
     form: AcceptedForm,
     { env, principal, server, request }: Admitted<Env>,
   ): Promise<Response> {
-    const { onError } = this.#options;
+    const { onError, once } = this.#options;
     const limits = this.#limits;
-    return serveLegacy(messages, isBatch, { server, client, principal, env, request, limits, onError, form });
+    const common = { server, client, principal, env, request, limits, onError, form, once: once?.(env) };
+    return serveLegacy(messages, isBatch, common);
   }
 
   /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */

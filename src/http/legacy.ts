@@ -45,6 +45,7 @@ export interface LegacyContext<Env> {
     asker(emit: Call<Env>["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void;
   };
+  readonly once?: Call<Env>["once"];
   /** Methods the session adds to the protocol's tables. */
   readonly methods?: Call<Env>["methods"];
   /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
@@ -119,11 +120,11 @@ async function serveOne<Env>(
   if (parsed.kind !== "request") return undefined;
   const cancellation = new AbortController();
   const unregister = context.register?.(parsed.message.id, cancellation);
-  const { server, client, principal, env, request, limits, onError, methods, disconnect } = context;
+  const { server, client, principal, env, request, limits, onError, methods, disconnect, once } = context;
   const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
   const asker = askerOf(context, emit);
-  const given = { client, principal, env, request, limits, onError, methods, disconnect };
+  const given = { client, principal, env, request, limits, onError, methods, disconnect, once };
   const call: Call<Env> = { ...given, emit, signal, logLevel, setLogLevel, asker };
   const answer = await dispatch(server, parsed.message, call).finally(unregister);
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.

@@ -1,7 +1,7 @@
 /** What a test says about a Worker, and what its wrangler configuration says, as options of miniflare. */
 import { dirname, resolve } from "node:path";
-import type { V4MiniflareOptions } from "miniflare";
 import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./bundle.ts";
+import { CLOCK, CONTROL_NAME, TWIN_NAME, WORKER_NAME } from "./names.ts";
 import { loadWrangler } from "./tools.ts";
 
 /** What to run, and with what. Either `wrangler` or `entry` is needed. */
@@ -31,20 +31,17 @@ export interface WorkerOptions {
   readonly twin?: boolean;
 }
 
-/** The name the Worker runs under, in its state folder too. */
-export const WORKER_NAME = "worker";
-
-/** Runs control-worker.ts. */
-export const CONTROL_NAME = "mcp-edge-testing";
-
 type Legacy = Record<string, unknown>;
 type ObjectDesignator = string | { readonly className: string; readonly scriptName?: string | undefined };
 
 /** A Worker ready to run. */
 export interface PreparedWorker {
-  readonly workers: V4MiniflareOptions;
+  /** Options of miniflare 4, one for each Worker; without its types, which a user may not have. */
+  readonly workers: readonly object[];
   /** Class of each Durable Object binding that the Worker itself exports. */
   readonly classes: ReadonlyMap<string, string>;
+  /** Bindings of the control Worker that move a clock, one for each isolate. */
+  readonly clocks: readonly string[];
 }
 
 /** Reads the configuration and bundles the Worker. */
@@ -62,36 +59,41 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
       return target.scriptName === undefined ? [[binding, target.className]] : [];
     }),
   );
-  const script = await bundle({ entry, root, classNames: [...classes.values()], define, alias, tsconfig });
   const { compatibilityDate, compatibilityFlags, outbound, bindings } = options;
+  const flags = compatibilityFlags ?? (worker.compatibilityFlags as string[] | undefined) ?? [];
+  const hasNode = flags.some((flag) => flag.startsWith("nodejs_compat"));
+  const classNames = [...classes.values()];
+  const script = await bundle({ entry, root, classNames, define, alias, tsconfig, hasNode });
   const first = {
     ...worker,
     name: WORKER_NAME,
     modules: true,
     script,
     ...(compatibilityDate ? { compatibilityDate } : {}),
-    ...(compatibilityFlags ? { compatibilityFlags: [...compatibilityFlags] } : {}),
+    compatibilityFlags: [...flags],
     durableObjects: objects,
     bindings: { ...(worker.bindings as object), ...bindings },
     ...(outbound ? { outboundService: outbound } : {}),
   };
   const shared = sharedObjects(objects, classes);
+  const clocks = options.twin ? [WORKER_NAME, TWIN_NAME] : [WORKER_NAME];
   const control = {
     name: CONTROL_NAME,
     modules: true,
     script: await bundleControl(root),
-    compatibilityDate: "2026-10-20",
+    // Old enough for any workerd that wrangler may bring.
+    compatibilityDate: "2025-01-01",
     durableObjects: shared,
+    serviceBindings: Object.fromEntries(clocks.map((name) => [name, { name, entrypoint: CLOCK }])),
   };
   const workers = [...(options.twin ? withTwin(first, shared) : [first]), control, ...others];
-  // Options of miniflare, spelled as its own types spell them only after much parsing.
-  return { workers: { workers } as unknown as V4MiniflareOptions, classes };
+  return { workers, classes, clocks };
 }
 
 type Configured = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {
   readonly entry: WorkerEntry | undefined;
   readonly worker: Legacy;
-  readonly others: readonly unknown[];
+  readonly others: readonly object[];
 };
 
 async function configured(options: WorkerOptions, root: string): Promise<Configured> {
@@ -107,9 +109,11 @@ async function configured(options: WorkerOptions, root: string): Promise<Configu
     file,
     environment,
   );
+  // Rules for loading several modules: here there is one.
+  const { modulesRules: _, ...rest } = workerOptions as Legacy;
   return {
     entry: entry ?? main,
-    worker: { ...workerOptions, rootPath: dirname(file) },
+    worker: { ...rest, rootPath: dirname(file) },
     others: externalWorkers,
     define,
     alias: config.alias ?? {},
@@ -129,8 +133,8 @@ function sharedObjects(objects: Record<string, ObjectDesignator>, classes: Reado
 
 function withTwin(first: Legacy, shared: Legacy): Legacy[] {
   return [
-    { ...first, serviceBindings: { ...(first.serviceBindings as object), TWIN: "twin" } },
-    { ...first, name: "twin", durableObjects: { ...(first.durableObjects as object), ...shared } },
+    { ...first, serviceBindings: { ...(first.serviceBindings as object), TWIN: TWIN_NAME } },
+    { ...first, name: TWIN_NAME, durableObjects: { ...(first.durableObjects as object), ...shared } },
   ];
 }
 

@@ -4,7 +4,8 @@
  * This file runs in workerd, not in Node.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { CONTROL, type Control } from "./worker-side.ts";
+import { CONTROL } from "./names.ts";
+import type { Control } from "./worker-side.ts";
 
 /** An object by its id, or by the name it was made from. */
 export type ObjectTarget = { readonly id: string } | { readonly name: string };
@@ -18,9 +19,15 @@ export interface Controlled {
 
 type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 
-export default class extends WorkerEntrypoint<Record<string, DurableObjectNamespace>> {
+type Clock = { moveTo(ms: number): Promise<void> };
+
+export default class extends WorkerEntrypoint<Record<string, unknown>> {
+  async moveClocks(bindings: readonly string[], ms: number): Promise<void> {
+    await Promise.all(bindings.map((binding) => (this.env[binding] as Clock).moveTo(ms)));
+  }
+
   async ask(binding: string, target: ObjectTarget, asked: Control): Promise<Controlled> {
-    const namespace = this.env[binding];
+    const namespace = this.env[binding] as DurableObjectNamespace | undefined;
     if (!namespace) throw new Error(`The control Worker lacks the binding "${binding}".`);
     const id = "id" in target ? namespace.idFromString(target.id) : namespace.idFromName(target.name);
     try {

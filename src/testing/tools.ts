@@ -18,7 +18,8 @@ export function loadWrangler(root: string): Promise<typeof import("wrangler")> {
   return load(root, "wrangler") as Promise<typeof import("wrangler")>;
 }
 
-async function load(root: string, name: string): Promise<unknown> {
+/** @throws {Error} saying what to install, when there is none. */
+export async function load(root: string, name: string): Promise<unknown> {
   // From the project that is tested, not from where this file lies: the package may be linked from elsewhere.
   const path = find(join(root, "package.json"), name) ?? find(import.meta.filename, name);
   if (path === undefined) {

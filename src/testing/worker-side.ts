@@ -5,11 +5,13 @@
  * This file is bundled into the Worker; it does not run in Node.
  */
 
+import { CONTROL } from "./names.ts";
+
 /** What can be asked of an object. */
 export type Control =
   | { readonly ask: "storage" }
   | { readonly ask: "sql"; readonly query: string; readonly bindings: readonly unknown[] }
-  | { readonly ask: "alarm" }
+  | { readonly ask: "alarm"; readonly onlyIfDue: boolean }
   | { readonly ask: "abort"; readonly reason: string };
 
 /** All that an object stores. */
@@ -23,9 +25,6 @@ export interface StoredState {
   /** Size of the database, in bytes. Pages that were freed count until they are used again. */
   readonly bytes: number;
 }
-
-/** Name of the method. */
-export const CONTROL = "__mcpEdgeTesting";
 
 type Controlled = { ctx?: DurableObjectState; alarm?: (info: AlarmInvocationInfo) => unknown };
 type AlarmInvocationInfo = { readonly isRetry: boolean; readonly retryCount: number; readonly scheduledTime: number };
@@ -51,16 +50,16 @@ function answer(object: Controlled, ctx: DurableObjectState, asked: Control): un
     case "sql":
       return ctx.storage.sql.exec(asked.query, ...(asked.bindings as SqlStorageValue[])).toArray();
     case "alarm":
-      return runAlarm(object, ctx);
+      return runAlarm(object, ctx, asked.onlyIfDue);
     case "abort":
       return ctx.abort(asked.reason);
   }
 }
 
 /** As the runtime does it: the alarm is taken off first, so that the handler may set the next one. */
-async function runAlarm(object: Controlled, ctx: DurableObjectState): Promise<boolean> {
+async function runAlarm(object: Controlled, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
   const scheduledTime = await ctx.storage.getAlarm();
-  if (scheduledTime === null) return false;
+  if (scheduledTime === null || (onlyIfDue && scheduledTime > Date.now())) return false;
   await ctx.storage.deleteAlarm();
   await object.alarm?.({ isRetry: false, retryCount: 0, scheduledTime });
   return true;

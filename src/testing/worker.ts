@@ -6,10 +6,11 @@ import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Miniflare } from "miniflare";
+import type { DurableObjectEvictionOptions, Miniflare } from "miniflare";
 import { collectChildren, killNow, runningOf } from "./children.ts";
-import { CONTROL_NAME, type PreparedWorker, prepare, WORKER_NAME, type WorkerOptions } from "./configuration.ts";
+import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
 import type { Controlled, ObjectTarget } from "./control-worker.ts";
+import { CONTROL_NAME, WORKER_NAME } from "./names.ts";
 import { choosePort } from "./port.ts";
 import { loadMiniflare } from "./tools.ts";
 import type { Control, StoredState } from "./worker-side.ts";
@@ -50,6 +51,8 @@ export class TestWorker implements AsyncDisposable {
   readonly #children: ChildProcess[] = [];
   #miniflare: Miniflare | undefined;
   #port: number | undefined;
+  /** How far the Worker's clock is ahead. */
+  #aheadMs = 0;
 
   /** Folder with what the Worker stores. `stop` deletes it. */
   readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
@@ -95,7 +98,7 @@ export class TestWorker implements AsyncDisposable {
     const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
     this.#port ??= await choosePort();
     const options = convertV4MiniflareOptions({
-      ...this.#prepared.workers,
+      workers: this.#prepared.workers as never,
       resourcePersistencePath: this.stateFolder,
       host: "127.0.0.1",
       port: this.#port,
@@ -104,6 +107,7 @@ export class TestWorker implements AsyncDisposable {
     });
     this.#miniflare = collectChildren(this.#children, () => new Miniflare(options));
     await this.#miniflare.ready;
+    if (this.#aheadMs > 0) await this.#moveClocks();
   }
 
   /** Ends the Worker and deletes its state. */
@@ -127,7 +131,7 @@ export class TestWorker implements AsyncDisposable {
    * Takes objects out of memory, as the platform does with idle ones: stored state stays, fields are lost, the next
    * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them.
    *
-   * Without a name: all objects of the binding that have stored something.
+   * Without a name: all objects of the binding that have stored something. Resolves with how many were in memory.
    *
    * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" ends them.
    */
@@ -135,13 +139,14 @@ export class TestWorker implements AsyncDisposable {
     binding: string,
     name?: ObjectName,
     how: { readonly webSockets?: "hibernate" | "close" } = {},
-  ): Promise<void> {
+  ): Promise<number> {
     const names = name === undefined ? await this.objects(binding) : [name];
     const { webSockets = "hibernate" } = how;
+    let evicted = 0;
     for (const each of names) {
-      const target = { ...targetOf(each), webSockets };
-      await this.#running().unsafeEvictDurableObject(WORKER_NAME, this.#classOf(binding), target);
+      if (await this.#evictOne(this.#classOf(binding), { ...targetOf(each), webSockets })) evicted += 1;
     }
+    return evicted;
   }
 
   /**
@@ -157,11 +162,37 @@ export class TestWorker implements AsyncDisposable {
 
   /**
    * Runs an object's alarm at once, whenever it is due, and waits for it. Resolves with false when none is set; rejects
-   * with what the handler throws, without the runtime's retries. The clock is not moved: a handler that compares times
-   * sees today's.
+   * with what the handler throws, without the runtime's retries. The clock is not moved: see
+   * `advance` for a handler that compares times.
    */
   async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
-    return (await this.#control(binding, name, { ask: "alarm" })) as boolean;
+    return (await this.#control(binding, name, { ask: "alarm", onlyIfDue: false })) as boolean;
+  }
+
+  /**
+   * Moves the Worker's clock ahead, then runs the alarms that are due by it, and those that these set and that are due
+   * as well. Returns how many ran. `Date` in the Worker and its objects is ahead from then on, after a restart too.
+   * Timers are not moved, nor is the clock by which the runtime itself runs alarms.
+   */
+  async advance(ms: number): Promise<number> {
+    this.#aheadMs += ms;
+    await this.#moveClocks();
+    let ran = 0;
+    for (const binding of this.#prepared.classes.keys()) {
+      for (const id of await this.objects(binding)) ran += await this.#runDue(binding, id);
+    }
+    return ran;
+  }
+
+  /** Runs the Worker's handler `scheduled`, as its cron would. Rejects with what it throws. */
+  async runCron(cron = "* * * * *"): Promise<void> {
+    await (await this.#running().getWorker(WORKER_NAME)).scheduled({ cron });
+  }
+
+  /** Hands messages to the Worker's handler `queue`, as a queue of that name would. Rejects with what it throws. */
+  async runQueue(queue: string, bodies: readonly unknown[]): Promise<void> {
+    const messages = bodies.map((body, index) => ({ id: String(index), timestamp: new Date(), attempts: 1, body }));
+    await (await this.#running().getWorker(WORKER_NAME)).queue(queue, messages);
   }
 
   /** All that an object stores. Wakes it. */
@@ -174,10 +205,37 @@ export class TestWorker implements AsyncDisposable {
     return (await this.#control(binding, name, { ask: "sql", query, bindings })) as Row[];
   }
 
+  async #evictOne(className: string, target: DurableObjectEvictionOptions): Promise<boolean> {
+    try {
+      await this.#running().unsafeEvictDurableObject(WORKER_NAME, className, target);
+      return true;
+    } catch (error) {
+      // It went by itself: what was wanted.
+      if (error instanceof Error && error.message.includes("not currently running")) return false;
+      throw error;
+    }
+  }
+
+  async #runDue(binding: string, id: string): Promise<number> {
+    for (let ran = 0; ran < ALARMS_MAX; ran += 1) {
+      if (!(await this.#control(binding, id, { ask: "alarm", onlyIfDue: true }))) return ran;
+    }
+    throw new Error(
+      `Object ${id} of ${binding} had ${ALARMS_MAX} alarms that were due: it sets the next one in the past.`,
+    );
+  }
+
+  async #moveClocks(): Promise<void> {
+    await (await this.#controlWorker()).moveClocks(this.#prepared.clocks, this.#aheadMs);
+  }
+
+  async #controlWorker(): Promise<ControlWorker> {
+    return (await this.#running().getWorker(CONTROL_NAME)) as unknown as ControlWorker;
+  }
+
   async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
     this.#classOf(binding);
-    const control = (await this.#running().getWorker(CONTROL_NAME)) as unknown as ControlWorker;
-    const { value, failed } = await control.ask(binding, targetOf(name), asked);
+    const { value, failed } = await (await this.#controlWorker()).ask(binding, targetOf(name), asked);
     if (failed) throw Object.assign(new Error(failed.message), failed);
     return value;
   }
@@ -197,8 +255,12 @@ export class TestWorker implements AsyncDisposable {
   }
 }
 
+/** More alarms than any object needs in one advance of the clock. */
+const ALARMS_MAX = 1_000;
+
 /** What the Worker named CONTROL_NAME answers to. */
 interface ControlWorker {
+  moveClocks(bindings: readonly string[], ms: number): Promise<void>;
   ask(binding: string, target: ObjectTarget, asked: Control): Promise<Controlled>;
 }
 

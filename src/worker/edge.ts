@@ -8,6 +8,7 @@ import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
+import type { Once } from "../core/once.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -28,6 +29,8 @@ export interface EdgeRuntime<Env> {
   readonly onError: ErrorReporter;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
+  /** Runs calls once. @param place The session they belong to; undefined: none. */
+  readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
   /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
   serverFor(
     request: PlainRequest | undefined,
@@ -67,13 +70,21 @@ export interface NoticesPart<Env, Objects extends object> {
   };
 }
 
-export interface EdgeOptions<Env, Sessions extends object, Notices extends object> extends OriginRules {
+/** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
+export interface OncePart<Env, Objects extends object> {
+  attach(): { readonly once: NonNullable<EdgeRuntime<Env>["once"]>; readonly objects: Objects };
+}
+
+export interface EdgeOptions<Env, Sessions extends object, Notices extends object, Calls extends object>
+  extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
   readonly sessions?: SessionsPart<Env, Sessions>;
   /** Notices of changes to clients of every isolate. Without them none is promised. */
   readonly notices?: NoticesPart<Env, Notices>;
+  /** Runs calls once that are to. Without it a tool declared `once` fails. */
+  readonly once?: OncePart<Env, Calls>;
   /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
   readonly httpSse?: RoutesPart<Env>;
   /** Decides who a request acts for. @default everyone is anonymous */
@@ -106,15 +117,17 @@ type None = Record<never, never>;
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<Env, Sessions extends object = None, Notices extends object = None>(
+export function edge<Env, Sessions extends object = None, Notices extends object = None, Calls extends object = None>(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env, Sessions, Notices> = {},
-): EdgeApp<Env, Sessions & Notices> {
-  const { path = "/mcp", sessions, notices, httpSse, limits, ...http } = options;
+  options: EdgeOptions<Env, Sessions, Notices, Calls> = {},
+): EdgeApp<Env, Sessions & Notices & Calls> {
+  const { path = "/mcp", sessions, notices, httpSse, once, limits, ...http } = options;
+  const calls = once?.attach();
   const runtime: EdgeRuntime<Env> = {
     limits: resolveLimits(limits),
     onError: logError,
     hasNotices: notices !== undefined,
+    once: calls?.once,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
       return server.forCaller({ env, principal });
@@ -134,6 +147,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
     onError: logError,
     ...(part ? { sessions: part.routes } : {}),
     ...(hub ? { notices: hub.notices } : {}),
+    ...(calls ? { once: (env: Env) => calls.once(env, undefined) } : {}),
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
@@ -147,7 +161,12 @@ export function edge<Env, Sessions extends object = None, Notices extends object
       ),
     );
   }
-  return Object.assign(app, part?.objects ?? ({} as Sessions), hub?.objects ?? ({} as Notices));
+  return Object.assign(
+    app,
+    part?.objects ?? ({} as Sessions),
+    hub?.objects ?? ({} as Notices),
+    calls?.objects ?? ({} as Calls),
+  );
 }
 
 /** A request as author's functions see it, away from where it arrived. */

@@ -64,6 +64,26 @@ test("the README's server type-checks against the built package, and wrangler wo
   }
 });
 
+test("the README's test type-checks against the built package, and passes with the README's server", () => {
+  const example = blocks("ts").find((block) => block.includes("mcp-edge/testing")) ?? "";
+  const folder = mkdtempSync(join(ROOT, "dist/readme-"));
+  try {
+    writeFileSync(join(folder, "index.ts"), source);
+    writeFileSync(join(folder, "server.test.ts"), example);
+    writeFileSync(join(folder, "wrangler.toml"), (blocks("toml")[0] ?? "").replace("src/index.ts", "index.ts"));
+    const config = { extends: join(ROOT, "tsconfig.json"), include: ["server.test.ts"], exclude: [] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
+    // Its own, else the project's is found; with the project's deadline.
+    writeFileSync(join(folder, "vitest.config.mjs"), "export default { test: { testTimeout: 30_000 } };");
+    const run = runToolQuietly("vitest", ["run", "--reporter", "verbose"], folder);
+    expect(run.output).toContain("a session survives a crash of the server");
+    expect(run.status, run.output).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test("every file and folder the README links to is there", () => {
   const links = [...readme.matchAll(/\]\(((?!https?:)[^)]+)\)/g)].map((match) => match[1] ?? "");
   expect(links.length).toBeGreaterThan(5);

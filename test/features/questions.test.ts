@@ -600,7 +600,7 @@ describe("E1 form properties with the names of inherited members", () => {
   test.each(ELICITING)("are shown, and may be left out or answered in %s", async (version) => {
     for (const content of ["{}", `{"constructor":"c","__proto__":"p"}`]) {
       let asked: Json = {};
-      const onRequest = ({ params }: { params?: Json }): Json => {
+      const onRequest = ({ params }: { readonly params?: Json | undefined }): Json => {
         asked = params ?? {};
         return { action: "accept", content: JSON.parse(content) };
       };

@@ -123,7 +123,7 @@ describe("W1 a transport of the official SDK with the official client", () => {
     const [clientEnd, serverEnd] = InMemoryTransport.createLinkedPair();
     const reports: unknown[] = [];
     const options: ConnectOptions<unknown> = { onError: (error) => void reports.push(error) };
-    const connection = await connect(server, serverEnd as unknown as Transport, options);
+    const connection = await connect(server, serverEnd, options);
     const client = new Client({ name: "official", version: "1.0.0" });
     await client.connect(clientEnd);
     return { client, connection, reports };

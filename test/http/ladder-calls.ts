@@ -26,6 +26,7 @@ const MISMATCH = "2026-07-28 streamable-http, Server Validation";
 const CASE = "2026-07-28 streamable-http, Case Sensitivity";
 const ENCODING = "2026-07-28 streamable-http, Value Encoding";
 const REMOVED = "2026-07-28 streamable-http, Protocol Version Header: an unknown method is 404 -32601; CONFORMANCE 3.5";
+const OF_SESSIONS = { isOfSessions: true } as const;
 const SESSION = "DESIGN 8, session id missing: 400; unknown, deleted, foreign: 404";
 const INVALID_PARAMS: Expected = { status: 400, code: -32602, id: 7 };
 const HEADER_MISMATCH: Expected = { status: 400, code: -32020, id: 7 };
@@ -511,6 +512,7 @@ const SESSIONS: readonly Row[] = [
     post("legacy", { headers: { "mcp-session-id": ["<session>", "<session>"] } }),
     { status: 404 },
     "RFC 9110, 5.3: several lines are one value, and no key sealed that",
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -518,6 +520,7 @@ const SESSIONS: readonly Row[] = [
     { method: "POST", headers: { ...CONTENT, accept: "text/event-stream" }, body: JSON.stringify(initialize()) },
     { status: 200, contentType: "text/event-stream", headers: { "mcp-session-id": /^[\x21-\x7e]{1,128}$/ } },
     "DESIGN 5, JSON or SSE: only text/event-stream, SSE from the start",
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -525,6 +528,7 @@ const SESSIONS: readonly Row[] = [
     post("legacy", { headers: { "mcp-session-id": undefined } }),
     { status: 400, code: -32600, names: /Mcp-Session-Id/i },
     SESSION,
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -532,6 +536,7 @@ const SESSIONS: readonly Row[] = [
     { method: "POST", headers: CONTENT, body: JSON.stringify(request("tools/list")) },
     { status: 400, code: -32600, names: /Mcp-Session-Id/i },
     SESSION,
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -539,6 +544,7 @@ const SESSIONS: readonly Row[] = [
     { method: "DELETE", headers: {} },
     { status: 400, code: -32600, names: /Mcp-Session-Id/i },
     SESSION,
+    OF_SESSIONS,
   ),
   ...UNSEALED.flatMap((id) => [
     row(
@@ -547,6 +553,7 @@ const SESSIONS: readonly Row[] = [
       post("legacy", { headers: { "mcp-session-id": id } }),
       { status: 404, code: -32600 },
       SESSION,
+      OF_SESSIONS,
     ),
     row(
       "legacy",
@@ -554,6 +561,7 @@ const SESSIONS: readonly Row[] = [
       { method: "DELETE", headers: { "mcp-session-id": id } },
       { status: 404 },
       SESSION,
+      OF_SESSIONS,
     ),
   ]),
   row(
@@ -565,6 +573,7 @@ const SESSIONS: readonly Row[] = [
     }),
     { status: 404 },
     SESSION,
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -575,6 +584,7 @@ const SESSIONS: readonly Row[] = [
     }),
     { status: 404 },
     SESSION,
+    OF_SESSIONS,
   ),
   row(
     "legacy",
@@ -582,6 +592,7 @@ const SESSIONS: readonly Row[] = [
     post("legacy", { message: initialize() }),
     { status: 400, code: -32600, headers: { "mcp-session-id": null } },
     "SEED C3: a second initialize in a session is refused",
+    OF_SESSIONS,
   ),
   row(
     "legacy",

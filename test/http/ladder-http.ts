@@ -104,6 +104,7 @@ const GETS: readonly Row[] = (
     { method: "GET", headers: { accept: "text/event-stream", "mcp-session-id": "<session>", ...headers } },
     expected,
     "DESIGN 8: GET served, refusals as for POST; DESIGN 5, Resume: garbage or foreign cursor 400",
+    { isOfSessions: true },
   ),
 );
 
@@ -323,6 +324,7 @@ const REBINDING: readonly Row[] = [
     { method: "POST", headers: { ...PROBE_HEADERS, origin: "<origin>" }, body: JSON.stringify(initialize()) },
     { status: 200, result: { protocolVersion: NEWEST_LEGACY }, headers: { "mcp-session-id": /^[\x21-\x7e]{1,128}$/ } },
     "CONFORMANCE 3.5: an initialize that carries Mcp-Method and a legacy version header is legacy",
+    { isOfSessions: true },
   ),
 ];
 

@@ -286,6 +286,7 @@ const BATCHES_REFUSED: readonly Row[] = [
       old(PAIR, { ...CONTENT, "mcp-session-id": `<session ${version}>` }),
       INVALID,
       BATCH,
+      { isOfSessions: true },
     ),
   ),
   row(

@@ -37,14 +37,18 @@ export interface Row {
   readonly ask: Ask;
   readonly expected: Expected;
   readonly why: string;
+  /** True: an endpoint without sessions answers something else. */
+  readonly isOfSessions: boolean;
 }
 
 interface Place {
   readonly at?: Endpoint;
+  readonly isOfSessions?: boolean;
 }
 
-export function row(era: Era, cell: string, ask: Ask, expected: Expected, why: string, { at }: Place = {}): Row {
-  return { cell, era, at: at ?? "reference", ask, expected, why };
+export function row(era: Era, cell: string, ask: Ask, expected: Expected, why: string, place: Place = {}): Row {
+  const { at = "reference", isOfSessions = false } = place;
+  return { cell, era, at, ask, expected, why, isOfSessions };
 }
 
 /** The same row in both eras. */

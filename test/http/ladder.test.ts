@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LADDER } from "./ladder.ts";
-import type { Endpoint, Expected, Row } from "./ladder-row.ts";
+import { expectAnswer, filled, INSIDES, single } from "./ladder-check.ts";
+import type { Endpoint, Row } from "./ladder-row.ts";
 import {
   CONTENT,
   type Era,
   initialize,
   isMembers,
   LEGACY_VERSIONS,
-  type Members,
   NEWEST_LEGACY,
   post,
   request,
   requestOf,
 } from "./messages.ts";
-import { type Answer, type Ask, type HeaderValue, parse, problemsOf, send, sendPart, sendUnfinished } from "./wire.ts";
+import { type Answer, type Ask, problemsOf, send, sendPart, sendUnfinished } from "./wire.ts";
 
 interface Place {
   readonly worker: "reference" | "lab" | "many";
@@ -77,20 +77,6 @@ function workerOf(name: string): Workerd {
   return worker;
 }
 
-/** Puts what is known only now in the place of `<session>`, `<session 2025-03-26>`, `<origin>` and `<port>`. */
-function filled(ask: Ask, origin: string): Ask {
-  const fill = (text: string): string =>
-    text
-      .replace("<origin>", origin)
-      .replace("<port>", new URL(origin).port)
-      .replace(/<session(?: (\S+))?>/, (_, version = NEWEST_LEGACY) => sessions.get(version) ?? "");
-  const headers = Object.entries(ask.headers).map(([name, value]): [string, HeaderValue | undefined] => {
-    if (value === undefined || typeof value === "string") return [name, value === undefined ? value : fill(value)];
-    return [name, value.map(fill)];
-  });
-  return { ...ask, headers: Object.fromEntries(headers) };
-}
-
 /** The version of the session a request names. */
 function agreedOf(ask: Ask): { agreed?: string } {
   const found = [...sessions].find(([, id]) => id === ask.headers["mcp-session-id"]);
@@ -100,48 +86,8 @@ function agreedOf(ask: Ask): { agreed?: string } {
 async function exchange(row: Pick<Row, "at" | "ask">): Promise<{ ask: Ask; answer: Answer }> {
   const { worker, path } = PLACES[row.at];
   const { origin } = workerOf(worker);
-  const ask = filled({ path, ...row.ask }, origin);
+  const ask = filled({ path, ...row.ask }, origin, sessions);
   return { ask, answer: await send(origin, ask) };
-}
-
-function single(answer: Answer): Members {
-  const [message] = answer.messages;
-  if (answer.messages.length !== 1 || !isMembers(message)) throw new Error(`not one message: ${answer.text}`);
-  return message;
-}
-
-/** Anything that looks as if it came from inside: a frame of a stack, a file, an engine's error name. */
-const INSIDES =
-  /\bat [^"]*:\d+:\d+|\.[cm]?[jt]s:\d+|node_modules|\b(Type|Range|Syntax|Reference)Error\b|MCP_SESSION|MCP_KEYS/;
-
-function expectError(expected: Expected, ask: Ask, answer: Answer): void {
-  const message = single(answer);
-  expect(answer.contentType).toBe("application/json");
-  expect(message).not.toHaveProperty("result");
-  const error = isMembers(message.error) ? message.error : {};
-  expect([expected.code].flat()).toContain(error.code);
-  if (expected.names) expect(error.message).toMatch(expected.names);
-  if (expected.data) expect(error.data).toMatchObject(expected.data);
-  const sent = ask.body === undefined ? undefined : parse(Buffer.from(ask.body).toString("utf8"))?.value;
-  if (expected.id === null) expect(message).not.toHaveProperty("id");
-  else if (expected.id !== undefined) expect(message.id).toBe(expected.id);
-  else if (Object.hasOwn(message, "id")) expect(message.id).toBe(isMembers(sent) ? sent.id : "no id at all");
-}
-
-function expectAnswer(expected: Expected, ask: Ask, answer: Answer): void {
-  expect([expected.status].flat(), answer.text).toContain(answer.status);
-  expect(answer.text).not.toMatch(INSIDES);
-  for (const [name, value] of Object.entries(expected.headers ?? {})) {
-    if (value === null) expect(answer.headers).not.toHaveProperty(name);
-    else expect(answer.headers[name] ?? "(absent)").toMatch(value);
-  }
-  if (expected.contentType) expect(answer.contentType).toBe(expected.contentType);
-  if (expected.body === "empty") expect(answer.text).toBe("");
-  if (expected.message !== undefined) expect(parse(answer.text)?.value).toMatchObject(expected.message as object);
-  if (expected.code !== undefined) expectError(expected, ask, answer);
-  else if (expected.id !== undefined && expected.id !== null) {
-    expect(single(answer)).toMatchObject({ id: expected.id, result: expected.result ?? {} });
-  }
 }
 
 describe("the ladder", () => {
@@ -165,13 +111,17 @@ const LIMIT_BYTES = 4 * 1024 * 1024;
 describe("a body that never ends", () => {
   test.each(ERAS)("is refused by its announced length before a byte of it is sent (%s)", async (era) => {
     const { origin } = workerOf("reference");
-    const { body: _, ...ask } = filled(post(era, { headers: { "content-length": `${LIMIT_BYTES + 1}` } }), origin);
+    const { body: _, ...ask } = filled(
+      post(era, { headers: { "content-length": `${LIMIT_BYTES + 1}` } }),
+      origin,
+      sessions,
+    );
     expect(await sendUnfinished(origin, ask)).toBe(413);
   });
 
   test.each(ERAS)("is refused at the byte that is one too many (%s)", async (era) => {
     const { origin } = workerOf("reference");
-    const ask = filled(post(era, { chunked: true, body: Buffer.alloc(LIMIT_BYTES + 1, " ") }), origin);
+    const ask = filled(post(era, { chunked: true, body: Buffer.alloc(LIMIT_BYTES + 1, " ") }), origin, sessions);
     expect(await sendUnfinished(origin, ask)).toBe(413);
   });
 });
@@ -179,7 +129,7 @@ describe("a body that never ends", () => {
 describe("a client that vanishes in the middle of its body", () => {
   test.each(ERAS)("leaves the endpoint working (%s)", async (era) => {
     const { origin } = workerOf("reference");
-    const ask = filled(post(era, { headers: { "content-length": "100000" } }), origin);
+    const ask = filled(post(era, { headers: { "content-length": "100000" } }), origin, sessions);
     await Promise.all(Array.from({ length: 5 }, () => sendPart(origin, ask)));
     const { answer } = await exchange({ at: "reference", ask: post(era) });
     expect(answer.status).toBe(200);

@@ -1,7 +1,30 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { load } from "../../src/testing/tools.ts";
 
 const ENTRY = "test/testing/fixtures/counter.ts";
+const OBJECTS = `
+[[durable_objects.bindings]]
+name = "COUNTER"
+class_name = "Counter"
+`;
+const WRANGLER_TOML = `
+name = "counter"
+main = "counter.ts"
+compatibility_date = "2026-10-20"
+[vars]
+GREETING = "from the file"
+${OBJECTS}
+[[migrations]]
+tag = "v1"
+new_sqlite_classes = ["Counter"]
+[env.staging.vars]
+GREETING = "from staging"
+${OBJECTS.replace("[[", "[[env.staging.")}
+`;
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
@@ -45,7 +68,9 @@ test("an evicted object comes back as a new instance with what it stored", async
   const name = newName();
   const before = await count(name);
   expect(await count(name)).toMatchObject({ instance: before.instance, inMemory: 2 });
-  await worker.evict("COUNTER", name);
+  expect(await worker.evict("COUNTER", name)).toBe(1);
+  // It is out of memory already.
+  expect(await worker.evict("COUNTER", name)).toBe(0);
   const after = await count(name);
   expect(after).toMatchObject({ inMemory: 1, stored: 3 });
   expect(after.instance).not.toBe(before.instance);
@@ -67,6 +92,35 @@ test("an aborted object comes back as a new instance with what it stored", async
   const after = await count(name);
   expect(after).toMatchObject({ inMemory: 1, stored: 2 });
   expect(after.instance).not.toBe(before.instance);
+});
+
+async function openSocket(name: string): Promise<{ socket: WebSocket; ask(): Promise<string>; closed: Promise<void> }> {
+  const socket = new WebSocket(worker.url(`/socket?name=${name}`).replace("http", "ws"));
+  const heard = (type: "open" | "close" | "message") =>
+    new Promise<MessageEvent>((resolve) => socket.addEventListener(type, (event) => resolve(event as MessageEvent)));
+  const closed = heard("close").then(() => undefined);
+  await heard("open");
+  const ask = async () => {
+    const answer = heard("message");
+    socket.send("which instance?");
+    return String((await answer).data);
+  };
+  return { socket, ask, closed };
+}
+
+test("an evicted object keeps its WebSockets asleep, or closes them; an aborted one loses them", async () => {
+  const name = newName();
+  const one = await openSocket(name);
+  const first = await one.ask();
+  await worker.evict("COUNTER", name);
+  const second = await one.ask();
+  expect(second).not.toBe(first);
+  await worker.evict("COUNTER", name, { webSockets: "close" });
+  await one.closed;
+  const other = await openSocket(name);
+  expect(await other.ask()).not.toBe(second);
+  await worker.abort("COUNTER", name);
+  await other.closed;
 });
 
 test("what an object stores can be read: keys, rows, alarm and size", async () => {
@@ -131,4 +185,45 @@ test("several Workers at once: a kill ends one of them", async () => {
   await one.kill();
   expect(await count("one", other)).toMatchObject({ stored: 1 });
   expect(other.pid).toBe(pid);
+});
+
+test("a wrangler configuration says entry, objects, vars and environment; options win over it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wrangler-"));
+  try {
+    writeFileSync(join(folder, "counter.ts"), readFileSync(ENTRY));
+    writeFileSync(join(folder, ".dev.vars"), "SECRET=from-dev-vars\n");
+    writeFileSync(join(folder, "wrangler.toml"), WRANGLER_TOML);
+    const options = { root: folder, wrangler: "wrangler.toml" };
+    await using plain = await startWorker(options);
+    expect(await get("/greeting", plain)).toBe("from the file, seen in from-dev-vars");
+    expect(await count("one", plain)).toMatchObject({ stored: 1 });
+    await plain.evict("COUNTER", "one");
+    expect(await count("one", plain)).toMatchObject({ inMemory: 1, stored: 2 });
+    await using staged = await startWorker({ ...options, environment: "staging", bindings: { SECRET: "the test" } });
+    expect(await get("/greeting", staged)).toBe("from staging, seen in the test");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("with nodejs_compat Node's modules go by both names", async () => {
+  const source = `
+    import { Buffer } from "buffer";
+    import { basename } from "node:path";
+    export default { fetch: () => new Response(Buffer.from(basename("/a/b")).toString("hex")) };`;
+  await using own = await startWorker({ entry: { source }, compatibilityFlags: ["nodejs_compat"] });
+  expect(await get("/", own)).toBe("62");
+});
+
+test("a Worker without an entry, and one that does not build, are refused with the reason", async () => {
+  await expect(startWorker({})).rejects.toThrow("startWorker() needs `wrangler`, a configuration file, or `entry`.");
+  await expect(startWorker({ entry: { source: 'import "./nowhere.ts"; export default {};' } })).rejects.toThrow(
+    "nowhere.ts",
+  );
+});
+
+test("a tool that is not installed is named with the command that installs it", async () => {
+  await expect(load(process.cwd(), "no-such-tool")).rejects.toThrow(
+    'mcp-edge/testing needs the package "no-such-tool": npm install --save-dev wrangler miniflare esbuild',
+  );
 });

@@ -3,31 +3,66 @@
  * notices has a WebSocket to it. It stores nothing and sleeps between notices; what each socket wants is attached to
  * the socket, which outlives the sleep.
  *
+ * What it publishes is numbered, and for as long as it is awake it remembers what was told last of each subject. So a
+ * Worker whose socket was lost is told what it missed, and nothing else; after a sleep or a reset, which begin another
+ * epoch, it is told everything it wants. See docs/decisions/006-hub-epochs.md.
+ *
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/notices.ts";
+import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
+import { subjectOf } from "./shards.ts";
 
-/** Bytes the platform keeps with a hibernating socket. */
-const ATTACHMENT_MAX = 16_000;
+/** Characters of a filter that are kept with a hibernating socket, which holds 16,384 bytes. */
+const FILTER_MAX = 5_000;
 
-/** What the hub knows of a socket. A filter too large to be kept is no filter: its Worker filters again anyway. */
-type Attachment = NoticeFilter | "everything";
+/** Subjects remembered. Of one that was forgotten, a Worker that was away is told needlessly. */
+const SUBJECTS_MAX = 4_096;
+
+/** What a socket wants. True: everything, since its filter is too large to be kept; its Worker filters again anyway. */
+type Attachment = NoticeFilter | true;
 
 /** The method the Worker calls. */
 export interface HubRpc {
-  publish(notices: readonly Notice[]): void;
+  /**
+   * Tells every Worker that wants one of these; they are sent, not acknowledged, when it returns.
+   *
+   * @param notices Each as JSON, which is passed on as it is.
+   * @returns How many sockets failed. Their Workers dial again, and are told then.
+   */
+  publish(notices: readonly string[]): number;
 }
 
 export class HubObject extends DurableObject implements HubRpc {
+  readonly #epoch = crypto.randomUUID();
+  #number = 0;
+  /** When each subject was last told of, the latest last. */
+  readonly #told = new Map<number, number>();
+  /** Nothing that is not in `#told` was told of after this number. */
+  #floor = 0;
   /** Filters ready to be asked, for as long as the object is awake. */
   readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
 
-  publish(notices: readonly Notice[]): void {
+  publish(notices: readonly string[]): number {
+    this.#number += 1;
+    const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
+    let failed = 0;
     for (const socket of this.ctx.getWebSockets()) {
-      const wanted = notices.filter(this.#filterOf(socket));
-      if (wanted.length > 0) socket.send(`n${JSON.stringify(wanted)}`);
+      // Who is leaving wants nothing any more, and who lost the link dials again.
+      if (socket.readyState !== WebSocket.OPEN) continue;
+      try {
+        const admits = this.#filterOf(socket);
+        const wanted = all.filter(({ notice }) => admits(notice));
+        if (wanted.length === 0) continue;
+        socket.send(`{"place":${JSON.stringify(this.#place)},"notices":[${wanted.map(({ text }) => text).join()}]}`);
+      } catch {
+        // A loss that shows is made good: the Worker dials again.
+        failed += 1;
+        socket.close(1011);
+      }
     }
+    return failed;
   }
 
   override async fetch(): Promise<Response> {
@@ -36,22 +71,52 @@ export class HubObject extends DurableObject implements HubRpc {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** The one thing a Worker says: what it wants from now on, numbered so that it knows when that holds. */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    const [number = "", filter = ""] = String(message).split("\n", 2);
-    const isSmall = filter.length <= ATTACHMENT_MAX / 3;
-    const attachment: Attachment = isSmall ? (JSON.parse(filter) as NoticeFilter) : "everything";
+    const { asks, filter, since } = JSON.parse(String(message)) as ToHub;
+    const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : true;
     socket.serializeAttachment(attachment);
     this.#ready.delete(socket);
-    socket.send(`a${number}`);
+    const answer: FromHub = { place: this.#place, heard: asks, notices: since ? this.#missed(filter, since) : [] };
+    socket.send(JSON.stringify(answer));
+  }
+
+  get #place(): HubPlace {
+    return { epoch: this.#epoch, number: this.#number };
+  }
+
+  #remember(notice: Notice): Notice {
+    const subject = subjectOf(notice);
+    this.#told.delete(subject);
+    this.#told.set(subject, this.#number);
+    if (this.#told.size > SUBJECTS_MAX) {
+      const [[oldest, number] = [0, 0]] = this.#told;
+      this.#told.delete(oldest);
+      this.#floor = number;
+    }
+    return notice;
+  }
+
+  /** What may have been told since then, one notice for each subject. */
+  #missed({ lists, uris, elicitations = [] }: NoticeFilter, { epoch, number }: HubPlace): readonly Notice[] {
+    // Whoever knows another life has heard nothing of this one.
+    const after = epoch === this.#epoch ? number : -1;
+    const wanted: readonly Notice[] = [
+      ...lists.map((kind) => ({ kind })),
+      ...uris.map((uri) => ({ kind: "resource", uri }) as const),
+      ...elicitations.map((id) => ({ kind: "elicitation", id }) as const),
+    ];
+    return wanted.filter((notice) => {
+      // That something is done must be known: a client acts on it.
+      const otherwise = notice.kind === "elicitation" ? -1 : this.#floor;
+      return (this.#told.get(subjectOf(notice)) ?? otherwise) > after;
+    });
   }
 
   #filterOf(socket: WebSocket): (notice: Notice) => boolean {
     let admits = this.#ready.get(socket);
     if (!admits) {
       const attachment = socket.deserializeAttachment() as Attachment | null;
-      if (attachment === null) admits = () => false;
-      else admits = attachment === "everything" ? () => true : compileFilter(attachment);
+      admits = attachment && attachment !== true ? compileFilter(attachment) : () => attachment === true;
       this.#ready.set(socket, admits);
     }
     return admits;

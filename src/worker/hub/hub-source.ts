@@ -1,106 +1,127 @@
 /**
- * The Worker's side of the hub: one WebSocket for each stream that wants notices.
+ * The Worker's side of the hub: for each stream that wants notices one WebSocket to each shard that may tell of them.
  *
  * @module
  */
 import {
   compileFilter,
-  type Notice,
   type NoticeFilter,
   type NoticeListener,
   type NoticeSource,
   type NoticeTap,
 } from "../../core/notices.ts";
-import { Link } from "../link.ts";
+import { Link, type LinkOptions } from "../link.ts";
+import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
+import { partsOf } from "./shards.ts";
 
-/** Notices of every isolate. @param dial Asks the hub for a WebSocket. */
-export function hubSource(dial: () => Promise<Response>): NoticeSource {
+/** Asks a shard for a WebSocket. */
+type Dial = (shard: number) => Promise<Response>;
+
+/** Notices of every isolate. */
+export function hubSource(dial: Dial, shards: number): NoticeSource {
   return {
     open: async (filter, listener) => {
-      const tap = new HubTap(filter, listener);
-      await tap.open(dial);
+      const tap = openTap(dial, shards, listener);
+      await tap.update(filter);
       return tap;
     },
   };
 }
 
-class HubTap implements NoticeTap {
+function openTap(dial: Dial, shards: number, listener: NoticeListener): NoticeTap {
+  const taps = new Map<number, ShardTap>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const stop = () => {
+    for (const tap of taps.values()) tap.stop();
+    end();
+  };
+  const update = async (filter: NoticeFilter) => {
+    const parts = partsOf(filter, shards);
+    for (const [shard, tap] of taps) {
+      if (parts.has(shard)) continue;
+      tap.stop();
+      taps.delete(shard);
+    }
+    const wanted = [...parts].map(([shard, part]) => {
+      const tap = taps.get(shard) ?? new ShardTap({ dial: () => dial(shard), onEnd: stop }, listener);
+      taps.set(shard, tap);
+      return tap.want(part);
+    });
+    try {
+      await Promise.all(wanted);
+    } catch (error) {
+      // Half of what was asked for is nothing to rely on.
+      stop();
+      throw error;
+    }
+  };
+  return { update, stop, ended };
+}
+
+class ShardTap {
+  readonly #options: Pick<LinkOptions, "dial" | "onEnd">;
   readonly #listener: NoticeListener;
-  #filter: NoticeFilter;
-  #admits: (notice: Notice) => boolean;
-  #link: Link | undefined;
-  #number = 0;
+  #filter: NoticeFilter = { lists: [], uris: [] };
+  #link: Promise<Link> | undefined;
+  #asks = 0;
   /** Who waits for a filter to hold, by its number. */
   readonly #waiting = new Map<number, () => void>();
-  #finish: () => void = () => undefined;
-  readonly ended: Promise<void>;
+  /** Up to here nothing was missed. */
+  #place: HubPlace | undefined;
 
-  constructor(filter: NoticeFilter, listener: NoticeListener) {
-    this.#filter = filter;
-    this.#admits = compileFilter(filter);
+  constructor(options: Pick<LinkOptions, "dial" | "onEnd">, listener: NoticeListener) {
+    this.#options = options;
     this.#listener = listener;
-    this.ended = new Promise((resolve) => {
-      this.#finish = resolve;
-    });
   }
 
-  async open(dial: () => Promise<Response>): Promise<void> {
-    const link = await Link.open({
-      dial,
-      onMessage: (text) => this.#receive(text),
-      onBack: () => void this.#back(),
-      onEnd: () => this.#end(),
-    });
-    if (link instanceof Response) throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
-    this.#link = link;
-    await this.#say();
-  }
-
-  async update(filter: NoticeFilter): Promise<void> {
+  /** Resolves when the shard has heard what is wanted. @throws {Error} when it cannot be reached. */
+  async want(filter: NoticeFilter): Promise<void> {
     this.#filter = filter;
-    this.#admits = compileFilter(filter);
+    this.#asks += 1;
+    const held = new Promise<void>((resolve) => this.#waiting.set(this.#asks, resolve));
+    this.#link ??= this.#open();
     await this.#say();
+    await held;
   }
 
   stop(): void {
-    this.#link?.close();
-    this.#end();
+    // A link that could not be opened was told to whoever wanted it.
+    this.#link?.then(
+      (link) => link.close(),
+      () => undefined,
+    );
+    this.#heard(this.#asks);
   }
 
-  /** Says what is wanted; resolves when the hub has heard it. */
-  #say(): Promise<void> {
-    const number = ++this.#number;
-    this.#link?.send(`${number}\n${JSON.stringify(this.#filter)}`);
-    return new Promise((resolve) => this.#waiting.set(number, resolve));
+  async #open(): Promise<Link> {
+    const link = await Link.open({
+      ...this.#options,
+      onMessage: (text) => this.#receive(JSON.parse(text) as FromHub),
+      onBack: () => void this.#say(this.#place),
+    });
+    if (link instanceof Response) throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
+    return link;
   }
 
-  /** What was told while the link was lost is not known: one notice for everything subscribed to stands for it. */
-  async #back(): Promise<void> {
-    await this.#say();
-    for (const kind of this.#filter.lists) this.#listener({ kind });
-    for (const uri of this.#filter.uris) this.#listener({ kind: "resource", uri });
+  async #say(since?: HubPlace): Promise<void> {
+    const link = await this.#link;
+    const message: ToHub = { asks: this.#asks, filter: this.#filter, since };
+    link?.send(JSON.stringify(message));
   }
 
-  #receive(text: string): void {
-    if (text.startsWith("a")) {
-      this.#heard(Number(text.slice(1)));
-      return;
-    }
-    const notices = JSON.parse(text.slice(1)) as Notice[];
-    for (const notice of notices.filter((each) => this.#admits(each))) this.#listener(notice);
+  /** A message of another epoch on an unbroken socket is no gap: the hub only slept, and sockets keep what is sent. */
+  #receive({ place, heard, notices }: FromHub): void {
+    this.#place = place;
+    notices.filter(compileFilter(this.#filter)).forEach(this.#listener);
+    this.#heard(heard);
   }
 
   /** A later filter stands for the earlier ones. */
-  #heard(upTo: number): void {
+  #heard(upTo = 0): void {
     for (const [number, resolve] of this.#waiting) {
-      if (number > upTo) continue;
+      if (number > upTo) return;
       this.#waiting.delete(number);
       resolve();
     }
-  }
-
-  #end(): void {
-    this.#heard(this.#number);
-    this.#finish();
   }
 }

@@ -6,18 +6,28 @@
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
 import type { Notice } from "../../core/notices.ts";
-import type { McpServer } from "../../core/server.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
-import type { EdgeRuntime, NoticesPart } from "../edge.ts";
+import type { NoticesPart } from "../edge.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
+import { subjectOf } from "./shards.ts";
 
 export interface HubOptions {
   /** Name of the Durable Object binding. @default "MCP_HUB" */
   readonly binding?: string;
   /** Name of the object: servers that share a binding and a name share their notices. @default "hub" */
   readonly name?: string;
+  /**
+   * Objects that share the work, 1 to 32, each telling of its own subjects: a list kind, or the URI of a resource. One
+   * object takes some hundred notices a second and 32,768 streams; a stream has a WebSocket to each shard that tells of
+   * something it wants. With more than 1 they are called `hub-0`, `hub-1` and so on. Streams that are open while this
+   * number changes may miss notices until their Worker is replaced. @default 1
+   */
+  readonly shards?: number;
 }
+
+/** More than any stream should dial. */
+const SHARDS_MAX = 32;
 
 type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
 
@@ -26,6 +36,7 @@ type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
  * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy ones.
  * At least once, and one notice may stand for several. Needs a binding to the class it returns.
  *
+ * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32.
  * @example
  * ```ts
  * const app = edge(server, { sessions: durable(), notices: hub() });
@@ -36,26 +47,39 @@ type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: typeof HubObject }> {
-  const { binding = "MCP_HUB", name = "hub" } = options;
-  const stub = (env: unknown) => {
+  const { binding = "MCP_HUB", name = "hub", shards = 1 } = options;
+  if (!(Number.isInteger(shards) && shards > 0 && shards <= SHARDS_MAX)) {
+    throw new KitError("options-invalid", `hub(): shards is ${shards}; it takes 1 to ${SHARDS_MAX}.`);
+  }
+  const stub = (env: unknown, shard: number) => {
     const namespace = (env as Record<string, HubNamespace | undefined> | undefined)?.[binding];
-    if (namespace) return namespace.get(namespace.idFromName(name));
+    if (namespace) return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));
     throw new KitError(
       "binding-missing",
       `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option notices.`,
     );
   };
+  const upgrade = { headers: { Upgrade: "websocket" } };
+  const publish = async (shard: number, notices: readonly Notice[]) => {
+    const texts = notices.map((notice) => JSON.stringify(notice));
+    const failed = await twice(() => stub(workerEnv, shard).publish(texts));
+    if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
+  };
   return {
-    attach: (runtime) => {
+    attach: ({ onError }) => {
       return {
         notices: {
-          source: (env) => hubSource(() => stub(env).fetch("https://hub/", { headers: { Upgrade: "websocket" } })),
+          source: (env) => hubSource((shard) => twice(() => stub(env, shard).fetch("https://hub/", upgrade)), shards),
           methods: listenMethods,
         },
         watch: (server) => {
+          const failed = (error: unknown) =>
+            server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
           // One server at several endpoints publishes once.
-          const key = `hub ${binding} ${name}`;
-          server.notices.subscribe((notices) => publish(stub, notices, server, runtime), key);
+          server.notices.subscribe((notices) => {
+            const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
+            for (const [shard, part] of parts) afterwards(() => publish(shard, part), failed);
+          }, `hub ${binding} ${name} ${shards}`);
         },
         objects: { McpHub: class McpHub extends HubObject {} },
       };
@@ -63,28 +87,27 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
   };
 }
 
-/** Hands notices to the hub. A failure changes nothing for whoever published. */
-function publish<Env>(
-  stub: (env: unknown) => DurableObjectStub<Rpc.DurableObjectBranded & HubRpc>,
-  notices: readonly Notice[],
-  server: McpServer<Env>,
-  { onError }: EdgeRuntime<Env>,
-): void {
-  const deliver = async () => {
-    try {
-      await stub(workerEnv).publish(notices);
-    } catch (error) {
-      server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
-    }
-  };
-  let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve;
-  });
+/** Does what nobody waits for. A failure changes nothing for whoever published. */
+function afterwards(deliver: () => Promise<void>, failed: (error: unknown) => void): void {
   try {
-    waitUntil(begun.then(deliver));
-    begin();
+    waitUntil(Promise.resolve());
   } catch {
     // While modules load nobody can be called, and no client of this isolate can be waiting.
+    return;
+  }
+  waitUntil(deliver().catch(failed));
+}
+
+/**
+ * What an object answers, asked once more when it was reset meanwhile; never when it has too much to do. A hub may be
+ * told twice.
+ */
+async function twice<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { retryable, durableObjectReset, overloaded } = error as Record<string, unknown>;
+    if (overloaded || !(retryable || durableObjectReset)) throw error;
+    return ask();
   }
 }

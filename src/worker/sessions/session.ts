@@ -305,6 +305,7 @@ export class Session<Env> {
         asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
         settle: (response) => this.#questions.settle(response),
       },
+      once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
       onNotification: (message) => {

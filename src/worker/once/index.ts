@@ -1,0 +1,95 @@
+/**
+ * mcp-edge/worker/once: calls that run once, whoever repeats them and wherever.
+ *
+ * @module
+ */
+import { waitUntil } from "cloudflare:workers";
+import { KitError } from "../../core/errors.ts";
+import { type OutcomeKeeper, onceWith, otherCall, type Presented, TOO_LARGE_OUTCOME } from "../../core/once.ts";
+import type { OncePart } from "../edge.ts";
+import { Link } from "../link.ts";
+import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
+
+export interface OnceOptions {
+  /** Name of the Durable Object binding. @default "MCP_ONCE" */
+  readonly binding?: string;
+  /** Milliseconds an outcome is kept, from when its call is first presented. @default 24 hours */
+  readonly keepMs?: number;
+}
+
+/** Units of an outcome that is kept: below what a row holds. */
+const OUTCOME_MAX = 512 * 1024;
+
+type OnceNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & OnceObject>;
+
+/**
+ * Runs calls of tools declared `once: true`, and calls whose client names them in
+ * `_meta["mcp-edge/idempotencyKey"]`, once: a repeat joins the run or gets what came of it. Each such call costs two
+ * requests to an object of its own and three rows; other calls cost nothing. Needs a binding to the class it returns.
+ *
+ * @example
+ * ```ts
+ * const app = edge(server, { sessions: durable(), once: once() });
+ * export default app;
+ * export const { McpSession, McpOnce } = app;
+ * ```
+ */
+export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: typeof OnceObject }> {
+  const { binding = "MCP_ONCE", keepMs = 24 * 60 * 60_000 } = options;
+  return {
+    attach: () => ({
+      once: (env, place) => onceWith(keeperOf(env, binding, keepMs), place),
+      objects: { McpOnce: class McpOnce extends OnceObject {} },
+    }),
+  };
+}
+
+function keeperOf(env: unknown, binding: string, keepMs: number): OutcomeKeeper {
+  return (presented, run) => {
+    const namespace = (env as Record<string, OnceNamespace | undefined> | undefined)?.[binding];
+    if (!namespace) {
+      const message = `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option once.`;
+      throw new KitError("binding-missing", message);
+    }
+    const outcome = present(namespace, { ...presented, keepMs }, run);
+    // A client that leaves takes nothing away from those who come for the outcome later.
+    waitUntil(outcome.catch(() => undefined));
+    return outcome;
+  };
+}
+
+/** Presents a call and gives its outcome, running it if it is the first. */
+function present(
+  namespace: OnceNamespace,
+  { name, digest, keepMs }: Presented & { keepMs: number },
+  run: () => Promise<string>,
+): Promise<string> {
+  const presentation: Presentation = { digest, keepMs, run: crypto.randomUUID() };
+  const headers = { Upgrade: "websocket", [PRESENT_HEADER]: JSON.stringify(presentation) };
+  return new Promise((resolve, reject) => {
+    let running: Promise<string> | undefined;
+    let link: Link | undefined;
+    const done = (settled: () => void) => {
+      link?.close();
+      settled();
+    };
+    const onMessage = (text: string) => {
+      // Who has run it keeps its own, which may be too large for others.
+      if (text !== RUN) return done(() => resolve(running ?? text));
+      // Told again after a loss of the link: the run goes on, and what came of it is said again.
+      running ??= run();
+      void running.then((outcome) => link?.send(outcome.length > OUTCOME_MAX ? TOO_LARGE_OUTCOME : outcome));
+    };
+    // What has run has an outcome, also when nobody could keep it.
+    const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
+    const dial = () => namespace.get(namespace.idFromName(name)).fetch("https://once/", { headers });
+    Link.open({ dial, onMessage, onEnd }).then((opened) => {
+      if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
+      else link = opened;
+    }, reject);
+  });
+}
+
+function unreachable(): KitError {
+  return new KitError("object-unreachable", "The object that keeps what came of this call cannot be reached.");
+}

@@ -1,0 +1,93 @@
+/**
+ * The object of one call that runs once. Whoever presents the call has a WebSocket to it: the first is told to run, the
+ * others wait for the outcome, which is stored before anybody hears it. The object sleeps while the call runs.
+ *
+ * Stored, as one key: the claim when the call is first presented, its outcome when there is one. All goes with the alarm.
+ *
+ * @module
+ */
+import { DurableObject } from "cloudflare:workers";
+import { INTERRUPTED_OUTCOME } from "../../core/once.ts";
+
+/** How a call is presented: in a header, since an upgrade has no body. */
+export interface Presentation {
+  readonly digest: string;
+  /** Made for each presentation; the same when its link was lost and is dialled again. */
+  readonly run: string;
+  /** Milliseconds the outcome is kept, from when the call is first presented. */
+  readonly keepMs: number;
+}
+
+export const PRESENT_HEADER = "X-Mcp-Once";
+/** From the object: run it now, or go on if you do. Anything else it says is the outcome. */
+export const RUN = "run";
+
+interface Claim extends Omit<Presentation, "keepMs"> {
+  readonly untilMs: number;
+  readonly outcome?: string;
+}
+
+const KEY = "claim";
+const RUNNER = "runner";
+/** Milliseconds that whoever runs the call has to dial again, when its link was lost. */
+const GRACE_MS = 10_000;
+
+export class OnceObject extends DurableObject {
+  override async fetch(request: Request): Promise<Response> {
+    const { digest, run, keepMs } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
+    let claim = this.#claim();
+    if (!claim) {
+      claim = { digest, run, untilMs: Date.now() + keepMs };
+      this.ctx.storage.kv.put(KEY, claim);
+      await this.ctx.storage.setAlarm(claim.untilMs);
+    }
+    if (claim.digest !== digest) return new Response(null, { status: 409 });
+    const { 0: theirs, 1: ours } = new WebSocketPair();
+    const runs = claim.run === run && claim.outcome === undefined;
+    this.ctx.acceptWebSocket(ours, runs ? [RUNNER] : []);
+    if (claim.outcome !== undefined) ours.send(claim.outcome);
+    else if (runs) ours.send(RUN);
+    else await this.#askWhoRuns();
+    return new Response(null, { status: 101, webSocket: theirs });
+  }
+
+  /** The one thing that is said: what came of the call. */
+  override async webSocketMessage(_: WebSocket, message: string | ArrayBuffer): Promise<void> {
+    const claim = this.#claim();
+    if (claim && claim.outcome === undefined) this.#settle(claim, String(message));
+  }
+
+  override async webSocketClose(): Promise<void> {
+    if (this.#claim()?.outcome === undefined && this.ctx.getWebSockets().length > 0) await this.#askWhoRuns();
+  }
+
+  /** Forgets the call when its time is over; before that, somebody waits for a run that nobody does any more. */
+  override async alarm(): Promise<void> {
+    const claim = this.#claim();
+    if (!claim || claim.untilMs <= Date.now()) {
+      for (const socket of this.ctx.getWebSockets()) socket.close(1000);
+      await this.ctx.storage.deleteAll();
+      return;
+    }
+    if (claim.outcome === undefined && this.#runners().length === 0) this.#settle(claim, INTERRUPTED_OUTCOME);
+    await this.ctx.storage.setAlarm(claim.untilMs);
+  }
+
+  #claim(): Claim | undefined {
+    return this.ctx.storage.kv.get<Claim>(KEY);
+  }
+
+  #settle(claim: Claim, outcome: string): void {
+    this.ctx.storage.kv.put(KEY, { ...claim, outcome });
+    for (const socket of this.ctx.getWebSockets()) if (socket.readyState === WebSocket.OPEN) socket.send(outcome);
+  }
+
+  #runners(): WebSocket[] {
+    return this.ctx.getWebSockets(RUNNER).filter(({ readyState }) => readyState === WebSocket.OPEN);
+  }
+
+  /** Somebody waits. Unless the run is heard of again soon it is lost. */
+  async #askWhoRuns(): Promise<void> {
+    if (this.#runners().length === 0) await this.ctx.storage.setAlarm(Date.now() + GRACE_MS);
+  }
+}

@@ -1,0 +1,436 @@
+/** Notices by way of the hub: over isolates, from anywhere, through losses of every kind, and in shards. */
+import fc from "fast-check";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { hasBeatenAgain, Listener, PROMPTS, RESOURCES, TOOLS } from "../conformance/listen-support.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LEGACY_VERSIONS } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { LegacyClient, told } from "./client.ts";
+import type { Seen } from "./fixtures/hubs.ts";
+
+const SHARDS = Array.from({ length: 8 }, (_, index) => `shard-${index}`);
+
+let worker: Workerd;
+let [tap, twin, sharded]: HttpTap[] = [];
+let listeners: Listener[] = [];
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/hubs.ts",
+    objects: { MCP_SESSION: "McpSession", SHARDED_SESSION: "ShardedSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+    twin: true,
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(openTaps);
+afterEach(async () => {
+  for (const listener of listeners) listener.leave();
+  listeners = [];
+  for (const name of ["hub", ...SHARDS]) {
+    await until(`${name} has no socket`, async () => (await seen(name)).sockets === 0);
+  }
+  await closeTaps();
+});
+
+/** One conversation, whichever way its messages take. */
+async function openTaps(): Promise<void> {
+  const oracle = new WireOracle();
+  const tapOf = (path: string) => startHttpTap(`${worker.origin}${path}`, { oracle });
+  [tap, twin, sharded] = await Promise.all(["/mcp", "/twin/mcp", "/sharded"].map(tapOf));
+}
+
+async function closeTaps(): Promise<void> {
+  const all = [tap, twin, sharded];
+  await Promise.all(all.map((each) => each?.close()));
+  // A test without a client has nothing to judge.
+  if (all.some((each) => each?.exchanges.length)) tap?.oracle.expectClean();
+}
+
+async function post(path: string, subjects: readonly string[] = []): Promise<unknown> {
+  const response = await fetch(`${worker.origin}${path}`, { method: "POST", body: JSON.stringify(subjects) });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+/** Publishes in one turn of one isolate. */
+const publish = (...subjects: string[]) => post("/publish/one", subjects);
+const harm = async (deed: string, subjects: readonly string[] = [], name = "hub") =>
+  (await post(`/hub/${name}/${deed}`, subjects)) as Seen;
+const seen = (name = "hub") => harm("look", [], name);
+const errors = async () => (await fetch(`${worker.origin}/errors`)).json() as Promise<string[]>;
+
+async function listen(lists: readonly string[], uris: readonly string[], url = tap?.url ?? ""): Promise<Listener> {
+  const kinds = Object.fromEntries(lists.map((list) => [`${list}ListChanged`, true]));
+  const listener = await Listener.open(url, { ...kinds, resourceSubscriptions: uris });
+  listeners.push(listener);
+  return listener;
+}
+
+/** The GET stream of a session that is subscribed to some resources. */
+async function session(uris: readonly string[], url = tap?.url ?? "", version = "2025-11-25") {
+  const capabilities = { elicitation: { form: {}, url: {} } };
+  const client = await LegacyClient.open(url, { version, capabilities });
+  const listener = await Listener.ofSession(client);
+  listeners.push(listener);
+  for (const uri of uris) await subscribe(client, uri);
+  return { client, listener };
+}
+
+async function subscribe(client: LegacyClient, uri: string, method = "resources/subscribe"): Promise<void> {
+  expect((await told(client.request(method, { uri }))).messages).toMatchObject([{ result: {} }]);
+}
+
+/** Breaks every link while some resources change, and waits until the Workers are back. */
+async function cut(...uris: string[]): Promise<void> {
+  const before = await seen();
+  await harm("cut", uris);
+  await until("the links are back", async () => (await seen()).asked >= before.asked + before.sockets);
+}
+
+/** Publishes a last notice: what was told before it has arrived by then. */
+async function mark(marker: string, ...all: Listener[]): Promise<void> {
+  await publish(marker);
+  await Promise.all(all.map((listener) => listener.hears(marker)));
+}
+
+let uris = 0;
+
+function newUri(): string {
+  uris += 1;
+  return `test://uri-${uris}`;
+}
+
+describe("B2 what is published in one isolate reaches the streams of both, each notice once", () => {
+  test.each(["/publish/one", "/twin/publish/one"])("B2 by way of %s", async (path) => {
+    const [a, b, last] = [newUri(), newUri(), newUri()];
+    const urls = [tap?.url, twin?.url];
+    const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
+    const legacy: Listener[] = [];
+    for (const url of urls) {
+      for (const version of LEGACY_VERSIONS) legacy.push((await session([a, last], url, version)).listener);
+    }
+    await post(path, ["tools", "tools", "prompts"]);
+    await post(path, [a, b]);
+    await post(path, ["resources"]);
+    await mark(last, ...modern, ...legacy);
+    for (const { notices } of [...modern, ...legacy])
+      expect([...notices].sort()).toEqual([TOOLS, PROMPTS, RESOURCES, a, last].sort());
+  });
+});
+
+describe("B2 from where no request of a client is", () => {
+  test("B2 from a cron", async () => {
+    const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
+    await worker.worker.runCron();
+    for (const listener of both) await listener.hears("test://cron");
+  });
+
+  test("B2 from a queue", async () => {
+    const uri = newUri();
+    const both = [await listen(["tools"], [uri]), (await session([uri], twin?.url)).listener];
+    await worker.worker.runQueue("subjects", ["tools", uri]);
+    for (const listener of both) await Promise.all([listener.hears(TOOLS), listener.hears(uri)]);
+  });
+
+  test("B2 from the alarm of an object", async () => {
+    const uri = newUri();
+    const both = [await listen([], [uri]), (await session([uri], twin?.url)).listener];
+    await harm("alarm", [uri], "another object");
+    for (const listener of both) await listener.hears(uri);
+  });
+});
+
+test("B2 a burst of one turn is one call of the hub, and equal notices are one", async () => {
+  const all = Array.from({ length: 50 }, newUri);
+  const listener = await listen(["tools"], all);
+  const { published } = await seen();
+  await publish(...all, ...all, "tools", "tools");
+  await Promise.all([TOOLS, ...all].map((notice) => listener.hears(notice)));
+  expect((await seen()).published).toBe(published + 1);
+  await hasBeatenAgain(listener);
+  expect([...listener.notices].sort()).toEqual([...all, TOOLS].sort());
+});
+
+describe("a link to the hub that is lost", () => {
+  test("hub: tells nothing when nothing was missed", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const both = [await listen(["tools"], [a, b]), (await session([a, b])).listener];
+    await publish(a);
+    await Promise.all(both.map((listener) => listener.hears(a)));
+    await cut();
+    await cut(newUri());
+    await mark(b, ...both);
+    for (const { notices } of both) expect(notices).toEqual([a, b]);
+  });
+
+  test("hub: tells each subject that changed meanwhile, once, and no other", async () => {
+    const [a, b, c, last] = [newUri(), newUri(), newUri(), newUri()];
+    const both = [await listen(["tools"], [a, b, c, last]), (await session([a, b, c, last], twin?.url)).listener];
+    await publish(c);
+    await Promise.all(both.map((listener) => listener.hears(c)));
+    await cut(a, newUri(), a, b);
+    await mark(last, ...both);
+    for (const { notices } of both) expect(notices).toEqual([c, a, b, last]);
+  });
+
+  test("hub: tells every subject when more changed meanwhile than it remembers", async () => {
+    const [a, last] = [newUri(), newUri()];
+    const listener = await listen(["tools", "prompts"], [a, last]);
+    await cut(...Array.from({ length: 5_000 }, newUri));
+    await Promise.all([TOOLS, PROMPTS, a, last].map((notice) => listener.hears(notice)));
+    await hasBeatenAgain(listener);
+    expect(listener.notices).toHaveLength(4);
+  });
+
+  test("hub: a filter that changes while the link is down holds once it is answered", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const { client, listener } = await session([a]);
+    await harm("cut");
+    await subscribe(client, b);
+    await mark(b, listener);
+    await mark(a, listener);
+    expect(listener.notices).toEqual([b, a]);
+  });
+});
+
+describe("a hub whose life ends", () => {
+  test("hub: after a reset every subject is told once", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const both = [await listen(["tools"], [a, b]), (await session([a, b], twin?.url)).listener];
+    const before = await seen();
+    const after = await harm("reset");
+    expect(after.life).not.toBe(before.life);
+    await publish(b);
+    for (const listener of both) await Promise.all([TOOLS, a, b].map((notice) => listener.hears(notice)));
+    await Promise.all(both.map(hasBeatenAgain));
+    // The legacy session hears of every list; what was published while the link was down may be told twice.
+    expect(both.map(({ notices }) => new Set(notices))).toEqual([
+      new Set([TOOLS, a, b]),
+      new Set([TOOLS, PROMPTS, RESOURCES, a, b]),
+    ]);
+    for (const { notices } of both)
+      expect(notices.filter((notice) => notice !== b)).toHaveLength(new Set(notices).size - 1);
+  });
+
+  test("hub: sleep is no gap for a link that stays open", async () => {
+    const [a, b, last] = [newUri(), newUri(), newUri()];
+    const both = [await listen(["tools"], [a, b, last]), (await session([a, b, last], twin?.url)).listener];
+    await publish(a);
+    await Promise.all(both.map((listener) => listener.hears(a)));
+    const before = await seen();
+    await worker.worker.evict("MCP_HUB", "hub");
+    const after = await seen();
+    expect([after.life === before.life, after.sockets]).toEqual([false, before.sockets]);
+    await publish(b);
+    await Promise.all(both.map((listener) => listener.hears(b)));
+    // The new life is the one they know by now.
+    await cut();
+    await mark(last, ...both);
+    for (const { notices } of both) expect(notices).toEqual([a, b, last]);
+  });
+
+  test("hub: what it forgot while it slept counts as missed by a link that is lost then", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const listener = await listen(["tools"], [a, b]);
+    await publish(a);
+    await listener.hears(a);
+    await worker.worker.evict("MCP_HUB", "hub");
+    await harm("cut", [b]);
+    await Promise.all([listener.hears(TOOLS), listener.hears(a, 2), listener.hears(b)]);
+    await hasBeatenAgain(listener);
+    expect(listener.notices).toHaveLength(4);
+  });
+
+  test("hub: after SIGKILL clients that come back hear again, subscriptions of sessions kept", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const { client } = await session([a]);
+    await listen([], [b]);
+    await closeTaps();
+    await worker.killAndRestart();
+    await openTaps();
+    const legacy = await Listener.ofSession(client.at(tap?.url ?? ""));
+    listeners.push(legacy);
+    const modern = await listen([], [b], twin?.url);
+    await publish(a, b);
+    await Promise.all([legacy.hears(a), modern.hears(b)]);
+    expect([legacy.notices, modern.notices]).toEqual([[a], [b]]);
+  });
+});
+
+test("hub: whatever becomes of links and hub, every subject that changed is told", async () => {
+  const deed = fc.constantFrom("publish", "publish in the other isolate", "cut", "reset", "sleep");
+  await fc.assert(
+    fc.asyncProperty(fc.array(deed, { minLength: 2, maxLength: 8 }), async (deeds) => {
+      const all = deeds.map(newUri);
+      const both = [await listen([], all), (await session(all, twin?.url)).listener];
+      for (const [index, what] of deeds.entries()) {
+        const uri = all[index] ?? "";
+        if (what === "publish") await publish(uri);
+        else if (what === "publish in the other isolate") await post("/twin/publish/one", [uri]);
+        else if (what === "cut") await harm("cut", [uri]);
+        else {
+          if (what === "reset") await harm("reset");
+          else await worker.worker.evict("MCP_HUB", "hub");
+          await publish(uri);
+        }
+      }
+      for (const listener of both) await Promise.all(all.map((uri) => listener.hears(uri)));
+      for (const listener of both) listener.leave();
+    }),
+    { numRuns: 15 },
+  );
+});
+
+test("B3 a filter too large to be kept with a socket still admits what it names only, after sleep as well", async () => {
+  const all = Array.from({ length: 100 }, () => `${newUri()}-${"x".repeat(100)}`);
+  const [first = "", second = ""] = all;
+  const listener = await listen([], all);
+  await publish(newUri(), "tools", first);
+  await listener.hears(first);
+  await worker.worker.evict("MCP_HUB", "hub");
+  await publish(newUri(), "tools", second);
+  await listener.hears(second);
+  await hasBeatenAgain(listener);
+  expect(listener.notices).toEqual([first, second]);
+});
+
+describe("B3 the end of an elicitation", () => {
+  const COMPLETE = "notifications/elicitation/complete";
+
+  /** The GET stream of a session that was asked to visit a URL. */
+  async function visitor(): Promise<Listener> {
+    const { client, listener } = await session([]);
+    const call = new Listener(await client.call("visit"), new AbortController());
+    await call.reading.has("the question", ({ messages }) => messages.length > 0);
+    await client.send({ jsonrpc: "2.0", id: call.messages[0]?.id, result: { action: "accept" } });
+    await call.reading.has("the result", ({ isOver }) => isOver);
+    return listener;
+  }
+
+  test("B3 is told after a loss when it is known, and is never guessed", async () => {
+    const listener = await visitor();
+    await harm("reset");
+    await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notice) => listener.hears(notice)));
+    await cut();
+    await hasBeatenAgain(listener);
+    expect(listener.notices).not.toContain(COMPLETE);
+    await cut("done:visit");
+    await listener.hears(COMPLETE);
+    // Before the Worker can be back.
+    await harm("reset");
+    await publish("done:visit");
+    await listener.hears(COMPLETE, 2);
+  });
+});
+
+describe("B4 what cannot be delivered", () => {
+  test("B4 a socket that fails keeps no other from hearing, onError hears of it, and its stream is told later", async () => {
+    const all = [await listen(["tools"], []), await listen(["tools"], []), await listen(["tools"], [], twin?.url)];
+    await harm("spoil");
+    const before = (await errors()).length;
+    await publish("tools");
+    await Promise.all(all.map((listener) => listener.hears(TOOLS)));
+    await until("onError heard", async () => (await errors()).length > before);
+    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notice: 1$/)]);
+    for (const { notices } of all) expect(notices).toEqual([TOOLS]);
+  });
+
+  test("B4 a publish that meets a reset is made again", async () => {
+    const a = newUri();
+    const listener = await listen([], [a]);
+    const before = (await errors()).length;
+    await harm("reset-at-next");
+    await publish(a);
+    await listener.hears(a);
+    expect((await seen()).published).toBe(1);
+    expect((await errors()).slice(before)).toEqual([]);
+  });
+
+  test("B4 log data without JSON keeps nothing of its turn from being told", async () => {
+    const { client, listener } = await session([]);
+    await told(client.request("logging/setLevel", { level: "debug" }));
+    await publish("log", "tools");
+    await Promise.all([listener.hears(TOOLS), listener.hears("notifications/message")]);
+  });
+});
+
+describe("hub: shards", () => {
+  const socketsOf = async () => Promise.all(SHARDS.map(async (name) => (await seen(name)).sockets));
+  const publishedOf = async () => Promise.all(SHARDS.map(async (name) => (await seen(name)).published));
+  const rises = (before: number[], after: number[]) =>
+    after.flatMap((count, at) => (count > (before[at] ?? 0) ? [at] : []));
+
+  test.each(["0", "-1", "1.5", "33", "NaN"])("hub: %s shards are refused, naming the bounds", async (number) => {
+    const refused = await (await fetch(`${worker.origin}/shards/${number}`)).text();
+    expect(refused).toBe(`options-invalid: hub(): shards is ${number}; it takes 1 to 32.`);
+  });
+
+  test("hub: each subject has one shard, the same in every isolate, for those who listen and those who publish", async () => {
+    const used = new Set<number>();
+    for (const subject of ["tools", "prompts", "resources", ...Array.from({ length: 9 }, newUri)]) {
+      const isList = !subject.startsWith("test:");
+      const [none, published] = [await socketsOf(), await publishedOf()];
+      const listener = await (isList ? listen([subject], [], sharded?.url) : listen([], [subject], sharded?.url));
+      const dialled = rises(none, await socketsOf());
+      expect(dialled).toHaveLength(1);
+      await post("/twin/publish/sharded", [subject]);
+      await listener.hears(isList ? `notifications/${subject}/list_changed` : subject);
+      expect(rises(published, await publishedOf())).toEqual(dialled);
+      expect((await seen()).sockets).toBe(0);
+      used.add(dialled[0] ?? -1);
+    }
+    expect(used.size).toBeGreaterThan(2);
+  });
+
+  test("hub: a filter that grows and shrinks opens and closes links, and is answered when all of it holds", async () => {
+    const all = Array.from({ length: 12 }, newUri);
+    const { client, listener } = await session([], sharded?.url);
+    const before = await socketsOf();
+    for (const uri of all) await subscribe(client, uri);
+    expect(rises(before, await socketsOf())).not.toEqual([]);
+    await post("/publish/sharded", [...all, "tools"]);
+    await Promise.all([TOOLS, ...all].map((notice) => listener.hears(notice)));
+    for (const uri of all) await subscribe(client, uri, "resources/unsubscribe");
+    await until("the links of before", async () => `${await socketsOf()}` === `${before}`);
+    await post("/publish/sharded", all);
+    await post("/publish/sharded", ["prompts"]);
+    await listener.hears(PROMPTS);
+    await hasBeatenAgain(listener);
+    expect([...listener.notices].sort()).toEqual([...all, TOOLS, PROMPTS].sort());
+  });
+
+  test("hub: a burst is one call for each shard it concerns", async () => {
+    const all = Array.from({ length: 40 }, newUri);
+    const listener = await listen([], all, sharded?.url);
+    const before = await publishedOf();
+    await post("/publish/sharded", all);
+    await Promise.all(all.map((uri) => listener.hears(uri)));
+    const calls = (await publishedOf()).map((count, at) => count - (before[at] ?? 0));
+    expect(Math.max(...calls)).toBe(1);
+  });
+
+  test("hub: a shard that is reset has its own subjects told, and no others", async () => {
+    const all = Array.from({ length: 12 }, newUri);
+    const listener = await listen([], all, sharded?.url);
+    const shard = (await socketsOf()).findIndex((sockets) => sockets > 0);
+    await harm("reset", [], `shard-${shard}`);
+    await until("it is back", async () => (await socketsOf())[shard] === 1);
+    await hasBeatenAgain(listener);
+    const synthetic = [...listener.notices];
+    const [published, own] = [await publishedOf(), synthetic.length];
+    expect(own).toBeGreaterThan(0);
+    expect(own).toBeLessThan(all.length);
+    await post("/publish/sharded", synthetic);
+    await until("they are told", () => listener.notices.length === own * 2);
+    expect(rises(published, await publishedOf())).toEqual([shard]);
+  });
+
+  test("hub: a stream that wants nothing dials nothing, and stays open", async () => {
+    const listener = await listen([], [], sharded?.url);
+    await hasBeatenAgain(listener);
+    expect(await socketsOf()).toEqual(SHARDS.map(() => 0));
+    expect(listener.reading.isOver).toBe(false);
+  });
+});
