@@ -7,7 +7,8 @@
  * - A call whose client has seen an event id ends with its result, with the error "interrupted" (only after a fault), or,
  *   cancelled, with 405. One whose client has seen none may be unknown. A session ended by DELETE answers 404.
  * - Nothing takes longer than HANG_MS. A listener hears of a notice in the end.
- * - Nothing is stored when a session's time is over; after DELETE nothing but that it was, once streams cannot be resumed.
+ * - Nothing is stored when a session's time is over; after DELETE nothing but that it was, after twice the
+ *   time in which streams can be resumed: the alarm that collects them comes round that often.
  *
  * Clients of older versions get no event id before the first message, so their calls are unknown more often.
  */

@@ -148,7 +148,7 @@ function callOf(random: Random, tight: boolean): CallLane {
           ]),
         }
       : {}),
-    ...(random.chance(0.12) ? { cancelMs: random.int(10, LASTS_MS) } : {}),
+    ...(random.chance(0.12) ? { cancelMs: random.size(1, LASTS_MS) } : {}),
     readings: readingsOf(random, 500_000),
   };
 }
@@ -192,17 +192,14 @@ function readingsOf(random: Random, bytesMax: number): Reading[] {
     [2, 2],
     [1, 4],
   ]);
-  return random.list(cuts, () => ({
-    ...random.pick<() => Omit<Reading, "how">>([
+  return random.list(cuts, () => {
+    const cut = random.pick<() => Omit<Reading, "how">>([
       [1, () => ({ afterBytes: random.int(0, 120) })],
       [3, () => ({ afterBytes: random.size(20, 4_000) })],
       [2, () => ({ afterBytes: random.size(200, bytesMax) })],
       [2, () => ({ afterMs: random.int(0, 150) })],
-    ])(),
-    how: random.pick([
-      [1, "fin"],
-      [1, "rst"],
-    ]),
-    ...(random.chance(0.15) ? { stallMs: random.size(20, 700) } : {}),
-  }));
+    ])();
+    const stall = cut.afterBytes !== undefined && random.chance(0.2) ? { stallMs: random.size(20, 700) } : {};
+    return { ...cut, ...stall, how: random.chance(0.5) ? "fin" : "rst" };
+  });
 }

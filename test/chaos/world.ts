@@ -56,13 +56,13 @@ export class World {
 
   /** Does something to what runs. Resolves when it is done. */
   async strike(fault: Fault, tally: Tally): Promise<void> {
-    await this.#restarting;
     if (fault === "kill") {
       tally.count("kills");
-      this.#restarting = this.#workerd.worker.restart();
-      await this.#restarting;
-      return;
+      // One after the other: they share a port.
+      this.#restarting = this.#restarting.then(() => this.#workerd.worker.restart());
+      return this.#restarting;
     }
+    await this.#restarting;
     const work = fault === "hub" ? this.#abort("MCP_HUB", "hub", tally) : this.#strikeAll(fault, tally);
     // A kill may come between; and eviction waits for calls, some of which wait for what comes later.
     await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
@@ -114,7 +114,7 @@ export class World {
     for (const home of this.#left.filter(({ isDeleted }) => isDeleted)) {
       await this.#becomes(
         home,
-        home.sinceMs + resumeMs,
+        home.sinceMs + 2 * resumeMs,
         "a session that was ended keeps nothing but that",
         tally,
         (state) =>
