@@ -69,6 +69,8 @@ export interface Call<Env> {
   readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
   /** What runs of this call have had, before the object that ran it was lost; legacy. */
   readonly journal?: unknown;
+  /** The last progress that a run before said. */
+  readonly progressAfter?: number | undefined;
   /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
   /** Runs calls once that are to; absent where nothing can remember them. */
@@ -118,7 +120,7 @@ export class HandlerContext<Env = unknown> {
   readonly #replay: Replaying | undefined;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
-  #lastProgress = Number.NEGATIVE_INFINITY;
+  #lastProgress: number;
   #isClosed = false;
 
   /** The id of the request, as the client sent it. */
@@ -139,6 +141,7 @@ export class HandlerContext<Env = unknown> {
     read: OwnReader,
   ) {
     this.#call = call;
+    this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
     this.#replay = request.round.replay;
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#read = read;

@@ -26,7 +26,7 @@ import {
 import { type QuestionOptions, type Step, type StepContext, SUSPENDED } from "../rounds.ts";
 import type { AnySchema } from "../schema.ts";
 import { type UrlElicitation, urlParams } from "../url-elicitation.ts";
-import { digestOf, idFrom, type JournalData, type JournalEntry } from "./journal.ts";
+import { answerOf, digestOf, failedEntry, idFrom, type JournalData, type JournalEntry } from "./journal.ts";
 
 /** What a run needs of the way it is served. */
 export interface AttemptHost {
@@ -182,12 +182,14 @@ export class Attempt implements Attempted {
     if (this.#isSuspended) return never;
     const known = this.#take(key);
     const digest = digestOf(question);
-    if (known) return answerOf(known, question, digest);
+    if (known) return answerTo(question, known, digest);
     requireAnswerable(question, this.#host.call.client);
     this.#isOnNewGround = true;
     const { live } = this.#host;
     if (live)
-      return this.#askNow({ key, digest }, () => live.ask(question, signal, { key, ...(read ? { read } : {}) }));
+      return this.#askNow({ key, digest }, () =>
+        live.ask(question, signal, { key, digest, ...(read ? { read } : {}) }),
+      );
     if (this.#pending.has(key)) throw new KitError("options-invalid", `The key "${key}" names two questions at once.`);
     this.#pending.set(key, question);
     this.#look();
@@ -200,10 +202,7 @@ export class Attempt implements Attempted {
       await this.#record({ ...entry, answer });
       return answer;
     } catch (error) {
-      if (error instanceof QuestionError) {
-        const { reason, message, code } = error;
-        await this.#record({ ...entry, failed: { reason, message, code } });
-      }
+      if (error instanceof QuestionError) await this.#record(failedEntry(entry.key, entry.digest, error));
       throw error;
     }
   }
@@ -263,16 +262,12 @@ function heard<T>(work: () => Promise<T>): Promise<T> {
   return answer;
 }
 
-function answerOf(entry: JournalEntry, { method }: Question, digest: string): unknown {
+function answerTo({ method }: Question, entry: JournalEntry, digest: string): unknown {
   if ("step" in entry) throw diverged(`asked ${method} where it began a step`);
   if (entry.digest !== undefined && entry.digest !== digest) {
     throw diverged(`asked ${method} under the key "${entry.key}", which named another question`);
   }
-  if ("failed" in entry) {
-    const { reason, message, code } = entry.failed;
-    throw new QuestionError(reason as QuestionError["reason"], message, code);
-  }
-  return entry.answer;
+  return answerOf(entry);
 }
 
 /** What JSON makes of a result, so that the first run sees what later ones will. */

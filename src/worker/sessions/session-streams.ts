@@ -33,6 +33,8 @@ export interface StreamHost {
   readonly caps: StreamCaps;
   /** Called when something is stored. */
   readonly onBegin: () => void;
+  /** Whether a call whose run was lost goes on nevertheless. */
+  readonly goesOn: (row: StreamRow) => boolean;
 }
 
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
@@ -60,9 +62,9 @@ export class SessionStreams {
     this.#tag = sessionTag(host.session === 0 ? `${host.ctx.id}` : `${host.ctx.id} ${host.session}`);
   }
 
-  /** A stream for a call about to run. Nothing is stored before it begins. */
-  forCall(requests: readonly RequestId[]): LoggedStream {
-    const stream = this.#make(this.#host.log.nextStream("call"), StreamKind.Call, JSON.stringify(requests));
+  /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
+  forCall(requests: readonly RequestId[], id = this.#host.log.nextStream("call")): LoggedStream {
+    const stream = this.#make(id, StreamKind.Call, JSON.stringify(requests));
     this.#running.set(stream.id, stream);
     return stream;
   }
@@ -132,6 +134,10 @@ export class SessionStreams {
   /** Ends every stream that is no call's: the session is over. */
   end(): void {
     for (const socket of this.#ownSockets()) socket.close(OVER);
+  }
+
+  isRunning(stream: number): boolean {
+    return this.#running.has(stream);
   }
 
   /** The outcome of a call whose run was lost with a former life of the object. */
@@ -291,7 +297,10 @@ export class SessionStreams {
     const { log, session } = this.#host;
     const row = log.find(stream);
     if (row?.session !== session) return false;
-    if (!log.last(stream).isFinal) this.interrupt(row);
+    if (!log.last(stream).isFinal) {
+      if (this.#host.goesOn(row)) return true;
+      this.interrupt(row);
+    }
     return log.last(stream).seq > seq;
   }
 
