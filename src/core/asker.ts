@@ -4,11 +4,13 @@
  *
  * @module
  */
+import type { ClientCapabilityName } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import type { JSONRPCRequest, JsonObject } from "./jsonrpc.ts";
 import type { Question } from "./question.ts";
 import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
+import type { QuestionOptions } from "./rounds.ts";
 import type { AnySchema, InferOutput } from "./schema.ts";
 import type { McpServer } from "./server.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
@@ -25,21 +27,27 @@ export interface AskedBy {
   readonly call: Call<never>;
 }
 
+export interface AskedOptions extends QuestionOptions {
+  /** Throws what is wrong with an answer. It is still given as it stands. */
+  readonly read?: (answer: unknown) => unknown;
+}
+
 /** Asks one client. Every method rejects with a {@link QuestionError} when there is no good answer. */
 export interface Asker {
   elicit<S extends AnySchema | ElicitationSchema>(
     message: string,
     schema: S,
     signal: AbortSignal,
+    options?: QuestionOptions,
   ): Promise<Elicited<S>>;
-  elicitUrl(elicitation: UrlElicitation, signal: AbortSignal): Promise<ElicitUrlResult>;
-  sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult>;
-  listRoots(signal: AbortSignal): Promise<readonly Root[]>;
+  elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions): Promise<ElicitUrlResult>;
+  sample(params: SampleParams, signal: AbortSignal, options?: QuestionOptions): Promise<SampleResult>;
+  listRoots(signal: AbortSignal, options?: QuestionOptions): Promise<readonly Root[]>;
   ping(signal: AbortSignal): Promise<void>;
   /** Throws what asking this would throw before anything is sent. Absent where nobody can be asked. */
   check?(question: Question): void;
   /** One question as it stands; the answer is not checked. */
-  ask(question: Question, signal: AbortSignal): Promise<unknown>;
+  ask(question: Question, signal: AbortSignal, options?: AskedOptions): Promise<unknown>;
   /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */
   for?(by: AskedBy): Asker;
   /** The asker of one context; absent where there is nothing to close. */
@@ -58,11 +66,19 @@ export class QuestionError extends Error {
   readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
   /** The code of the client's error, for `refused`. */
   readonly code: number | undefined;
+  /** What the client has not declared, for `unsupported`. */
+  readonly missing: readonly ClientCapabilityName[];
 
-  constructor(reason: QuestionError["reason"], message: string, code?: number) {
+  constructor(
+    reason: QuestionError["reason"],
+    message: string,
+    code?: number,
+    missing: readonly ClientCapabilityName[] = [],
+  ) {
     super(message);
     this.reason = reason;
     this.code = code;
+    this.missing = missing;
   }
 }
 

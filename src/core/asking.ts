@@ -28,6 +28,7 @@ import {
   readSampleResult,
   refusedQuestion,
   requireAnswerable,
+  requireJson,
   shapeQuestion,
 } from "./questions.ts";
 import { audited } from "./sampling-audit.ts";
@@ -126,14 +127,7 @@ export class PendingQuestions {
 /** @throws {QuestionError} `unsupported`; {KitError} naming the parameter that has no JSON form, such as a bigint. */
 function checkQuestion(question: Question | Ping, client: ClientFacts): void {
   requireAnswerable(question, client);
-  const params = question.method === "ping" ? {} : (question.params ?? {});
-  for (const [field, value] of Object.entries(params)) {
-    try {
-      JSON.stringify(value);
-    } catch (cause) {
-      throw new KitError("options-invalid", `${question.method}: ${field} has no JSON form.`, { cause });
-    }
-  }
+  requireJson(question);
 }
 
 function interrupted(): QuestionError {
@@ -178,8 +172,13 @@ export function createAsker(
     const sent = () => send(question, signal);
     return by ? audited(params, by, sent, read) : read(await sent());
   };
-  const ask = async (question: Question, signal: AbortSignal): Promise<unknown> => {
-    if (question.method === "sampling/createMessage") return sample(question.params ?? {}, signal, (answer) => answer);
+  const ask: Asker["ask"] = async (question, signal, { read } = {}): Promise<unknown> => {
+    if (question.method === "sampling/createMessage") {
+      return sample(question.params ?? {}, signal, (answer) => {
+        read?.(answer);
+        return answer;
+      });
+    }
     if (by) warnOfSecrets(question, by);
     return send(question, signal);
   };

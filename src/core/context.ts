@@ -15,7 +15,7 @@ import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
 import type { Once } from "./once.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
-import type { Round } from "./rounds.ts";
+import type { QuestionOptions, Replaying, Round, Step } from "./rounds.ts";
 import type { AnySchema } from "./schema.ts";
 import type { RequestFacts } from "./server-options.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
@@ -65,8 +65,12 @@ export interface Call<Env> {
   readonly disconnect?: ((retryMs: number) => void) | undefined;
   /** Asks the client in the middle of the request. */
   readonly asker: Asker;
-  /** Keys for `requestState`; absent where there are none. */
-  readonly stateKeys?: (() => Promise<KeyRing>) | undefined;
+  /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
+  readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
+  /** What runs of this call have had, before the object that ran it was lost; legacy. */
+  readonly journal?: unknown;
+  /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
+  readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
   /** Runs calls once that are to; absent where nothing can remember them. */
   readonly once?: Once | undefined;
   /** Used when the server has no `onError` of its own. */
@@ -111,6 +115,7 @@ export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ?
 export class HandlerContext<Env = unknown> {
   readonly #call: Call<Env>;
   readonly #asker: Asker;
+  readonly #replay: Replaying | undefined;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
   #lastProgress = Number.NEGATIVE_INFINITY;
@@ -134,7 +139,8 @@ export class HandlerContext<Env = unknown> {
     read: OwnReader,
   ) {
     this.#call = call;
-    this.#asker = call.asker.forContext?.() ?? call.asker;
+    this.#replay = request.round.replay;
+    this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#read = read;
     this.#progressToken = request.meta.progressToken;
     this.requestId = request.id;
@@ -187,7 +193,7 @@ export class HandlerContext<Env = unknown> {
     }
     const token = this.#progressToken;
     if (typeof token !== "string" && typeof token !== "number") return;
-    if (this.#isClosed || this.signal.aborted || value <= this.#lastProgress) return;
+    if (this.#isMute || value <= this.#lastProgress) return;
     this.#lastProgress = value;
     const params: JsonObject = { progressToken: token, progress: value };
     if (options.total !== undefined) params.total = options.total;
@@ -204,7 +210,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2026-07-28, server/utilities/logging
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    if (this.#isClosed || this.signal.aborted || !passesLevel(level, this.#call.logLevel)) return;
+    if (this.#isMute || !passesLevel(level, this.#call.logLevel)) return;
     this.#call.emit(logNotification(level, data, logger));
   }
 
@@ -224,8 +230,12 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} when the client cannot be asked, does not answer in time, or answers wrongly.
    * @see MCP 2025-11-25, client/elicitation
    */
-  elicit<const S extends AnySchema | ElicitationSchema>(message: string, schema: S): Promise<Elicited<S>> {
-    return this.#asker.elicit(message, schema, this.signal);
+  elicit<const S extends AnySchema | ElicitationSchema>(
+    message: string,
+    schema: S,
+    options?: QuestionOptions,
+  ): Promise<Elicited<S>> {
+    return this.#asker.elicit(message, schema, this.signal, options);
   }
 
   /**
@@ -235,8 +245,8 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` when the URL does not parse.
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
-  elicitUrl(elicitation: UrlElicitation): Promise<ElicitUrlResult> {
-    return this.#asker.elicitUrl(elicitation, this.signal);
+  elicitUrl(elicitation: UrlElicitation, options?: QuestionOptions): Promise<ElicitUrlResult> {
+    return this.#asker.elicitUrl(elicitation, this.signal, options);
   }
 
   /**
@@ -245,8 +255,8 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} when a parameter is wrong.
    * @see MCP 2025-11-25, client/sampling
    */
-  sample(params: SampleParams): Promise<SampleResult> {
-    return this.#asker.sample(params, this.signal);
+  sample(params: SampleParams, options?: QuestionOptions): Promise<SampleResult> {
+    return this.#asker.sample(params, this.signal, options);
   }
 
   /**
@@ -255,8 +265,21 @@ export class HandlerContext<Env = unknown> {
    * @throws {QuestionError} as {@link HandlerContext.elicit} does.
    * @see MCP 2025-11-25, client/roots
    */
-  listRoots(): Promise<readonly Root[]> {
-    return this.#asker.listRoots(this.signal);
+  listRoots(options?: QuestionOptions): Promise<readonly Root[]> {
+    return this.#asker.listRoots(this.signal, options);
+  }
+
+  /**
+   * Does a part of the work that must not be repeated, or that could come out otherwise the next time: a handler that
+   * asks may be run again from the top, and then gets what this returned. Interrupted before it returned it is done
+   * again, with the same key.
+   *
+   * @param name Names the step within the handler; the same name again is another step.
+   * @param work Returns a JSON value.
+   * @throws what `work` throws, which is not kept; {@link KitError} `result-invalid` when JSON has no form for its result.
+   */
+  async step<T>(name: string, work: Step<T>): Promise<T> {
+    return this.#replay ? this.#replay.step(name, work) : work({ key: `${crypto.randomUUID()}/${name}` });
   }
 
   /**
@@ -267,7 +290,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
    */
   disconnect(retryMs = 1_000): void {
-    if (!this.#isClosed && !this.signal.aborted) this.#call.disconnect?.(retryMs);
+    if (!this.#isMute) this.#call.disconnect?.(retryMs);
   }
 
   /**
@@ -278,6 +301,11 @@ export class HandlerContext<Env = unknown> {
    */
   ping(): Promise<void> {
     return this.#call.asker.ping(this.signal);
+  }
+
+  /** Nothing may be said: the result is on its way, nobody wants it, or it was said by a run before. */
+  get #isMute(): boolean {
+    return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }
 
   /** Makes a context inert. For the core: nothing may follow the result. */

@@ -72,6 +72,8 @@ export type KitErrorCode =
   | "options-invalid"
   | "binding-missing"
   | "object-unreachable"
+  | "replay-diverged"
+  | "state-too-large"
   | "keys-missing"
   | "keys-invalid"
   | "result-invalid"

@@ -7,8 +7,9 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 
+import { QuestionError } from "./asker.ts";
 import { canonical } from "./canonical.ts";
-import { capabilityObject, type Principal } from "./client-facts.ts";
+import { type ClientCapabilityName, capabilityObject, type Principal } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { EnvKeys } from "./env-keys.ts";
 import { invalidParams, KitError, McpError } from "./errors.ts";
@@ -21,8 +22,11 @@ import {
   installRounds,
   invalidState,
   isInputRequired,
+  type Replaying,
   type Round,
+  type RoundsOutcome,
   type RunRounds,
+  SUSPENDED,
 } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 
@@ -58,23 +62,46 @@ const STATE_LIFE_MS = 60 * 60 * 1000;
 /** Rounds of one legacy request: stops a handler that always asks again from looping for ever. */
 const ROUNDS_MAX = 32;
 
+/** What was sealed: what the author gave, and what the engine keeps. */
+interface SealedState {
+  readonly state?: string;
+  readonly journal?: unknown;
+}
+
+/** Begins a run that may ask in the middle. @param journal What an earlier run of the same call left. */
+export type BeginReplay = (call: Call<never>, journal: unknown, inputResponses: JsonObject) => Attempted;
+
+/** Such a run, and what is left of it when it is suspended. */
+export interface Attempted extends Replaying {
+  /** What it waits for. @throws {KitError} when the handler is not the one that was asked. */
+  questions(): Readonly<Record<string, Question>>;
+  /** To be given to the next run; JSON. */
+  readonly journal: unknown;
+  /** Whether the next run needs it although nothing waits. */
+  readonly hasEntries: boolean;
+}
+
 /**
- * The round a modern request presents.
+ * What a modern request presents.
  *
  * @throws {McpError} -32602 when the state is not one sealed here for this request, or has expired. Says no more.
  */
-export async function readRound(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Round> {
-  const { inputResponses: responses = {}, requestState } = request.params ?? {};
-  if (!isObject(responses)) {
+async function readPresented(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<SealedState & { readonly inputResponses: JsonObject }> {
+  const { inputResponses = {}, requestState } = request.params ?? {};
+  if (!isObject(inputResponses)) {
     throw invalidParams("params.inputResponses is not an object.", { field: "inputResponses" });
   }
-  if (requestState === undefined) return { inputResponses: responses, requestState: undefined };
+  if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();
-  const ring = await keysOf(call);
+  const ring = await keysOf(call, requestState);
   const opened = await ring.open(requestState, bindingOf(server, request, call.principal));
-  const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as { state: string; expiresAtMs: number });
+  const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number });
   if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
-  return { inputResponses: responses, requestState: sealed.state };
+  return { ...sealed, inputResponses };
 }
 
 /** The modern result that asks. @throws {McpError} -32021 when the client has not declared what is asked for. */
@@ -83,46 +110,56 @@ export async function toInputRequiredResult(
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
+  journal?: unknown,
 ): Promise<JsonObject> {
   const questions = Object.entries(asked.inputRequests);
   const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
     (name) => !call.client.can(name),
   );
-  if (missing.length > 0) {
-    throw new McpError(
-      ErrorCode.MissingRequiredClientCapability,
-      `This needs the client capability ${missing.join(", ")}.`,
-      {
-        requiredCapabilities: capabilityObject(missing),
-      },
-    );
-  }
+  if (missing.length > 0) throw lacking(missing);
   const inputRequests: JsonObject = {};
   for (const [key, { method, params }] of questions) {
     // Where questions are answered by repeating the request, an elicitation has its key and needs no id.
     const { elicitationId: _, ...rest } = params ?? {};
     inputRequests[key] = { method, params: rest };
   }
-  const state =
-    asked.requestState === undefined
-      ? {}
-      : { requestState: await sealState(asked.requestState, server, request, call) };
-  return { resultType: "input_required", ...(questions.length > 0 ? { inputRequests } : {}), ...state };
+  const { requestState: state } = asked;
+  const kept = { ...(state === undefined ? {} : { state }), ...(journal === undefined ? {} : { journal }) };
+  return {
+    resultType: "input_required",
+    ...(questions.length > 0 ? { inputRequests } : {}),
+    ...(Object.keys(kept).length > 0 ? { requestState: await seal(kept, server, request, call) } : {}),
+  };
 }
 
-async function sealState(
-  state: string,
+async function seal(
+  kept: SealedState,
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
 ): Promise<string> {
   const ring = await keysOf(call);
-  const text = JSON.stringify({ state, expiresAtMs: Date.now() + STATE_LIFE_MS });
-  return ring.seal(Uint8Array.from(new TextEncoder().encode(text)), bindingOf(server, request, call.principal));
+  const text = JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS });
+  const bytes = Uint8Array.from(new TextEncoder().encode(text));
+  const { requestStateBytesMax } = call.limits;
+  if (bytes.length > requestStateBytesMax) {
+    const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
+    throw new KitError("state-too-large", message);
+  }
+  return ring.seal(bytes, bindingOf(server, request, call.principal));
 }
 
-async function keysOf(call: Call<never>): Promise<KeyRing> {
-  return call.stateKeys ? call.stateKeys() : ENV_KEYS.ring(call.env);
+/** -32021 with what is missing. */
+function lacking(missing: readonly ClientCapabilityName[]): McpError {
+  return new McpError(
+    ErrorCode.MissingRequiredClientCapability,
+    `This needs the client capability ${missing.join(", ")}.`,
+    { requiredCapabilities: capabilityObject(missing) },
+  );
+}
+
+async function keysOf(call: Call<never>, sealed?: string): Promise<KeyRing> {
+  return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
 }
 
 /** Server, principal, method, target and arguments, in one spelling: what a state is good for. */
@@ -133,22 +170,47 @@ function bindingOf(server: McpServer<never>, request: JSONRPCRequest, principal:
 }
 
 /** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */
-const run: RunRounds = async (server, request, call, run) => {
-  if (call.client.era === "modern") {
-    const returned = await run(await readRound(server, request, call));
+export function createRounds(begin?: BeginReplay): RunRounds {
+  return async (server, request, call, run) => {
+    if (call.client.era === "modern") return runOneRound(server, request, call, run, begin);
+    let round: Round = FIRST_ROUND;
+    let journal = call.journal;
+    for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
+      const attempt = begin?.(call, journal, {});
+      const returned = await run({ ...round, replay: attempt });
+      if (!isInputRequired(returned)) return { returned };
+      round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
+      journal = attempt?.journal;
+    }
+    throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
+  };
+}
+
+const runOneRound = async (
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  run: (round: Round) => Promise<unknown>,
+  begin: BeginReplay | undefined,
+): Promise<RoundsOutcome> => {
+  const { inputResponses, state, journal } = await readPresented(server, request, call);
+  const attempt = begin?.(call, journal, inputResponses);
+  try {
+    const returned = await run({ inputResponses, requestState: state, replay: attempt });
+    if (attempt && returned === SUSPENDED) {
+      const asked = inputRequired(attempt.questions());
+      return { asked: await toInputRequiredResult(asked, server, request, call, attempt.journal) };
+    }
     if (!isInputRequired(returned)) return { returned };
-    return { asked: await toInputRequiredResult(returned, server, request, call) };
+    const kept = attempt?.hasEntries ? attempt.journal : undefined;
+    return { asked: await toInputRequiredResult(returned, server, request, call, kept) };
+  } catch (error) {
+    if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+    throw error;
   }
-  let round = FIRST_ROUND;
-  for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
-    const returned = await run(round);
-    if (!isInputRequired(returned)) return { returned };
-    round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
-  }
-  throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
 };
 
-installRounds(run);
+installRounds(createRounds(), false);
 
 /** All or nothing: a handler runs again only with every answer. */
 async function askAll({ inputRequests }: InputRequired, call: Call<never>): Promise<JsonObject> {

@@ -20,6 +20,8 @@ export interface Limits {
   readonly heartbeatMs: number;
   /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
   readonly streamBufferBytesMax: number;
+  /** Bytes of what one round of a modern call keeps for the next, sealed in `requestState`. Clients send it back each time. */
+  readonly requestStateBytesMax: number;
   /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
   readonly slowReaderMs: number;
   /** Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. */
@@ -43,6 +45,7 @@ export const DEFAULT_LIMITS: Limits = {
   jsonWaitMs: 2_000,
   heartbeatMs: 15_000,
   streamBufferBytesMax: MIB,
+  requestStateBytesMax: 256 * 1024,
   slowReaderMs: 5 * 60_000,
   elicitTimeoutMs: 10 * 60_000,
   askTimeoutMs: 60_000,

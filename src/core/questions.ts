@@ -61,6 +61,8 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
     throw new QuestionError(
       "unsupported",
       `The client has not declared, or its version does not have, ${missing.join(", ")}, which ${question.method} needs.`,
+      undefined,
+      missing,
     );
   }
   const list = client.rules.elicitationModes ? undefined : findList(question.params?.requestedSchema);
@@ -69,6 +71,17 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
     "unsupported",
     `Property "${list}" of the form is a list of choices, which ${client.protocolVersion} does not have.`,
   );
+}
+
+/** @throws {KitError} naming the parameter that has no JSON form, such as a bigint. */
+export function requireJson({ method, params = {} }: Question | Ping): void {
+  for (const [field, value] of Object.entries(params)) {
+    try {
+      JSON.stringify(value);
+    } catch (cause) {
+      throw new KitError("options-invalid", `${method}: ${field} has no JSON form.`, { cause });
+    }
+  }
 }
 
 /** The name of a property that is a list. */
@@ -101,12 +114,26 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
   schema: S,
 ): Promise<Elicited<S>> {
+  const read = await tryElicitResult(answer, schema);
+  if (typeof read === "string") throw invalidAnswer("elicitation/create", read);
+  return read;
+}
+
+/** The same, or what is wrong with the content. @throws {QuestionError} `invalid-answer` when it is no answer to a form. */
+export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
+  answer: unknown,
+  schema: S,
+): Promise<Elicited<S> | string> {
   const { action, content } = readAnswer(answer);
   if (action !== "accept") return { action };
   const checked = await checkElicited(compileElicitation(schema), content ?? {});
-  if (checked.problem !== undefined) throw invalidAnswer("elicitation/create", checked.problem);
   // What checkElicited lets through is what the schema yields.
-  return { action: "accept", content: checked.value as never };
+  return checked.problem ?? { action: "accept", content: checked.value as never };
+}
+
+/** @throws {QuestionError} `invalid-answer`, for a person who does not get it right. */
+export function misfit(problem: string): QuestionError {
+  return invalidAnswer("elicitation/create", problem);
 }
 
 /** @throws {QuestionError} `invalid-answer`. */

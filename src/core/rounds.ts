@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Asker } from "./asker.ts";
 import type { Call } from "./context.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
@@ -12,7 +13,7 @@ import type { McpServer } from "./server.ts";
 
 /** Why a modern handler cannot ask in the middle of a request, and what it can do. */
 export const ASK_BY_RETURNING =
-  "this protocol version has no requests from the server; return inputRequired({ ... }) instead";
+  "this protocol version has no requests from the server; give edge() the option replay, or return inputRequired({ ... })";
 
 /** Marks what a handler returns to ask, for two copies of the package to know each other's. */
 export const ASKS: unique symbol = Symbol.for("mcp-edge.input-required");
@@ -25,6 +26,36 @@ export function isInputRequired(value: unknown): value is InputRequired {
 export interface Round {
   readonly inputResponses: JsonObject;
   readonly requestState: string | undefined;
+  /** Where the handler may ask in the middle, and be run again from the top. */
+  readonly replay?: Replaying | undefined;
+}
+
+/** How a handler names a question. */
+export interface QuestionOptions {
+  /** Tells this question from others of the handler, whatever its text. @default made of what is asked */
+  readonly key?: string;
+}
+
+/** What a step is given. */
+export interface StepContext {
+  /** The same whenever this step of this call is run: to hand on as an idempotency key. */
+  readonly key: string;
+}
+
+/** The work of a step. What it returns is kept as JSON. */
+export type Step<T> = (context: StepContext) => T | Promise<T>;
+
+/** What a run ends with that waits for an answer. */
+export const SUSPENDED: unique symbol = Symbol.for("mcp-edge.suspended");
+
+/** One run of a handler that may be run again. */
+export interface Replaying {
+  readonly asker: Asker;
+  /** Resolves when the run can go no further without an answer. */
+  readonly suspended: Promise<typeof SUSPENDED>;
+  /** Whether what the handler says was said by a run before, or comes too late. */
+  readonly isSilent: boolean;
+  step<T>(name: string, work: Step<T>): Promise<T>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
@@ -42,9 +73,13 @@ export type RunRounds = (
 
 let engine: RunRounds | undefined;
 
-/** For input-required.ts. Code, not configuration: it is the same for every server of the process. */
-export function installRounds(run: RunRounds): void {
-  engine = run;
+/**
+ * For what runs handlers in rounds. Code, not configuration: it is the same for every server of the process.
+ *
+ * @param isFuller It does all that another does, and takes its place.
+ */
+export function installRounds(run: RunRounds, isFuller: boolean): void {
+  if (isFuller || !engine) engine = run;
 }
 
 export const runRounds: RunRounds = async (server, request, call, run) => {

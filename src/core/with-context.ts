@@ -27,8 +27,10 @@ export async function withContext<Result>(
     return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
   };
   const context = new HandlerContext(call, { id: request.id, meta: metaOf(request.params), round }, signal, readOwn);
+  const { replay } = round;
   try {
-    return await work(context);
+    // What is suspended goes on as far as the engine: handlers end in between with what they return.
+    return await (replay ? Promise.race([work(context), replay.suspended as Promise<never>]) : work(context));
   } finally {
     HandlerContext.close(context);
   }

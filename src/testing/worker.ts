@@ -122,7 +122,7 @@ export class TestWorker implements AsyncDisposable {
     await this.stop();
   }
 
-  /** Ids of the objects of a binding that have stored something, ever. Wakes none. */
+  /** Ids of the objects of a binding that have been awake, ever: workerd gives each an empty database. Wakes none. */
   async objects(binding: string): Promise<string[]> {
     return this.#running().listDurableObjectIds(this.#classOf(binding), WORKER_NAME);
   }
@@ -131,7 +131,7 @@ export class TestWorker implements AsyncDisposable {
    * Takes objects out of memory, as the platform does with idle ones: stored state stays, fields are lost, the next
    * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them.
    *
-   * Without a name: all objects of the binding that have stored something. Resolves with how many were in memory.
+   * Without a name: all objects of the binding that have been awake. Resolves with how many were in memory.
    *
    * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" ends them.
    */

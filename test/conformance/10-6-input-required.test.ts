@@ -137,7 +137,11 @@ describe("10.6 decline, cancel and error answers", () => {
 });
 
 /** A client of 2025-11-25 that answers a form in one way, and what the handler made of it. */
-async function elicited(onRequest: NonNullable<PeerOptions["onRequest"]>, judgeClient = true): Promise<unknown> {
+async function elicited(
+  onRequest: NonNullable<PeerOptions["onRequest"]>,
+  judgeClient = true,
+  times = 1,
+): Promise<unknown> {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   const form = { type: "object", properties: { age: { type: "integer", minimum: 0 } }, required: ["age"] } as const;
   server.tool("ask", {}, async (_, ctx) => {
@@ -149,7 +153,8 @@ async function elicited(onRequest: NonNullable<PeerOptions["onRequest"]>, judgeC
   });
   const peer = await openPeer(server, "2025-11-25", { capabilities: { elicitation: {} }, onRequest, judgeClient });
   const answer = await peer.request("tools/call", { name: "ask" });
-  expect(peer.questions).toMatchObject([{ method: "elicitation/create", params: { requestedSchema: form } }]);
+  const question = { method: "elicitation/create", params: { requestedSchema: form } };
+  expect(peer.questions).toMatchObject(Array.from({ length: times }, () => question));
   await closePeers();
   const { content } = "result" in answer ? answer.result : {};
   return JSON.parse((content as { text: string }[])[0]?.text ?? "");
@@ -171,16 +176,17 @@ describe("10.6 answers to a form asked in the middle of a request (2025-11-25)",
     });
   });
 
-  test.each<[string, Json]>([
-    ["a text for a number", { action: "accept", content: { age: "7" } }],
-    ["a fraction", { action: "accept", content: { age: 7.5 } }],
-    ["below the minimum", { action: "accept", content: { age: -1 } }],
-    ["without a required property", { action: "accept", content: {} }],
-    ["without content", { action: "accept" }],
-    ["an unknown action", { action: "maybe", content: { age: 7 } }],
-    ["no action", { content: { age: 7 } }],
-  ])("10.6 an answer is validated against requestedSchema: %s", async (_, answer) => {
-    expect(await elicited(() => answer, false)).toMatchObject({ reason: "invalid-answer" });
+  // What a person got wrong is asked for again; an answer that is none is not.
+  test.each<[string, Json, number]>([
+    ["a text for a number", { action: "accept", content: { age: "7" } }, 4],
+    ["a fraction", { action: "accept", content: { age: 7.5 } }, 4],
+    ["below the minimum", { action: "accept", content: { age: -1 } }, 4],
+    ["without a required property", { action: "accept", content: {} }, 4],
+    ["without content", { action: "accept" }, 4],
+    ["an unknown action", { action: "maybe", content: { age: 7 } }, 1],
+    ["no action", { content: { age: 7 } }, 1],
+  ])("10.6 an answer is validated against requestedSchema: %s", async (_, answer, times) => {
+    expect(await elicited(() => answer, false, times)).toMatchObject({ reason: "invalid-answer" });
   });
 
   test("10.6 what fits reaches the handler", async () => {

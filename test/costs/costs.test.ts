@@ -1,20 +1,29 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
+import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { Reading } from "../worker/client.ts";
+import type { Counts } from "./counted.ts";
 
 let worker: Workerd;
 let tap: HttpTap;
+let brief: HttpTap;
+/** What was counted, to be printed. */
+const table: Record<string, Counts> = {};
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/worker.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    objects: { MCP_SESSION: "McpSession", BRIEF_SESSION: "BriefSession", MCP_HUB: "McpHub" },
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
+  brief = await startHttpTap(`${worker.origin}/brief/mcp`, { oracle: tap.oracle });
 });
 afterAll(async () => {
   await tap.close();
+  await brief.close();
   await worker.stop();
+  console.log(printed());
   tap.oracle.expectClean();
 });
 
@@ -23,94 +32,236 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-function send(message: object, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(tap.url, {
+function send(message: object, headers: Record<string, string> = {}, url = tap.url): Promise<Response> {
+  return fetch(url, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify({ jsonrpc: "2.0", ...message }),
   });
 }
 
-/** What was asked of objects since the last time, and what the last used object has stored. */
-async function costs(): Promise<{ objectRequests: number; stored?: { keys: number; rows: number; alarm: boolean } }> {
-  return (await fetch(`${worker.origin}/costs`)).json() as Promise<{ objectRequests: number }>;
+interface Costs {
+  /** Since the last time. */
+  readonly counts: Counts;
+  /** What the last used object has stored. */
+  readonly stored?: { readonly keys: number; readonly rows: number; readonly alarm: boolean };
 }
 
-async function open(headers: Record<string, string> = {}): Promise<Record<string, string>> {
+async function costs(): Promise<Costs> {
+  return (await fetch(`${worker.origin}/costs`)).json() as Promise<Costs>;
+}
+
+/** Without a look at any object, which would wake it. */
+async function counted(): Promise<Counts> {
+  return (await fetch(`${worker.origin}/counts`)).json() as Promise<Counts>;
+}
+
+/** What something costs, for the table too. */
+async function costsOf(what: string, run: () => Promise<unknown>): Promise<Costs> {
+  await costs();
+  await run();
+  const found = await costs();
+  table[what] = found.counts;
+  return found;
+}
+
+function printed(): string {
+  const heads = ["requests", "messages", "alarms", "wakes", "rowsRead", "rowsWritten"] as const;
+  const lines = Object.entries(table).map(([what, counts]) =>
+    [what.padEnd(58), ...heads.map((head) => String(counts[head]).padStart(head.length + 2))].join(""),
+  );
+  return ["".padEnd(58) + heads.map((head) => `  ${head}`).join(""), ...lines].join("\n");
+}
+
+async function open(headers: Record<string, string> = {}, url = tap.url): Promise<Record<string, string>> {
   const clientInfo = { name: "costs", version: "1.0.0" };
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-  const opened = await send({ id: 0, method: "initialize", params }, headers);
+  const params = { protocolVersion: "2025-11-25", capabilities: { roots: {} }, clientInfo };
+  const opened = await send({ id: 0, method: "initialize", params }, headers, url);
   await opened.text();
   return { ...headers, "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
 }
 
+function get(session: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+  return fetch(tap.url, { headers: { ...session, Accept: "text/event-stream" }, ...(signal ? { signal } : {}) });
+}
+
+async function call(name: string, session: Record<string, string>, url = tap.url): Promise<string> {
+  return (
+    await send({ id: 1, method: "tools/call", params: { name, _meta: { progressToken: 1 } } }, session, url)
+  ).text();
+}
+
+const progressIn = (text: string) => text.match(/notifications\/progress/g)?.length;
+
+const FREE: Counts = { requests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 };
 const NOTHING = { keys: 0, rows: 0, alarm: false };
 
 test("a modern call asks nothing of any object", async () => {
-  await costs();
   const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "plain" };
-  const called = await send({ id: 1, method: "tools/call", params: { name: "plain", _meta: META } }, headers);
-  expect((await called.json()) as object).toMatchObject({ result: { content: [{ text: "done" }] } });
-  expect((await costs()).objectRequests).toBe(0);
+  const { counts } = await costsOf("modern call", async () => {
+    const called = await send({ id: 1, method: "tools/call", params: { name: "plain", _meta: META } }, headers);
+    expect((await called.json()) as object).toMatchObject({ result: { content: [{ text: "done" }] } });
+  });
+  expect(counts).toEqual(FREE);
 });
 
 test("initialize asks nothing of any object", async () => {
-  await costs();
-  await open();
-  expect((await costs()).objectRequests).toBe(0);
+  expect((await costsOf("initialize", open)).counts).toEqual(FREE);
 });
 
 test("a foreign session id asks nothing of any object", async () => {
   const session = await open({ "X-Subject": "alice" });
-  await costs();
-  const foreign = await send({ id: 1, method: "ping" }, { ...session, "X-Subject": "bob" });
-  const forged = await send({ id: 1, method: "ping" }, { "Mcp-Session-Id": `${"A".repeat(124)}` });
-  expect([foreign.status, forged.status]).toEqual([404, 404]);
-  expect((await costs()).objectRequests).toBe(0);
+  const { counts } = await costsOf("foreign or forged session id", async () => {
+    const foreign = await send({ id: 1, method: "ping" }, { ...session, "X-Subject": "bob" });
+    const forged = await send({ id: 1, method: "ping" }, { "Mcp-Session-Id": `${"A".repeat(124)}` });
+    expect([foreign.status, forged.status]).toEqual([404, 404]);
+  });
+  expect(counts).toEqual(FREE);
 });
 
 test.each([
   ["ping", { method: "ping" }],
   ["tools/list", { method: "tools/list" }],
-  ["a call answered as JSON", { method: "tools/call", params: { name: "plain" } }],
-])("a legacy %s asks one thing of its object and stores nothing", async (_, message) => {
+  ["tools/call, answered as JSON", { method: "tools/call", params: { name: "plain" } }],
+])("a legacy %s asks one thing of its object and stores nothing", async (what, message) => {
   const session = await open();
-  await costs();
-  await (await send({ id: 1, ...message }, session)).text();
-  expect(await costs()).toEqual({ objectRequests: 1, stored: NOTHING });
+  const first = await costsOf(`${what}, first`, async () => (await send({ id: 1, ...message }, session)).text());
+  // Whether it has ended, and for a call whether there is a log.
+  const rowsRead = message.method === "tools/call" ? 2 : 1;
+  expect(first).toEqual({ counts: { ...FREE, requests: 1, wakes: 1, rowsRead }, stored: NOTHING });
+  const next = await costsOf(`${what}, next`, async () => (await send({ id: 2, ...message }, session)).text());
+  expect(next).toEqual({ counts: { ...FREE, requests: 1 }, stored: NOTHING });
 });
 
 test("a legacy call answered as SSE asks two things of its object; its 1,000 events of one turn are one row", async () => {
   const session = await open();
-  await costs();
-  const params = { name: "telling", _meta: { progressToken: 1 } };
-  const told = await (await send({ id: 1, method: "tools/call", params }, session)).text();
-  expect(told.match(/notifications\/progress/g)).toHaveLength(1_000);
-  // The stream, its events, and its answer.
-  expect(await costs()).toEqual({ objectRequests: 2, stored: { keys: 0, rows: 3, alarm: true } });
+  const found = await costsOf("call with 1,000 events in one turn", async () => {
+    expect(progressIn(await call("telling", session))).toBe(1_000);
+  });
+  // The stream, its events, and its answer; before the first of its session two tables, and the alarm.
+  expect(found.stored).toEqual({ keys: 0, rows: 3, alarm: true });
+  expect(found.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 6 });
+  const next = await costsOf("a second one of the session", () => call("telling", session));
+  expect(next.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 3 });
+  for (const { counts } of [found, next]) expect(counts.rowsRead).toBeLessThan(20);
 });
+
+test("1,000 events in 20 bursts are 20 rows", async () => {
+  const session = await open();
+  const found = await costsOf("call with 1,000 events in 20 bursts", async () => {
+    expect(progressIn(await call("bursting", session))).toBe(1_000);
+  });
+  expect(found.stored).toEqual({ keys: 0, rows: 22, alarm: true });
+  expect(found.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 25 });
+  // Read at most once more, by a Worker that attaches when all is said.
+  expect(found.counts.rowsRead).toBeLessThan(40);
+});
+
+test.each([
+  ["one turn", "telling", 5],
+  ["20 bursts", "bursting", 24],
+])(
+  "the resumption of 1,000 events of %s asks one thing of the object and reads its rows once",
+  async (how, name, rowsRead) => {
+    const session = await open();
+    const [first = ""] = /(?<=^id: ).*/m.exec(await call(name, session)) ?? [];
+    const { counts } = await costsOf(`resumption of 1,000 events of ${how}`, async () => {
+      const resumed = await (await get({ ...session, "Last-Event-ID": first })).text();
+      expect(progressIn(resumed)).toBe(1_000);
+    });
+    expect(counts).toEqual({ ...FREE, requests: 1, rowsRead });
+  },
+);
 
 test("a GET stream asks one thing of its object and stores nothing, while it waits as well", async () => {
   const session = await open();
-  await costs();
   const leave = new AbortController();
-  const headers = { ...session, Accept: "text/event-stream" };
-  expect((await fetch(tap.url, { headers, signal: leave.signal })).status).toBe(200);
-  expect(await costs()).toEqual({ objectRequests: 1, stored: NOTHING });
+  const found = await costsOf("GET stream", async () => {
+    expect((await get(session, leave.signal)).status).toBe(200);
+  });
+  // The Worker says once that it hears of notices.
+  expect(found.counts).toMatchObject({ requests: 1, messages: 1, rowsRead: 2, rowsWritten: 0 });
+  expect(found.stored).toEqual(NOTHING);
   leave.abort();
+});
+
+test("an idle GET stream lets its object sleep: heartbeats by the hundred ask nothing of it", async () => {
+  const session = await open();
+  const leave = new AbortController();
+  const stream = new Reading(await get(session, leave.signal));
+  await stream.has("heartbeats", ({ comments }) => comments.length > 2);
+  await counted();
+  // Objects sleep after 10 s; whoever looked earlier would wake it.
+  await new Promise((resolve) => setTimeout(resolve, 13_000));
+  table["GET stream, idle for 13 s"] = await counted();
+  expect(stream.comments.length).toBeGreaterThan(100);
+  expect(table["GET stream, idle for 13 s"]).toEqual(FREE);
+  // That it slept shows in what wakes now.
+  await (await send({ id: 1, method: "ping" }, session)).text();
+  expect(await counted()).toMatchObject({ requests: 1, wakes: 1, rowsWritten: 0 });
+  expect(stream.isOver).toBe(false);
+  leave.abort();
+});
+
+test("a question asks three things of the object, and is one row beside those of the stream and its answer", async () => {
+  const session = await open();
+  await call("telling", session);
+  const { counts } = await costsOf("call with a question", async () => {
+    const asked = send({ id: 1, method: "tools/call", params: { name: "asking" } }, session);
+    const stream = new Reading(await asked);
+    await stream.has("the question", ({ messages }) => messages.length > 0);
+    const answer = { id: stream.messages[0]?.id, result: { roots: [] } };
+    expect((await send(answer, session)).status).toBe(202);
+    await stream.has("the answer", ({ isOver }) => isOver);
+  });
+  expect(counts).toMatchObject({ requests: 3, messages: 0, alarms: 0, rowsWritten: 3 });
 });
 
 test("DELETE asks one thing of the object and leaves one row and an alarm", async () => {
   const session = await open();
-  await costs();
-  await fetch(tap.url, { method: "DELETE", headers: session });
-  expect(await costs()).toEqual({ objectRequests: 1, stored: { keys: 1, rows: 0, alarm: true } });
+  const found = await costsOf("DELETE", () => fetch(tap.url, { method: "DELETE", headers: session }));
+  expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
+  expect(found.counts).toEqual({ ...FREE, requests: 1, wakes: 1, rowsRead: 2, rowsWritten: 2 });
+});
+
+test.each([
+  ["logging/setLevel", { method: "logging/setLevel", params: { level: "info" } }],
+  ["resources/subscribe", { method: "resources/subscribe", params: { uri: "test://a" } }],
+])("%s writes a row and the alarm, and nothing when it comes again", async (what, message) => {
+  const session = await open();
+  const found = await costsOf(what, async () => (await send({ id: 1, ...message }, session)).text());
+  expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
+  expect(found.counts).toEqual({ ...FREE, requests: 1, wakes: 1, rowsRead: 3, rowsWritten: 2 });
+  const again = await costsOf(`${what}, again`, async () => (await send({ id: 2, ...message }, session)).text());
+  expect(again.counts).toEqual({ ...FREE, requests: 1 });
 });
 
 test("an anonymous session leaves one row and an alarm when a principal first uses it, and no more after", async () => {
   const session = { ...(await open()), "X-Subject": "alice" };
+  const found = await costsOf("binding to a principal", async () => {
+    await (await send({ id: 1, method: "ping" }, session)).text();
+    await (await send({ id: 2, method: "ping" }, session)).text();
+  });
+  expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
+  expect(found.counts).toMatchObject({ requests: 2, rowsWritten: 2 });
+});
+
+test("an abandoned session that stored all it can ends with no row and no alarm, and wakes no more", async () => {
+  const session = await open({}, brief.url);
   await costs();
-  await (await send({ id: 1, method: "ping" }, session)).text();
-  await (await send({ id: 2, method: "ping" }, session)).text();
-  expect(await costs()).toEqual({ objectRequests: 2, stored: { keys: 1, rows: 0, alarm: true } });
+  await (await send({ id: 1, method: "logging/setLevel", params: { level: "info" } }, session, brief.url)).text();
+  await (await send({ id: 2, method: "resources/subscribe", params: { uri: "test://a" } }, session, brief.url)).text();
+  expect(progressIn(await call("bursting", session, brief.url))).toBe(1_000);
+  const used = await costs();
+  expect(used.stored).toEqual({ keys: 1, rows: 22, alarm: true });
+  const total = await counted();
+  await until("its time is over", async () => {
+    const { counts, stored } = await costs();
+    for (const [what, by] of Object.entries(counts)) total[what as keyof Counts] += by;
+    return stored?.alarm === false;
+  });
+  table["an abandoned session's end"] = total;
+  expect((await costs()).stored).toEqual(NOTHING);
+  expect(total.requests).toBe(0);
+  expect(total.alarms).toBeLessThanOrEqual(4);
 });

@@ -1,16 +1,27 @@
 /**
- * A Worker with sessions that counts what it asks of objects, and shows what its objects have stored. The platform's
- * own namespace does the work; it is only watched.
+ * A Worker with sessions that counts what it asks of objects and what they do, and shows what they have stored. The
+ * platform's own objects do the work; they are only watched.
  */
-import { McpServer } from "../../src/core/index.ts";
+import { Hono } from "hono";
+import { McpServer, type Principal } from "../../src/core/index.ts";
 import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { durable } from "../../src/worker/sessions/index.ts";
+import { count, countStorage, takeCounts } from "./counted.ts";
+
+type Namespace = DurableObjectNamespace<Rpc.DurableObjectBranded & Stored>;
 
 interface Env {
-  readonly MCP_SESSION: DurableObjectNamespace<McpSession>;
+  readonly MCP_SESSION: Namespace;
+  readonly BRIEF_SESSION: Namespace;
   readonly MCP_KEYS: string;
 }
+
+interface Stored {
+  stored(): Promise<{ keys: number; rows: number; alarm: boolean }>;
+}
+
+const BURSTS = 20;
 
 const server = new McpServer<Env>({ name: "costs", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
@@ -18,64 +29,99 @@ server.tool("telling", {}, (_, ctx) => {
   for (let value = 1; value <= 1_000; value += 1) ctx.progress(value);
   return "done";
 });
-
-const app = edge(server, {
-  sessions: durable(),
-  notices: hub(),
-  auth: (request) => {
-    const subject = request.headers.get("X-Subject");
-    return subject === null ? "anonymous" : { issuer: "test", subject };
-  },
-});
-
-export const { McpHub } = app;
-
-export class McpSession extends app.McpSession {
-  async stored(): Promise<{ keys: number; rows: number; alarm: boolean }> {
-    const keys = [...this.ctx.storage.kv.list()].length;
-    const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event_2'").toArray().length > 0;
-    const count = "SELECT (SELECT COUNT(*) FROM stream_2) + (SELECT COUNT(*) FROM event_2) AS rows";
-    const rows = has ? Number(this.ctx.storage.sql.exec(count).one().rows) : 0;
-    return { keys, rows, alarm: (await this.ctx.storage.getAlarm()) !== null };
+server.tool("bursting", {}, async (_, ctx) => {
+  for (let value = 1; value <= 1_000; value += 1) {
+    ctx.progress(value);
+    if (value % (1_000 / BURSTS) === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
+  return "done";
+});
+server.tool("asking", {}, async (_, ctx) => String((await ctx.listRoots()).length));
+server.resource("test://a", { name: "a" }, () => "a");
+
+function auth(request: Request): Principal | "anonymous" {
+  const subject = request.headers.get("X-Subject");
+  return subject === null ? "anonymous" : { issuer: "test", subject };
 }
 
-let objectRequests = 0;
-let lastObject: DurableObjectId | undefined;
+const app = new Hono<{ Bindings: Env }>();
+
+function mount(path: string, options: Parameters<typeof durable<Env>>[0]) {
+  const endpoint = edge(server, {
+    path,
+    sessions: durable(options),
+    notices: hub(),
+    auth,
+    // Hundreds of heartbeats in the time in which an object falls asleep.
+    limits: { heartbeatMs: 50 },
+  });
+  app.route("/", endpoint);
+  return class extends endpoint.McpSession implements Stored {
+    constructor(ctx: DurableObjectState, env: Env) {
+      count("wakes");
+      countStorage(ctx);
+      super(ctx, env);
+    }
+
+    override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+      count("messages");
+      return super.webSocketMessage(socket, message);
+    }
+
+    override async alarm(): Promise<void> {
+      count("alarms");
+      return super.alarm();
+    }
+
+    async stored() {
+      const keys = [...this.ctx.storage.kv.list()].length;
+      const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event_2'").toArray().length > 0;
+      const query = "SELECT (SELECT COUNT(*) FROM stream_2) + (SELECT COUNT(*) FROM event_2) AS rows";
+      const rows = has ? Number(this.ctx.storage.sql.exec(query).one().rows) : 0;
+      return { keys, rows, alarm: (await this.ctx.storage.getAlarm()) !== null };
+    }
+  };
+}
+
+export const McpSession = mount("/mcp", {});
+export const BriefSession = mount("/brief/mcp", { binding: "BRIEF_SESSION", trustMs: 2_000, resumeMs: 300 });
+export const { McpHub } = edge(server, { notices: hub() });
+
+let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 
 /** The namespace with every call on a stub counted. */
-function watched(namespace: Env["MCP_SESSION"]) {
-  return {
+function watched(namespace: Namespace): Namespace {
+  const seen = {
     newUniqueId: () => namespace.newUniqueId(),
     idFromString: (text: string) => {
-      lastObject = namespace.idFromString(text);
-      return lastObject;
+      const id = namespace.idFromString(text);
+      last = { namespace, id };
+      return id;
     },
     get: (id: DurableObjectId) =>
       new Proxy(namespace.get(id), {
         get: (stub, method) => {
-          objectRequests += 1;
+          count("requests");
           // Stubs are the platform's own: their methods want them, not the one who watches.
           return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
         },
       }),
   };
+  return seen as unknown as Namespace;
 }
 
 export default {
   async fetch(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
-    if (new URL(request.url).pathname !== "/costs") {
-      return app.fetch(
-        request,
-        { ...env, MCP_SESSION: watched(env.MCP_SESSION) as unknown as Env["MCP_SESSION"] },
-        ctx,
-      );
+    const { pathname } = new URL(request.url);
+    // Looking wakes an object, so it is asked for.
+    if (pathname === "/counts") return Response.json(takeCounts());
+    if (pathname === "/costs") {
+      const counts = takeCounts();
+      const stored = last && (await last.namespace.get(last.id).stored());
+      takeCounts();
+      return Response.json({ counts, stored });
     }
-    const counted = objectRequests;
-    objectRequests = 0;
-    return Response.json({
-      objectRequests: counted,
-      stored: lastObject && (await env.MCP_SESSION.get(lastObject).stored()),
-    });
+    const objects = { MCP_SESSION: watched(env.MCP_SESSION), BRIEF_SESSION: watched(env.BRIEF_SESSION) };
+    return app.fetch(request, { ...env, ...objects }, ctx);
   },
 };

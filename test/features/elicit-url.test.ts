@@ -93,14 +93,6 @@ test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
   },
 );
 
-test("E2: in 2026-07-28 the typed error says what to do instead", async () => {
-  const { value, questions } = await ask(MODERN_VERSION, PAY, { capabilities: able });
-  expect([value, questions]).toMatchObject([
-    { reason: "unavailable", says: expect.stringContaining("inputRequired") },
-    [],
-  ]);
-});
-
 describe("elicitUrlQuestion", () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("pay", {}, (_, ctx) =>
     ctx.inputResponses.pay

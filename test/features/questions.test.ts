@@ -552,19 +552,6 @@ describe("questions a version does not have", () => {
 });
 
 describe("questions in 2026-07-28", () => {
-  test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
-    ["E1 elicit", (ctx) => ctx.elicit("Who?", FORM)],
-    ["S1 sample", (ctx) => ctx.sample(PARAMS)],
-    ["O1 listRoots", (ctx) => ctx.listRoots()],
-  ])("%s in the middle of a request is a typed error that says what to do, nothing sent", async (_, run) => {
-    const capabilities = { roots: {}, sampling: {}, elicitation: {} };
-    const { value, questions } = await inTool(MODERN_VERSION, run, { capabilities });
-    expect([value, questions]).toMatchObject([
-      { reason: "unavailable", says: expect.stringContaining("inputRequired") },
-      [],
-    ]);
-  });
-
   test("S2 a tool that says what it asks is -32021 with what is missing", async () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(

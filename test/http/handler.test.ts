@@ -1,6 +1,14 @@
 /** The endpoint as a plain function of a Request: what no client of ours would send, and what must not come back. */
 import { describe, expect, test } from "vitest";
-import { elicitQuestion, inputRequired, McpError, McpServer, type RequestEnd } from "../../src/core/index.ts";
+import {
+  elicitQuestion,
+  type HandlerContext,
+  inputRequired,
+  McpError,
+  McpServer,
+  type QuestionError,
+  type RequestEnd,
+} from "../../src/core/index.ts";
 import { createHttpHandler, type HttpOptions } from "../../src/http/handler.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { initialize, isMembers, type Members, meta, requestOf, standardHeaders } from "./messages.ts";
@@ -54,6 +62,24 @@ describe("origins of schemes that URL does not know", () => {
   ])("%s is %i", async (origin, status) => {
     expect((await send(call("plain"), { origin })).status).toBe(status);
   });
+});
+
+test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
+  ["E1 elicit", (ctx) => ctx.elicit("Who?", { type: "object", properties: {} })],
+  ["E2 elicitUrl", (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" })],
+  [
+    "S1 sample",
+    (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 }),
+  ],
+  ["O1 listRoots", (ctx) => ctx.listRoots()],
+])("%s in the middle of a modern request, without replay, is a typed error that says what to do", async (_, ask) => {
+  const server = new McpServer(IDENTITY);
+  server.tool("ask", {}, (_args, ctx) =>
+    ask(ctx).then(String, (error: QuestionError) => `${error.reason} ${error.message}`),
+  );
+  const { message } = await serve(server).send(call("ask"));
+  const said = JSON.stringify(message);
+  for (const part of ["unavailable", "the option replay", "inputRequired"]) expect(said).toContain(part);
 });
 
 describe("what JSON has no form for", () => {

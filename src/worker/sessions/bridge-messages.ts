@@ -61,7 +61,7 @@ export function encodeTaken(units: number): string {
 
 /** Undefined for what is no such message. */
 export function decodeTaken(text: string): number | undefined {
-  return text.startsWith("t") ? Number(text.slice(1)) : undefined;
+  return /^t\d+$/.test(text) ? Number(text.slice(1)) : undefined;
 }
 
 export function decodeBridge(text: string): FromObject {

@@ -12,6 +12,8 @@
  *
  * Sealed (32 bytes more) that is 124 characters; released clients and proxies take 128.
  *
+ * Ids from before objects could be shared lack the last, and count minutes; they stay good for the time they name.
+ *
  * @module
  */
 import type { Principal } from "../../core/client-facts.ts";
@@ -19,8 +21,10 @@ import { VERSIONS, type VersionRules } from "../../core/versions.ts";
 
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;
-const BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 6;
+const UNSHARED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4;
+const BYTES = UNSHARED_BYTES + 6;
 const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
 
 /** The hash of nobody: a session opened anonymously. */
 export const ANONYMOUS = "0".repeat(PRINCIPAL_BYTES * 2);
@@ -56,7 +60,8 @@ export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
 
 /** Facts from opened bytes; undefined when they are of another length or a version this build does not know. */
 export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
-  if (bytes.length !== BYTES) return undefined;
+  const isShareable = bytes.length === BYTES;
+  if (!isShareable && bytes.length !== UNSHARED_BYTES) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const rules = VERSIONS[view.getUint8(32)];
   if (!rules) return undefined;
@@ -65,8 +70,8 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
     rules,
     capabilityBits: view.getUint16(33),
     principalHash: toHex(bytes.subarray(35, 35 + PRINCIPAL_BYTES)),
-    expiresAtMs: view.getUint32(51) * SECOND_MS,
-    session: view.getUint16(55) * 2 ** 32 + view.getUint32(57),
+    expiresAtMs: view.getUint32(51) * (isShareable ? SECOND_MS : MINUTE_MS),
+    session: isShareable ? view.getUint16(55) * 2 ** 32 + view.getUint32(57) : 0,
   };
 }
 

@@ -119,7 +119,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     this.#log.reset();
   }
 
-  #session(number: number): Session<Env> {
+  /** A Worker from before objects could be shared names none. */
+  #session(number = 0): Session<Env> {
     let session = this.#sessions.get(number);
     if (!session) {
       session = new Session(this.#host, number);

@@ -56,7 +56,8 @@ export class SessionStreams {
 
   constructor(host: StreamHost) {
     this.#host = host;
-    this.#tag = sessionTag(`${host.ctx.id} ${host.session}`);
+    // Event ids from before objects could be shared name the object alone.
+    this.#tag = sessionTag(host.session === 0 ? `${host.ctx.id}` : `${host.ctx.id} ${host.session}`);
   }
 
   /** A stream for a call about to run. Nothing is stored before it begins. */

@@ -21,6 +21,7 @@ import {
   type RequestId,
 } from "../../core/jsonrpc.ts";
 import { negotiate } from "../../core/lifecycle.ts";
+import type { LoggingLevel } from "../../core/logging.ts";
 import type { NoticeFilter } from "../../core/notices.ts";
 import { tellRootsChanged } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
@@ -300,7 +301,7 @@ export class Session<Env> {
       principal,
       client,
       methods: hasNotices ? subscribeMethods(uris) : undefined,
-      logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#want({ logLevel }, caller) },
+      logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
         asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
         settle: (response) => this.#questions.settle(response),
@@ -335,6 +336,11 @@ export class Session<Env> {
   #filter(): NoticeFilter {
     const { uris = [], elicitations = [], logLevel } = this.#state.get();
     return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
+  }
+
+  /** Some clients set it before each call: the same again costs no row. */
+  async #setLevel(logLevel: LoggingLevel, caller: Caller): Promise<void> {
+    if (logLevel !== this.#state.get().logLevel) await this.#want({ logLevel }, caller);
   }
 
   /** Stores what the client wants to hear of. Resolves once it will. */

@@ -1,0 +1,17 @@
+/** The Worker that scale.ts fills: sessions, notices, and the least of tools. */
+import { McpServer } from "../src/core/index.ts";
+import { hub } from "../src/worker/hub/index.ts";
+import { edge } from "../src/worker/index.ts";
+import { durable } from "../src/worker/sessions/index.ts";
+
+const server = new McpServer({ name: "scale", version: "1.0.0" });
+server.tool("plain", {}, () => "done");
+server.tool("change", {}, () => {
+  server.toolsChanged();
+  return "told";
+});
+
+const app = edge(server, { sessions: durable(), notices: hub() });
+
+export default app;
+export const { McpSession, McpHub } = app;

@@ -1,0 +1,277 @@
+/** What a deploy leaves behind: databases of an older layout, ids sealed before it, and a Worker and an object unlike. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { KeyRing } from "../../src/core/key-ring.ts";
+import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { ModernClient, told } from "./client.ts";
+
+const BINDING = "PLAIN_SESSION";
+const KEYS = newKeys();
+
+let worker: Workerd;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/kept.ts",
+    objects: { [BINDING]: "PlainSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: KEYS },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  tap = await startHttpTap(`${worker.origin}/plain/mcp`);
+});
+afterEach(async () => {
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+/** A new session, and its object. */
+async function open(): Promise<{ session: Session; id: string }> {
+  const before = new Set(await worker.worker.objects(BINDING));
+  const session = await Session.open(tap.url);
+  const [id = ""] = (await worker.worker.objects(BINDING)).filter((each) => !before.has(each));
+  return { session, id };
+}
+
+let keys = 0;
+
+function newKey(): string {
+  keys += 1;
+  return `key${keys}`;
+}
+
+const release = (key: string) => told(new ModernClient(tap.url).call("release", { key }));
+
+// Layout 1, as its code wrote it.
+
+const TABLES_1 = [
+  "CREATE TABLE IF NOT EXISTS stream (id INTEGER PRIMARY KEY, requests TEXT)",
+  "CREATE TABLE IF NOT EXISTS event (stream INTEGER, seq INTEGER, at INTEGER, final INTEGER, frames TEXT, " +
+    "PRIMARY KEY (stream, seq)) WITHOUT ROWID",
+];
+/** Minutes ago, so that what is over has had its time. */
+const AT_MS = Date.now() - 20 * 60_000;
+/** Streams of calls had even numbers. */
+const CALL = AT_MS - (AT_MS % 2);
+const OTHER_CALL = CALL + 2;
+const OWN = CALL + 1;
+
+function tag(objectId: string): string {
+  let hash = 0x811c9dc5;
+  for (const character of objectId) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+const cursor = (objectId: string, stream: number, seq: number) =>
+  `${tag(objectId)}-${stream.toString(36)}-${seq.toString(36)}`;
+
+interface Row1 {
+  readonly stream: number;
+  /** Number of the first message in it. */
+  readonly from: number;
+  readonly messages: readonly object[];
+  readonly isFinal?: boolean;
+}
+
+const progress = (value: number) => ({
+  jsonrpc: "2.0",
+  method: "notifications/progress",
+  params: { progressToken: "old", progress: value },
+});
+const result = { jsonrpc: "2.0", id: "old", result: { content: [{ type: "text", text: "done" }] } };
+const notice = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "waited" } };
+
+/** Puts rows of layout 1 into an object that has no log, and takes it out of memory. */
+async function fill(id: string, rows: readonly Row1[], session: Session): Promise<void> {
+  const params = { name: "count", arguments: {}, _meta: { progressToken: "old" } };
+  const hint = { version: "2025-11-25", session: session.id, scope: "before the deploy" };
+  tap.oracle.observe("client", { jsonrpc: "2.0", id: "old", method: "tools/call", params }, hint);
+  const sql = (query: string, ...values: unknown[]) => worker.worker.sql(BINDING, id, query, ...values);
+  for (const table of TABLES_1) await sql(table);
+  for (const stream of new Set(rows.map((row) => row.stream))) {
+    await sql("INSERT INTO stream VALUES (?, ?)", stream, stream % 2 === 1 ? null : '["old"]');
+  }
+  for (const { stream, from, messages, isFinal = false } of rows) {
+    const frames = messages.map(
+      (message, place) =>
+        `id: ${cursor(id, stream, from + place)}\nevent: message\ndata: ${JSON.stringify(message)}\n\n`,
+    );
+    const values = [stream, from + messages.length - 1, AT_MS, isFinal ? 1 : 0, frames.join("")];
+    await sql("INSERT INTO event VALUES (?, ?, ?, ?, ?)", ...values);
+  }
+  await worker.worker.evict(BINDING, id);
+}
+
+/** A call that told of 1 and 2 in one turn, then of 3, then ended. */
+const FINISHED: readonly Row1[] = [
+  { stream: CALL, from: 1, messages: [progress(1), progress(2)] },
+  { stream: CALL, from: 3, messages: [progress(3)] },
+  { stream: CALL, from: 4, messages: [result], isFinal: true },
+];
+
+/** The session id that was sealed for an object then: without a number, its time in minutes. */
+async function idOf1(objectId: string): Promise<string> {
+  const bytes = new Uint8Array(55);
+  bytes.set(Buffer.from(objectId, "hex"), 0);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(32, 3);
+  view.setUint32(51, Math.floor(Date.now() / 60_000) + 60);
+  return (await KeyRing.parse(KEYS, "session id")).seal(bytes);
+}
+
+describe("a database of layout 1", () => {
+  test.each([0, 1, 2, 3])("is read on after event %i: what followed comes once and in order", async (seen) => {
+    const { session, id } = await open();
+    await fill(id, FINISHED, session);
+    const resumed = await (await session.get(cursor(id, CALL, seen))).end();
+    expect(progressOf(resumed.messages)).toEqual([1, 2, 3].slice(seen));
+    expect(resumed.messages.at(-1)).toEqual(result);
+    expect(resumed.messages).toHaveLength(4 - seen);
+    expect((await session.get(cursor(id, CALL, 4))).status).toBe(405);
+    const { tables } = await worker.worker.storage(BINDING, id);
+    expect(Object.keys(tables).toSorted()).toEqual(["event_2", "stream_2"]);
+  });
+
+  test("is reached with the session id of its time", async () => {
+    const { session, id } = await open();
+    const sessionId = await idOf1(id);
+    const old = new Session(session.url, sessionId, { ...session.headers, "mcp-session-id": sessionId });
+    await fill(id, FINISHED, old);
+    expect((await told(old.call("echo", { key: "k" }))).text).toBe("k");
+    const resumed = await (await old.get(cursor(id, CALL, 2))).end();
+    expect(progressOf(resumed.messages)).toEqual([3]);
+    expect(resumed.messages.at(-1)).toEqual(result);
+  });
+
+  test("tells a call that was running of its interruption", async () => {
+    const { session, id } = await open();
+    await fill(id, FINISHED.slice(0, 2), session);
+    for (let times = 0; times < 2; times += 1) {
+      const resumed = await (await session.get(cursor(id, CALL, 1))).end();
+      expect(progressOf(resumed.messages)).toEqual([2, 3]);
+      expect(resumed.messages.at(-1)).toMatchObject({ id: "old", error: { data: { reason: "interrupted" } } });
+      expect(resumed.messages).toHaveLength(3);
+    }
+  });
+
+  test("goes on with a stream that is no call's", async () => {
+    const { session, id } = await open();
+    await fill(id, [{ stream: OWN, from: 1, messages: [notice] }], session);
+    const resumed = await session.get(cursor(id, OWN, 0));
+    await resumed.has("what was said", ({ messages }) => messages.some(({ method }) => method === notice.method));
+    const said = ({ messages }: Cuttable) => messages.filter(({ method }) => method === notice.method);
+    expect(said(resumed)).toEqual([notice]);
+    resumed.cut();
+  });
+
+  test("takes new calls beside the old ones", async () => {
+    const { session, id } = await open();
+    await fill(id, FINISHED, session);
+    const key = newKey();
+    await release(key);
+    const call = await (await session.stream("count", { key, before: 2, after: 1 })).end();
+    expect(progressOf(call.messages)).toEqual([1, 2, 3]);
+    const resumed = await (await session.get(cursor(id, CALL, 0))).end();
+    expect(progressOf(resumed.messages)).toEqual([1, 2, 3]);
+    expect(resumed.messages.at(-1)).toEqual(result);
+  });
+
+  test("is collected like any other: nothing of it is left", async () => {
+    const { session, id } = await open();
+    const running: Row1 = { stream: OTHER_CALL, from: 1, messages: [progress(1)] };
+    await fill(id, [...FINISHED, running, { stream: OWN, from: 1, messages: [notice] }], session);
+    await session.request("logging/setLevel", { level: "info" });
+    expect(await worker.worker.runAlarm(BINDING, id)).toBe(true);
+    const left = (await worker.worker.storage(BINDING, id)).tables;
+    // The call that ran had its outcome just now.
+    expect(left.stream_2).toMatchObject([{ id: OTHER_CALL }]);
+    expect(left.event_2).toMatchObject([
+      { stream: OTHER_CALL, kind: 0 },
+      { stream: OTHER_CALL, kind: 1 },
+    ]);
+    const resumed = await session.get(cursor(id, CALL, 1));
+    expect(resumed.status).toBe(405);
+  });
+});
+
+describe("a Worker older than its object", () => {
+  const caller = {
+    versionIndex: 3,
+    capabilityBits: 0,
+    principalHash: "0".repeat(32),
+    isOpenedAnonymously: true,
+    expiresAtMs: Date.now() + 3_600_000,
+  };
+
+  /** A socket as that Worker would have it. */
+  async function dial(id: string | undefined, attach: object) {
+    const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), ...(id && { id }) });
+    const socket = new WebSocket(`${worker.origin.replace("http", "ws")}/raw/${BINDING}?${query}`);
+    const heard: string[] = [];
+    let isClosed = false;
+    socket.addEventListener("message", ({ data }) => heard.push(String(data)));
+    socket.addEventListener("close", () => {
+      isClosed = true;
+    });
+    return { socket, heard, isClosed: () => isClosed };
+  }
+
+  const kindsOf = (heard: readonly string[]) => heard.map((text) => JSON.parse(text.split("\n")[0] ?? "").kind);
+
+  test("names no session within the object, and has the one the object is for", async () => {
+    const { session, id } = await open();
+    await fill(id, FINISHED, session);
+    const { heard } = await dial(id, { caller, target: { kind: "resume", lastEventId: cursor(id, CALL, 2) } });
+    await until("the stream is over", () => kindsOf(heard).includes("final"));
+    expect(kindsOf(heard)).toEqual(["hello", "events", "final"]);
+    expect(heard.at(-1)).toContain(JSON.stringify(result));
+    expect((await session.request("ping")).status).toBe(200);
+  });
+
+  test.each(["", "?", "taken 5", "t", "t-1", "t1e999", '{"kind":"novelty"}', "x".repeat(10_000)])(
+    "says %j: nothing comes of it, and the stream goes on",
+    async (words) => {
+      const { session, id } = await open();
+      const key = newKey();
+      const call = await session.stream("count", { key, before: 1, after: 2 });
+      await call.has("an event", ({ messages }) => messages.length > 0);
+      const [first = ""] = call.ids;
+      const again = { caller: { ...caller, novelty: 1 }, target: { kind: "resume", lastEventId: first }, novelty: [] };
+      const { socket, heard } = await dial(id, again);
+      await until("it is greeted", () => kindsOf(heard).includes("events"));
+      socket.send(words);
+      socket.send(new Uint8Array(8));
+      await release(key);
+      await until("the stream is over", () => kindsOf(heard).includes("final"));
+      expect(heard.join("").match(/notifications\/progress/g)).toHaveLength(3);
+    },
+  );
+
+  test("asks for a stream of a kind there is not: it is refused, and nothing breaks", async () => {
+    const { session, id } = await open();
+    const { heard, isClosed } = await dial(id, { caller, target: { kind: "novelty" } });
+    await until("it is refused", isClosed);
+    expect(heard).toEqual([]);
+    expect((await session.request("ping")).status).toBe(200);
+  });
+});
+
+describe("an object newer than its Worker", () => {
+  test("says what the Worker does not know, and the client hears the rest", async () => {
+    const { session, id } = await open();
+    const key = newKey();
+    const call = await session.stream("count", { key, before: 1, after: 2 });
+    await call.has("an event", ({ messages }) => messages.length > 0);
+    for (const words of ['{"kind":"novelty","stream":7}\n', '{"kind":"begun","novelty":true}\n']) {
+      await fetch(`${worker.origin}/say/${BINDING}/${id}`, { method: "POST", body: words });
+    }
+    await release(key);
+    await call.end();
+    expect(progressOf(call.messages)).toEqual([1, 2, 3]);
+    expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
+  });
+});

@@ -1,0 +1,342 @@
+/**
+ * Every answer to a resumption, to the released clients themselves: of calls that run, that ended, whose past was
+ * forgotten, that were never theirs. On a wrong answer they loop or hang.
+ */
+import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
+import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { CallToolResultSchema as Result1 } from "@modelcontextprotocol/sdk/types.js";
+import { Client as Client202506 } from "sdk-2025-06-18/client/index.js";
+import { StreamableHTTPClientTransport as Http202506 } from "sdk-2025-06-18/client/streamableHttp.js";
+import { CallToolResultSchema as Result202506 } from "sdk-2025-06-18/types.js";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type CuttableProxy, startProxy } from "../../src/testing/index.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { until } from "../http/wire.ts";
+import { type Exchange, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { LegacyClient, ModernClient, told } from "./client.ts";
+
+const ME = { name: "released", version: "1.0.0" };
+/** Tries for as long as a restart takes. */
+const PATIENT = {
+  initialReconnectionDelay: 30,
+  maxReconnectionDelay: 30,
+  reconnectionDelayGrowFactor: 1,
+  maxRetries: 500,
+};
+const HASTY = { ...PATIENT, maxRetries: 3 };
+
+interface CallOptions {
+  readonly onprogress: (progress: { progress: number }) => void;
+  readonly onresumptiontoken: (token: string) => void;
+  readonly resumptionToken?: string;
+  readonly timeout?: number;
+}
+
+/** What each release offers. */
+interface Released {
+  onnotification(hear: (method: string) => void): void;
+  onerror(hear: (error: Error) => unknown): void;
+  call(name: string, args: object, options: CallOptions): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+type Reconnection = typeof PATIENT;
+type Connect = (url: URL, reconnectionOptions: Reconnection) => Promise<Released>;
+
+interface AnyClient {
+  fallbackNotificationHandler?: unknown;
+  onerror?: unknown;
+  close(): Promise<void>;
+}
+
+function released(client: AnyClient, call: Released["call"]): Released {
+  return {
+    onnotification: (hear) => {
+      client.fallbackNotificationHandler = async ({ method }: { method: string }) => hear(method);
+    },
+    onerror: (hear) => {
+      client.onerror = hear;
+    },
+    call,
+    close: () => client.close(),
+  };
+}
+
+async function connect1(url: URL, reconnectionOptions: Reconnection): Promise<Released> {
+  const client = new Client1(ME);
+  await client.connect(new Http1(url, { reconnectionOptions }) as never);
+  return released(client, (name, args, options) =>
+    client.request({ method: "tools/call", params: { name, arguments: { ...args } } }, Result1, options as never),
+  );
+}
+
+async function connect2(url: URL, reconnectionOptions: Reconnection): Promise<Released> {
+  const client = new Client2(ME, { versionNegotiation: { mode: "legacy" } });
+  await client.connect(new Http2(url, { reconnectionOptions }));
+  return released(client, (name, args, options) =>
+    client.request({ method: "tools/call", params: { name, arguments: { ...args } } }, options as never),
+  );
+}
+
+async function connect202506(url: URL, reconnectionOptions: Reconnection): Promise<Released> {
+  const client = new Client202506(ME);
+  await client.connect(new Http202506(url, { reconnectionOptions }) as never);
+  return released(client, (name, args, options) =>
+    client.request({ method: "tools/call", params: { name, arguments: { ...args } } }, Result202506, options as never),
+  );
+}
+
+/** `comesBack`: to the stream of a call that was cut, by itself. Otherwise its application has to, with the token. */
+const RELEASES: readonly [name: string, connect: Connect, comesBack: boolean][] = [
+  ["sdk 1.32", connect1, true],
+  ["client 2.4", connect2, true],
+  ["sdk 1.22", connect202506, false],
+];
+
+let worker: Workerd;
+let tap: HttpTap;
+let proxy: CuttableProxy;
+const open: Released[] = [];
+/** What the client said of streams that were cut. */
+const cuts: string[] = [];
+
+beforeAll(async () => {
+  const objects = ["Plain", "Small", "Brief"].map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`]);
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/kept.ts",
+    objects: { ...Object.fromEntries(objects), MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(() => through("plain"));
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.close();
+  await proxy.close();
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+/** Clients reach the Worker by way of a proxy that cuts, then a tap that sees. */
+async function through(endpoint: "plain" | "small"): Promise<void> {
+  tap = await startHttpTap(`${worker.origin}/${endpoint}/mcp`);
+  proxy = await startProxy(tap.url);
+}
+
+/** A client behind the proxy. */
+async function connected(connect: Connect, reconnection: Reconnection = PATIENT): Promise<Released> {
+  const client = await connect(new URL(proxy.url(new URL(tap.url).pathname)), reconnection);
+  open.push(client);
+  cuts.length = 0;
+  client.onerror(({ message }) => message.includes("disconnected") && cuts.push(message));
+  await until("its GET stream is open", () => getStreams().length === 1);
+  return client;
+}
+
+let keys = 0;
+
+function newKey(): string {
+  keys += 1;
+  return `key${keys}`;
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const values = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const release = (key: string) => new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }).then(told);
+const noted = (key: string, what: string) =>
+  until(`${key}: ${what}`, async () => {
+    return (await told(new ModernClient(`${worker.origin}/plain/mcp`).call("noted", { key }))).text === what;
+  });
+
+/** A call as an application makes it: it keeps the token of what came last. */
+class Call {
+  readonly progress: number[] = [];
+  readonly tokens: string[] = [];
+  readonly outcome: Promise<{ result: unknown } | { error: Error }>;
+
+  constructor(client: Released, name: string, args: object, options: Partial<CallOptions> = {}) {
+    const result = client.call(name, args, {
+      onprogress: ({ progress }) => this.progress.push(progress),
+      onresumptiontoken: (token) => this.tokens.push(token),
+      ...options,
+    });
+    this.outcome = result.then(
+      (result) => ({ result }),
+      (error: Error) => ({ error }),
+    );
+  }
+
+  has(count: number): Promise<void> {
+    return until(`${count} events`, () => this.progress.length >= count);
+  }
+}
+
+/** The GETs that came back to a stream. */
+const resumptions = () => tap.exchanges.filter(({ requestHeaders }) => requestHeaders["last-event-id"] !== undefined);
+const getStreams = () => tap.exchanges.filter(({ method, status }) => method === "GET" && status === 200);
+const cursorsOf = (exchanges: readonly Exchange[]) =>
+  exchanges.map(({ requestHeaders }) => requestHeaders["last-event-id"]);
+const isAnswered = ({ status }: Exchange) => status !== 0;
+
+/** Long enough for a client that loops to do it many times over; says which requests came meanwhile. */
+async function requestsOf(client: Released): Promise<Exchange[]> {
+  expect(open).toContain(client);
+  const before = tap.exchanges.length;
+  await pause(1_000);
+  return tap.exchanges.slice(before);
+}
+
+describe.each(RELEASES)("%s", (_, connect, comesBack) => {
+  /** Goes on with a call whose connection is gone: the client does, or its application with a new request. */
+  async function goOn(client: Released, call: Call, args: object): Promise<Call> {
+    if (comesBack) return call;
+    // Of the call's stream and of the GET.
+    await until("the client knows of the cut", () => cuts.length >= 2);
+    const resumptionToken = call.tokens.at(-1);
+    return new Call(client, "count", args, {
+      ...(resumptionToken === undefined ? {} : { resumptionToken }),
+      onprogress: ({ progress }) => call.progress.push(progress),
+    });
+  }
+
+  test("a running call that is cut is resumed, and ends with its result; its progress comes once and in order", async () => {
+    const client = await connected(connect);
+    const args = { key: newKey(), before: 3, after: 3 };
+    const call = new Call(client, "count", args);
+    await call.has(3);
+    await noted(args.key, "waiting");
+    proxy.cut();
+    const rest = await goOn(client, call, args);
+    await until("it has come back", () => resumptions().some((each) => isAnswered(each) && isOfCall(each, call)));
+    await release(args.key);
+    expect(await rest.outcome).toMatchObject({ result: { content: [{ text: args.key }] } });
+    expect(call.progress).toEqual(values(1, 6));
+  });
+
+  test("a call that ended while its client was away gives its result to the client that comes back", async () => {
+    const client = await connected(connect);
+    const args = { key: newKey(), before: 2, after: 2 };
+    const call = new Call(client, "count", args);
+    await call.has(2);
+    proxy.refuse(true);
+    proxy.cut();
+    await release(args.key);
+    await noted(args.key, "waiting released");
+    proxy.refuse(false);
+    const rest = await goOn(client, call, args);
+    expect(await rest.outcome).toMatchObject({ result: { content: [{ text: args.key }] } });
+    expect(call.progress).toEqual(values(1, 4));
+  });
+
+  test("a call that died with workerd ends with the interrupted error, once, and nobody asks again", async () => {
+    const client = await connected(connect);
+    const args = { key: newKey(), before: 3, after: 3 };
+    const call = new Call(client, "count", args);
+    await call.has(3);
+    await worker.killAndRestart();
+    await goOn(client, call, args);
+    // An error keeps the id of the first request with every release, so it is that which ends.
+    expect(await call.outcome).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
+    expect(call.progress).toEqual(values(1, 3));
+    // One release asks once more after an error, and takes the 405 for what it is.
+    await pause(200);
+    expect((await requestsOf(client)).filter((each) => isOfCall(each, call))).toEqual([]);
+    expect(resumptions().filter(({ status }) => status === 405).length).toBeLessThanOrEqual(1);
+  });
+
+  test("nothing follows the last event of a call that ended: 405, and the client asks no more", async () => {
+    const client = await connected(connect);
+    const args = { key: newKey(), before: 1 };
+    await release(args.key);
+    const call = new Call(client, "count", args);
+    expect(await call.outcome).toMatchObject({ result: { content: [{ text: args.key }] } });
+    const resumptionToken = call.tokens.at(-1) ?? "none";
+    const again = new Call(client, "count", args, { resumptionToken, timeout: 1_000 });
+    expect(await again.outcome).toMatchObject({ error: expect.any(Error) });
+    const asked = resumptions().filter((each) => cursorsOf([each])[0] === resumptionToken);
+    expect(asked.map(({ status }) => status)).toEqual([405]);
+    expect(again.progress).toEqual([]);
+  });
+
+  test("an event id of nobody, or of another's session, is 400: the client hears so and asks no more", async () => {
+    const client = await connected(connect);
+    const errors: Error[] = [];
+    client.onerror((error) => errors.push(error));
+    const other = await LegacyClient.open(tap.url);
+    const key = newKey();
+    await release(key);
+    const foreign = await told(other.call("count", { key, before: 1 }, { progressToken: 1 }));
+    const [id = "none"] = [...foreign.raw.matchAll(/^id: (.*)$/gm)].map(([, each]) => each);
+    for (const resumptionToken of ["garbage", id]) {
+      const before = errors.length;
+      const call = new Call(client, "count", { key }, { resumptionToken, timeout: 1_000 });
+      await until("the client hears of it", () => errors.length > before);
+      expect(await call.outcome).toMatchObject({ error: expect.any(Error) });
+      const asked = resumptions().filter((each) => cursorsOf([each])[0] === resumptionToken);
+      expect(asked.map(({ status }) => status)).toEqual([400]);
+    }
+  });
+
+  test("an event id whose successors were forgotten: a warning, what is left, and the result", async () => {
+    await proxy.close();
+    await tap.close();
+    await through("small");
+    const client = await connected(connect);
+    const heard: string[] = [];
+    client.onnotification((method) => heard.push(method));
+    const args = { key: newKey(), before: 100, size: 1_000 };
+    await release(args.key);
+    const call = new Call(client, "count", args);
+    expect(await call.outcome).toMatchObject({ result: {} });
+    const [resumptionToken = "none"] = call.tokens;
+    const again = new Call(client, "count", args, { resumptionToken, onprogress: () => undefined });
+    expect(await again.outcome).toMatchObject({ result: { content: [{ text: args.key }] } });
+    expect(heard).toContain("notifications/message");
+  });
+
+  test("a GET stream that is cut is opened again, and hears what is told from then on", async () => {
+    const client = await connected(connect);
+    const heard: string[] = [];
+    client.onnotification((method) => heard.push(method));
+    for (const expected of [2, 3]) {
+      proxy.cut();
+      await until("it is open again", () => getStreams().length >= expected);
+      heard.length = 0;
+      await until("it hears", async () => {
+        await new ModernClient(`${worker.origin}/plain/mcp`).call("change");
+        return heard.includes("notifications/tools/list_changed");
+      });
+    }
+    expect((await requestsOf(client)).filter(({ method }) => method === "GET")).toEqual([]);
+  });
+
+  test("a client whose session has ended meanwhile gives up after its tries", async () => {
+    const client = await connected(connect, HASTY);
+    const [first] = tap.exchanges;
+    const session = first?.responseHeaders["mcp-session-id"] ?? "";
+    expect((await fetch(tap.url, { method: "DELETE", headers: { "mcp-session-id": session } })).status).toBe(204);
+    const gone = () => tap.exchanges.filter(({ method, status }) => method === "GET" && status === 404);
+    proxy.cut();
+    await pause(500);
+    expect((await requestsOf(client)).length).toBe(0);
+    expect(gone().length).toBeLessThanOrEqual(HASTY.maxRetries);
+  });
+
+  test("a call whose handler ends the connection is polled for where the release knows how, and has its result", async () => {
+    const client = await connected(connect);
+    const args = { key: newKey() };
+    const call = new Call(client, "poll", args);
+    await noted(args.key, "waiting");
+    if (comesBack) await until("it polls", () => resumptions().filter(isAnswered).length > 0);
+    await release(args.key);
+    expect(await call.outcome).toMatchObject({ result: { content: [{ text: args.key }] } });
+    expect((await requestsOf(client)).length).toBe(0);
+  });
+});
+
+/** Whether a GET came back to the stream of a call. */
+function isOfCall(exchange: Exchange, { tokens }: Call): boolean {
+  const stream = (id = "") => id.split("-")[1];
+  return stream(cursorsOf([exchange])[0]) === stream(tokens.at(-1));
+}
