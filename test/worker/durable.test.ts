@@ -187,6 +187,21 @@ test("a reader that takes nothing is sent no more than a window; the rest waits 
   expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
 });
 
+test("a response ends within an event of which the rest was forgotten; whoever comes back is told", async () => {
+  const session = await Session.open(`${worker.origin}/small/mcp`);
+  const key = newKey();
+  // Three rows to an event: the window ends within the second or third one, and all but the last are forgotten at once.
+  const cut = await (await flood(session, { key, events: 6, size: 600_000 })).end();
+  expect(cut.raw).not.toMatch(/\n\n$/);
+  const last = progressOf(cut.messages).length;
+  expect(progressOf(cut.messages)).toEqual(values(1, last));
+  const again = await (await session.get(cut.events.at(-1)?.id)).end();
+  expect(again.messages).toMatchObject([
+    { params: { logger: "mcp-edge", data: expect.stringMatching(`^${6 - last} earlier`) } },
+    { result: { content: [{ text: key }] } },
+  ]);
+});
+
 describe("time", () => {
   test("a session that is used late in its time is good for longer, at the price of one row and the alarm", async () => {
     const session = await Session.open(await at("Brief"));
