@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newKeys, Workerd } from "../test/harness/workerd.ts";
+import { Workerd } from "../test/harness/workerd.ts";
 import { ROOT } from "./tools.ts";
 
 /** The requirement sets, and the scenarios beyond each that have to be clean as well. */
@@ -41,8 +41,7 @@ export function isClean({ checks }: Scenario): boolean {
 export async function runOfficialSuite(read: (requirements: Requirements, scenarios: readonly Scenario[]) => void) {
   const worker = await Workerd.start({
     entry: "src/reference/index.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
-    bindings: { MCP_KEYS: newKeys() },
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub", MCP_KEY_STORE: "McpKeys", MCP_ONCE: "McpOnce" },
   });
   try {
     // The suite wants a loopback name, not an address.

@@ -65,8 +65,8 @@ export interface Call<Env> {
   readonly disconnect?: ((retryMs: number) => void) | undefined;
   /** Asks the client in the middle of the request. */
   readonly asker: Asker;
-  /** Keys for `requestState`; absent where there are none. */
-  readonly stateKeys?: (() => Promise<KeyRing>) | undefined;
+  /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
+  readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
   /** What runs of this call have had, before the object that ran it was lost; legacy. */
   readonly journal?: unknown;
   /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */

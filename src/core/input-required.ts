@@ -97,7 +97,7 @@ async function readPresented(
   }
   if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();
-  const ring = await keysOf(call);
+  const ring = await keysOf(call, requestState);
   const opened = await ring.open(requestState, bindingOf(server, request, call.principal));
   const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number });
   if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
@@ -158,8 +158,8 @@ function lacking(missing: readonly ClientCapabilityName[]): McpError {
   );
 }
 
-async function keysOf(call: Call<never>): Promise<KeyRing> {
-  return call.stateKeys ? call.stateKeys() : ENV_KEYS.ring(call.env);
+async function keysOf(call: Call<never>, sealed?: string): Promise<KeyRing> {
+  return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
 }
 
 /** Server, principal, method, target and arguments, in one spelling: what a state is good for. */

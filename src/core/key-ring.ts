@@ -65,13 +65,18 @@ export class KeyRing {
     return toBase64Url(concat(head, iv, new Uint8Array(sealed)));
   }
 
+  /** Whether a sealed text names one of these keys. It need not open. */
+  knows(text: string): boolean {
+    const bytes = fromBase64Url(text);
+    return bytes !== undefined && this.#find(bytes) !== undefined;
+  }
+
   /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose, bound to this text. */
   async open(text: string, bound = ""): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const bytes = fromBase64Url(text);
-    if (!bytes || bytes.length <= HEAD_BYTES + NONCE_BYTES || bytes[0] !== LAYOUT) return undefined;
+    const key = bytes && this.#find(bytes);
+    if (!bytes || !key) return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
-    const key = this.#keys.find(({ id }) => id.every((byte, place) => byte === head[place + 1]));
-    if (!key) return undefined;
     const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
     try {
       const options = { name: "AES-GCM", iv, additionalData: concat(head, new TextEncoder().encode(bound)) };
@@ -81,6 +86,11 @@ export class KeyRing {
       // The tag does not match: forged or altered. There is nothing more to say about it.
       return undefined;
     }
+  }
+
+  #find(bytes: Uint8Array): SealingKey | undefined {
+    if (bytes.length <= HEAD_BYTES + NONCE_BYTES || bytes[0] !== LAYOUT) return undefined;
+    return this.#keys.find(({ id }) => id.every((byte, place) => byte === bytes[place + 1]));
   }
 }
 

@@ -22,6 +22,10 @@ export class EventStream {
   #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
+  /** A part of a frame was written, and its rest was not: nothing else may go between. */
+  #isWithinFrame = false;
+  /** Frames that wait for its end. */
+  #inserted = "";
   /** Bytes written that the client had not taken when last looked at, and when that last became less. */
   #queued = 0;
   #takenAtMs = 0;
@@ -40,15 +44,29 @@ export class EventStream {
     return this.#gone.signal;
   }
 
-  /** Sends frames. Droppable ones are dropped when the client is too far behind: they are news, not results. */
+  /**
+   * Sends frames; a frame may come in several parts. Droppable ones are dropped when the client is too far behind: they
+   * are news, not results.
+   */
   write(frames: string, isDroppable = false): void {
-    if (this.#isOver) return;
+    if (this.#isOver || frames === "") return;
     const bytes = encodeText(frames);
     const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
     if (isDroppable && room < bytes.byteLength) return;
     this.#room -= bytes.byteLength;
+    this.#isWithinFrame = !frames.endsWith("\n\n");
     if (this.#controller) this.#enqueue(this.#controller, bytes);
     else this.#held.push(bytes);
+    if (!this.#isWithinFrame) this.insert("");
+  }
+
+  /** Sends whole frames that have no place among the others, such as hints: next, but never into one of them. */
+  insert(frames: string): void {
+    this.#inserted += frames;
+    if (this.#isWithinFrame) return;
+    const inserted = this.#inserted;
+    this.#inserted = "";
+    this.write(inserted);
   }
 
   /** The response, to be made once. Its head and first bytes go out at once. */
@@ -98,8 +116,9 @@ export class EventStream {
     const controller = this.#controller;
     if (!controller) return;
     this.#look(controller);
-    if ((controller.desiredSize ?? 0) > 0) this.#enqueue(controller, HEARTBEAT);
-    else if (Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
+    if ((controller.desiredSize ?? 0) > 0) {
+      if (!this.#isWithinFrame) this.#enqueue(controller, HEARTBEAT);
+    } else if (Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
       // A reader that has not taken a whole window gets no more bytes, and not for ever.
       this.#leave();
       controller.error(new Error("The client has stopped reading."));

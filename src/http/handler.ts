@@ -11,6 +11,7 @@ import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
+import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
@@ -63,6 +64,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly sessions?: SessionRoutes<Env>;
   /** Without it no notice is promised to anyone. */
   readonly notices?: HttpNotices<Env>;
+  /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
+  readonly stateKeys?: (env: Env, sealed: string | undefined) => Promise<KeyRing>;
   /** Runs calls once that are to. */
   readonly once?: (env: Env) => Once;
   /**
@@ -263,7 +266,7 @@ export class Endpoint<Env> {
     const { env, principal, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices, once } = this.#options;
+    const { onError, notices, once, stateKeys } = this.#options;
     const shared = {
       client,
       env,
@@ -274,6 +277,7 @@ export class Endpoint<Env> {
       logLevel,
       asker: askNobody(ASK_BY_RETURNING),
       once: once?.(env),
+      stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
       // A stream of notices needs a client that takes streams.
       methods: form === "json" ? undefined : notices?.methods(notices.source(env)),
     };

@@ -3,11 +3,20 @@
  *
  * @module
  */
+import { replay } from "../core/replay/index.ts";
 import { hub } from "../worker/hub/index.ts";
 import { edge } from "../worker/index.ts";
+import { keys } from "../worker/keys/index.ts";
+import { once } from "../worker/once/index.ts";
 import { durable } from "../worker/sessions/index.ts";
 import { createReferenceServer } from "./server.ts";
 
-const app = edge(createReferenceServer(), { sessions: durable(), notices: hub() });
+const app = edge(createReferenceServer(), {
+  sessions: durable(),
+  notices: hub(),
+  keys: keys(),
+  once: once(),
+  replay: replay(),
+});
 export default app;
-export const { McpSession, McpHub } = app;
+export const { McpSession, McpHub, McpKeys, McpOnce } = app;

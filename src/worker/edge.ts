@@ -7,6 +7,7 @@ import { Hono } from "hono/tiny";
 import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
+import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
 import type { Replay } from "../core/replay/index.ts";
@@ -30,6 +31,8 @@ export interface EdgeRuntime<Env> {
   readonly onError: ErrorReporter;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
+  /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
+  readonly keys: KeysOf | undefined;
   /** Runs calls once. @param place The session they belong to; undefined: none. */
   readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
   /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
@@ -71,13 +74,26 @@ export interface NoticesPart<Env, Objects extends object> {
   };
 }
 
+/** The ring of a purpose, with the key of something sealed if it can be had. */
+export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
+
+/** A way to have sealing keys. `keys()` of `mcp-edge/worker/keys` is one. */
+export interface KeysPart<Objects extends object> {
+  attach(): { readonly ring: KeysOf; readonly objects: Objects };
+}
+
 /** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
 export interface OncePart<Env, Objects extends object> {
   attach(): { readonly once: NonNullable<EdgeRuntime<Env>["once"]>; readonly objects: Objects };
 }
 
-export interface EdgeOptions<Env, Sessions extends object, Notices extends object, Calls extends object>
-  extends OriginRules {
+export interface EdgeOptions<
+  Env,
+  Sessions extends object,
+  Notices extends object,
+  Calls extends object,
+  Keys extends object,
+> extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
@@ -86,6 +102,8 @@ export interface EdgeOptions<Env, Sessions extends object, Notices extends objec
   readonly notices?: NoticesPart<Env, Notices>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
   readonly once?: OncePart<Env, Calls>;
+  /** Where sealing keys come from. @default the secret MCP_KEYS */
+  readonly keys?: KeysPart<Keys>;
   /** Lets handlers ask in the middle for modern clients too. `replay()` of `mcp-edge/replay` makes it. */
   readonly replay?: Replay;
   /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
@@ -107,6 +125,9 @@ export type EdgeApp<Env, Objects extends object> = Hono<Bindings<Env>> & Objects
 
 type None = Record<never, never>;
 
+/** The purpose of keys for what clients carry from round to round. */
+const STATE = "request state";
+
 /**
  * Serves an MCP server as a Worker.
  *
@@ -120,17 +141,25 @@ type None = Record<never, never>;
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<Env, Sessions extends object = None, Notices extends object = None, Calls extends object = None>(
+export function edge<
+  Env,
+  Sessions extends object = None,
+  Notices extends object = None,
+  Calls extends object = None,
+  Keys extends object = None,
+>(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env, Sessions, Notices, Calls> = {},
-): EdgeApp<Env, Sessions & Notices & Calls> {
-  const { path = "/mcp", sessions, notices, httpSse, once, replay: _, limits, ...http } = options;
+  options: EdgeOptions<Env, Sessions, Notices, Calls, Keys> = {},
+): EdgeApp<Env, Sessions & Notices & Calls & Keys> {
+  const { path = "/mcp", sessions, notices, httpSse, once, keys, replay: _, limits, ...http } = options;
   const calls = once?.attach();
+  const sealing = keys?.attach();
   const runtime: EdgeRuntime<Env> = {
     limits: resolveLimits(limits),
     onError: logError,
     hasNotices: notices !== undefined,
     once: calls?.once,
+    keys: sealing?.ring,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
       return server.forCaller({ env, principal });
@@ -150,6 +179,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
     onError: logError,
     ...(part ? { sessions: part.routes } : {}),
     ...(hub ? { notices: hub.notices } : {}),
+    ...(sealing ? { stateKeys: (env: Env, sealed?: string) => sealing.ring(env, STATE, sealed) } : {}),
     ...(calls ? { once: (env: Env) => calls.once(env, undefined) } : {}),
   });
   const app = new Hono<Bindings<Env>>();
@@ -169,6 +199,7 @@ export function edge<Env, Sessions extends object = None, Notices extends object
     part?.objects ?? ({} as Sessions),
     hub?.objects ?? ({} as Notices),
     calls?.objects ?? ({} as Calls),
+    sealing?.objects ?? ({} as Keys),
   );
 }
 

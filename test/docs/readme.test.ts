@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runToolQuietly } from "../harness/tools.ts";
-import { newKeys, Workerd } from "../harness/workerd.ts";
+import { Workerd } from "../harness/workerd.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -18,8 +18,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: { source },
-    objects: { MCP_SESSION: "McpSession" },
-    bindings: { MCP_KEYS: newKeys() },
+    objects: { MCP_SESSION: "McpSession", MCP_KEY_STORE: "McpKeys" },
   });
 });
 afterAll(() => worker.stop());

@@ -124,6 +124,29 @@ describe("caps", () => {
     expect(methodsOf(after.messages)).not.toContain("notifications/message");
   });
 
+  test("a large event goes as a whole, and whoever comes back is told", async () => {
+    const session = await Session.open(await at("Small"));
+    const key = newKey();
+    // The second of its two rows alone would fit.
+    const stream = await (await flood(session, { key, events: 2, size: 265_000 })).end();
+    const again = await (await session.get(stream.events[0]?.id)).end();
+    expect(again.messages).toMatchObject([
+      { params: { logger: "mcp-edge", data: expect.stringMatching(/^2 earlier/) } },
+      { result: { content: [{ text: key }] } },
+    ]);
+  });
+
+  test("event ids go on after the newest news, whatever was forgotten, when the object is reset", async () => {
+    const before = await worker.worker.objects("SMALL_SESSION");
+    const session = await Session.open(await at("Small"));
+    const stream = await session.stream("hold", { key: newKey(), events: 3, size: 30_000 });
+    await stream.has("all news", ({ messages }) => messages.length === 3);
+    const made = (await worker.worker.objects("SMALL_SESSION")).filter((id) => !before.includes(id));
+    for (const id of made) await worker.worker.abort("SMALL_SESSION", id);
+    await stream.end();
+    expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
+  });
+
   test("beyond sessionBytesMax calls are refused until something has gone; answers are never dropped", async () => {
     const session = await Session.open(await at("Small"));
     const streams = [];

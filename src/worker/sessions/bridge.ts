@@ -120,7 +120,7 @@ class Bridge {
   #tell(notice: Notice): void {
     const { client, to } = this.#options;
     const notification = legacyNotification(notice, client.rules);
-    if (notification) to.write(encodeEvent(JSON.stringify(notification)));
+    if (notification) to.insert(encodeEvent(JSON.stringify(notification)));
   }
 
   /** The object sends no more than a window beyond what it hears of; hearing of each event would wake it for nothing. */

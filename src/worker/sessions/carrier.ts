@@ -6,6 +6,7 @@
  */
 import type { JsonObject } from "../../core/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
+import { OVER } from "../link.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
 
@@ -85,7 +86,13 @@ export class Carrier {
         this.#keep(this.#place);
         return;
       }
+      if (this.#place.rank < 0 && row.seq !== this.#place.seq) break;
       this.#send(row, this.#fitting(row));
+    }
+    if (this.#place.rank < 0) {
+      // Half of an event was sent, and the rest was forgotten. A client drops half of one, and comes back after the last.
+      this.#socket.close(OVER);
+      return;
     }
     this.#keep(undefined);
     if (this.#retryMs !== undefined) this.retry(this.#retryMs);

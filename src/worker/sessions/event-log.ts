@@ -64,6 +64,9 @@ export interface Keeping {
   readonly isOpen: (stream: number) => boolean;
 }
 
+/** The newest event of a stream stays, because the next one takes its number from it. */
+const NOT_NEWEST = "event_2.seq < (SELECT MAX(seq) FROM event_2 AS newest WHERE newest.stream = event_2.stream)";
+
 export class EventLog {
   readonly #sql: SqlStorage;
   #hasTables: boolean | undefined;
@@ -144,16 +147,19 @@ export class EventLog {
     return this.#rows<{ size: number | null }>(query, ...bindings)[0]?.size ?? 0;
   }
 
-  /** Forgets the oldest news of a session, or of one stream of it, until so much is free. Returns how much is. */
+  /**
+   * Forgets the oldest news of a session, or of one stream of it, until so much is free: whole events, and never the
+   * newest of a stream. Returns how much is.
+   */
   prune(session: number, toFree: number, stream?: number): number {
     const { where, bindings } = within(session, stream);
     const query =
-      "SELECT stream, seq, rank, LENGTH(frames) AS size FROM stream_2 JOIN event_2 ON stream = id " +
-      `WHERE ${where} AND event_2.kind = 0 ORDER BY at, stream, seq, rank`;
+      "SELECT stream, seq, SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id " +
+      `WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY stream, seq ORDER BY at, stream, seq`;
     let freed = 0;
-    for (const row of this.#rows<Position & { stream: number; size: number }>(query, ...bindings)) {
+    for (const row of this.#rows<{ stream: number; seq: number; size: number }>(query, ...bindings)) {
       if (freed >= toFree) break;
-      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq = ? AND rank = ?", row.stream, row.seq, row.rank);
+      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq = ?", row.stream, row.seq);
       freed += row.size;
     }
     return freed;
@@ -165,7 +171,7 @@ export class EventLog {
    */
   collect({ nowMs, resumeMs, newsMs, isOpen }: Keeping): "nothing" | "open" | "some" {
     if (!this.#exists()) return "nothing";
-    this.#sql.exec("DELETE FROM event_2 WHERE kind = 0 AND at < ?", nowMs - newsMs);
+    this.#sql.exec(`DELETE FROM event_2 WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
     const query =
       "SELECT id, kind FROM stream_2 WHERE (kind > 0 OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
       "AND NOT EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND at >= ?)";

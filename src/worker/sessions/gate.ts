@@ -11,6 +11,7 @@ import { EnvKeys } from "../../core/env-keys.ts";
 import { KitError } from "../../core/errors.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
+import type { KeysOf } from "../edge.ts";
 import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
@@ -30,15 +31,21 @@ export interface GateOptions<Env> {
 /** Names what the sessions of one object have in common; undefined: this one has an object to itself. */
 export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
+/** Keys of this purpose open nothing else. */
+const PURPOSE = "session id";
+
 type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & SessionRpc>;
 
 /** Sessions on Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
-  readonly #ring = new EnvKeys("session id", "Or leave out the option sessions.");
+  readonly #env = new EnvKeys(PURPOSE, "Or give edge() the option keys.");
+  readonly #keysOf: KeysOf | undefined;
 
-  constructor(options: GateOptions<Env>) {
+  /** @param keysOf Where keys come from; undefined: the secret. */
+  constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
     this.#options = options;
+    this.#keysOf = keysOf;
   }
 
   async open(client: ClientFacts, principal: Principal | undefined, env: Env): Promise<string> {
@@ -59,7 +66,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
-    const bytes = await (await this.#keys(env)).open(id);
+    const bytes = await (await this.#keys(env, id)).open(id);
     const facts = bytes && decodeFacts(bytes);
     if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
@@ -107,8 +114,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
     };
   }
 
-  async #keys(env: Env): Promise<KeyRing> {
-    return this.#ring.ring(env).catch((error: unknown) => {
+  async #keys(env: Env, sealed?: string): Promise<KeyRing> {
+    const ring = this.#keysOf ? this.#keysOf(env, PURPOSE, sealed) : this.#env.ring(env);
+    return ring.catch((error: unknown) => {
       throw unavailable(error);
     });
   }

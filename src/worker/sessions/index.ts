@@ -76,13 +76,16 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
   for (const [name, value] of Object.entries({ resumeMs, newsMs, ...caps })) checkBound(`durable(): ${name}`, value);
   return {
     attach: (runtime) => {
-      const gate = new DurableGate<Env>({
-        binding,
-        lengthMs: period.lengthMs,
-        ...(jurisdiction ? { jurisdiction } : {}),
-        ...(locationHint ? { locationHint } : {}),
-        ...(key ? { key } : {}),
-      });
+      const gate = new DurableGate<Env>(
+        {
+          binding,
+          lengthMs: period.lengthMs,
+          ...(jurisdiction ? { jurisdiction } : {}),
+          ...(locationHint ? { locationHint } : {}),
+          ...(key ? { key } : {}),
+        },
+        runtime.keys,
+      );
       const objects = { McpSession: createSessionClass(runtime, { period, caps, resumeMs, newsMs }) };
       return { gate, routes: createSessionRoutes(gate), objects };
     },

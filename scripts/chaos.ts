@@ -1,0 +1,28 @@
+/**
+ * Disturbs sessions in every way there is, by scripts made from seeds, and prints what was lost, which has to be nothing.
+ * `--seeds N` runs so many, `--seed S` begins at that one, which is printed with each violation; `--released N` runs so
+ * many with released clients.
+ */
+import { parseArgs } from "node:util";
+import { runSeeds } from "../test/chaos/seeds.ts";
+import { Tally } from "../test/chaos/tally.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    released: { type: "string", default: "20" },
+    worlds: { type: "string", default: "3" },
+  },
+});
+const tally = new Tally();
+const [first, count, released, worlds] = [values.seed, values.seeds, values.released, values.worlds].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+const startedAtMs = Date.now();
+await runSeeds({ first, count, released, worlds, trustMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
+console.log(`\n${tally.table()}\n${Math.round((Date.now() - startedAtMs) / 1000)} s`);
+if (tally.violations.length > 0) process.exitCode = 1;

@@ -1,0 +1,126 @@
+/**
+ * Runs a script and holds what came of it against the law:
+ *
+ * - A client of 2025-11-25 that resumes with the last event id it saw receives each event once and in order. Missing are
+ *   only news beyond the caps of the session, and then a warning says exactly how many. What the log holds in the end
+ *   was received, to the letter, on every stream of which the client ever saw an id.
+ * - A call whose client has seen an event id ends with its result, with the error "interrupted" (only after a fault), or,
+ *   cancelled, with 405. One whose client has seen none may be unknown. A session ended by DELETE answers 404.
+ * - Nothing takes longer than HANG_MS. A listener hears of a notice in the end.
+ * - Nothing is stored when a session's time is over; after DELETE nothing but that it was, after twice the
+ *   time in which streams can be resumed: the alarm that collects them comes round that often.
+ *
+ * Clients of older versions get no event id before the first message, so their calls are unknown more often.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { WireOracle } from "../oracle/oracle.ts";
+import type { Ledger } from "./ledger.ts";
+import { HANG_MS, Peer } from "./peer.ts";
+import type { Lane, Script } from "./script.ts";
+import { Tally } from "./tally.ts";
+import { type SessionHome, tagOf, type World } from "./world.ts";
+
+export interface Ran {
+  readonly tally: Tally;
+  /** What happened when. */
+  readonly trace: readonly string[];
+}
+
+export async function run(script: Script, world: World): Promise<Ran> {
+  const tally = new Tally();
+  tally.count("seeds");
+  const startedAtMs = Date.now();
+  const lines: string[] = [];
+  const trace = (what: string) => lines.push(`${String(Date.now() - startedAtMs).padStart(6)} ms  ${what}`);
+  const oracle = new WireOracle();
+  let disturbed = false;
+  const peers = script.sessions.map((session, index) => {
+    const name = `${script.seed}.${index + 1}`;
+    const url = `${world.origin}/${session.tight ? "tight" : "roomy"}`;
+    const options = { url, name, script: session, tally, oracle, isDisturbed: () => disturbed };
+    return new Peer({ ...options, trace: (what) => trace(`${name} ${what}`) });
+  });
+  await Promise.all(peers.map((peer) => peer.open()));
+  const listening: Promise<void>[] = [];
+  const doing: Promise<void>[] = [];
+  for (const peer of peers) {
+    for (const lane of peer.script.lanes) {
+      const work = delay(lane.atMs).then(() => play(peer, lane));
+      (lane.kind === "listen" ? listening : doing).push(work);
+    }
+    const { deleteMs } = peer.script;
+    if (deleteMs !== undefined) doing.push(delay(deleteMs).then(() => peer.delete()));
+  }
+  const faults = script.faults.map(async ({ atMs, fault }) => {
+    await delay(atMs);
+    disturbed = true;
+    trace(fault);
+    await world.strike(fault, tally);
+    trace(`${fault} is done`);
+  });
+  await Promise.all([...doing, ...faults]);
+  trace("all calls are over");
+  const homes = await world.homes();
+  for (const peer of peers.filter(({ isEnding }) => !isEnding)) {
+    await compare(peer, homes, world, tally);
+    const listens = peer.script.lanes.some(({ kind }) => kind === "listen");
+    if (listens && peer.script.subscribes) await peer.hearNotice();
+    for (const ledger of peer.ledgers.slice(0, 3)) if (!peer.script.tight) await peer.replay(ledger);
+  }
+  for (const peer of peers) peer.hush();
+  await Promise.all(listening);
+  for (const peer of peers) if (peer.script.end === "delete" && !peer.isEnding) await peer.delete();
+  const ended = peers.filter(({ isEnding }) => isEnding).flatMap(({ ledgers }) => ledgers);
+  world.leave(homes, new Set(ended.map(({ place }) => place?.tag ?? "")), `seed ${script.seed}`);
+  for (const { problem, message } of oracle.problems) {
+    tally.violate("broken", `${script.seed}: ${problem}: ${JSON.stringify(message).slice(0, 300)}`);
+  }
+  trace("over");
+  return { tally, trace: lines };
+}
+
+function play(peer: Peer, lane: Lane): Promise<void> {
+  if (lane.kind === "call") return peer.call(lane);
+  return lane.kind === "listen" ? peer.listen(lane) : peer.note(lane);
+}
+
+interface LogRow {
+  readonly stream: number;
+  readonly seq: number;
+  readonly rank: number;
+  readonly frames: string;
+}
+
+/** What the log holds was received. GET streams may still be on their way. */
+async function compare(peer: Peer, homes: readonly SessionHome[], world: World, tally: Tally): Promise<void> {
+  const ledgers = peer.ledgers.filter(({ place }) => place !== undefined);
+  const home = homes.find((each) => tagOf(each) === ledgers[0]?.place?.tag);
+  if (!home) return;
+  const { tables } = await world.storage(home);
+  const [, rows = []] = Object.entries(tables).find(([name]) => name.startsWith("event_")) ?? [];
+  for (const ledger of ledgers) {
+    const own = (rows as unknown as LogRow[]).filter(({ stream }) => stream === ledger.place?.stream);
+    const last = own.filter(({ frames }) => frames !== "").reduce((most, { seq }) => Math.max(most, seq), 0);
+    await reach(ledger, last);
+    for (const [seq, data] of eventsOf(own)) {
+      if (ledger.texts.get(seq) !== data) {
+        const what = ledger.texts.has(seq) ? "was received otherwise" : "was not received";
+        tally.violate("lost", `${ledger.name}: event ${seq}, which the log holds, ${what}`);
+      }
+    }
+  }
+}
+
+async function reach(ledger: Ledger, seq: number): Promise<void> {
+  const deadline = Date.now() + HANG_MS;
+  while ((ledger.place?.seq ?? 0) < seq && Date.now() < deadline) await delay(10);
+}
+
+/** Events of one stream that are there as a whole, with their numbers. */
+function* eventsOf(rows: readonly LogRow[]): Iterable<[number, string]> {
+  const sorted = rows.toSorted((a, b) => a.seq - b.seq || a.rank - b.rank);
+  const text = sorted.map(({ frames }) => frames).join("");
+  for (const [, number = "", data = ""] of text.matchAll(/^id: \S+-(\w+)\nevent: message\ndata: (.*)\n\n/gm)) {
+    yield [Number.parseInt(number, 36), data];
+  }
+}

@@ -1,0 +1,50 @@
+/** Runs scripts of many seeds, on several Workers at once. */
+import { runReleased } from "./released.ts";
+import { run } from "./run.ts";
+import { scriptOf } from "./script.ts";
+import { Tally } from "./tally.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+export interface SeedsOptions extends WorldOptions {
+  readonly first: number;
+  readonly count: number;
+  /** How many more with released clients. */
+  readonly released: number;
+  /** Workers at once. */
+  readonly worlds: number;
+  readonly report: (text: string) => void;
+}
+
+/** Adds what came of it to `tally`; a violation is told with the seed, the script and what happened. */
+export async function runSeeds(options: SeedsOptions, tally: Tally): Promise<void> {
+  const { first, count, released, report } = options;
+  let next = first;
+  let nextReleased = first;
+  const tell = ({ violations }: Tally) => {
+    for (const { violation, what } of violations) report(`  ${violation}: ${what}`);
+  };
+  const work = async () => {
+    const world = await World.start(options);
+    try {
+      while (next < first + count) {
+        const script = scriptOf(next++);
+        const { tally: own, trace } = await run(script, world);
+        tally.add(own);
+        if (own.violations.length > 0) report(`seed ${script.seed}:\n${JSON.stringify(script)}\n${trace.join("\n")}`);
+        tell(own);
+      }
+      while (nextReleased < first + released) {
+        const own = await runReleased(nextReleased++, world);
+        tally.add(own);
+        tell(own);
+      }
+      const after = new Tally();
+      await world.expire(after);
+      tally.add(after);
+      tell(after);
+    } finally {
+      await world.stop();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(options.worlds, count) }, work));
+}

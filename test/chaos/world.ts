@@ -1,0 +1,161 @@
+/** A Worker on which scripts run one after the other, and what is done to it. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { StoredState } from "../../src/testing/worker-side.ts";
+import { sessionTag } from "../../src/worker/sessions/event-id.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { HANG_MS } from "./peer.ts";
+import type { Fault } from "./script.ts";
+import type { Tally } from "./tally.ts";
+
+const BINDINGS = ["MCP_SESSION", "TIGHT_SESSION"] as const;
+
+/** An object in which a session lives. */
+export interface SessionHome {
+  readonly binding: string;
+  readonly id: string;
+}
+
+export interface WorldOptions {
+  /** Milliseconds a session lasts. */
+  readonly trustMs: number;
+  /** Milliseconds a stream can be resumed. */
+  readonly resumeMs: number;
+}
+
+export class World {
+  readonly #workerd: Workerd;
+  readonly #options: WorldOptions;
+  readonly #known = new Set<string>();
+  /** Objects that are to be empty in the end. */
+  readonly #left: (SessionHome & { readonly name: string; readonly isDeleted: boolean; readonly sinceMs: number })[] =
+    [];
+  /** The restart that is under way. */
+  #restarting: Promise<void> = Promise.resolve();
+
+  private constructor(workerd: Workerd, options: WorldOptions) {
+    this.#workerd = workerd;
+    this.#options = options;
+  }
+
+  static async start(options: WorldOptions): Promise<World> {
+    const workerd = await Workerd.start({
+      entry: "test/chaos/fixtures/chaos.ts",
+      objects: { MCP_SESSION: "McpSession", TIGHT_SESSION: "TightSession", MCP_HUB: "McpHub" },
+      bindings: { MCP_KEYS: newKeys(), TRUST_MS: options.trustMs, RESUME_MS: options.resumeMs },
+    });
+    return new World(workerd, options);
+  }
+
+  get origin(): string {
+    return this.#workerd.origin;
+  }
+
+  stop(): Promise<void> {
+    return this.#workerd.stop();
+  }
+
+  /** Does something to what runs. Resolves when it is done. */
+  async strike(fault: Fault, tally: Tally): Promise<void> {
+    if (fault === "kill") {
+      tally.count("kills");
+      // One after the other: they share a port.
+      this.#restarting = this.#restarting.then(() => this.#workerd.worker.restart());
+      return this.#restarting;
+    }
+    await this.#restarting;
+    const work = fault === "hub" ? this.#abort("MCP_HUB", "hub", tally) : this.#strikeAll(fault, tally);
+    // A kill may come between; and eviction waits for calls, some of which wait for what comes later.
+    await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
+  }
+
+  async #strikeAll(fault: "hibernate" | "close" | "abort", tally: Tally): Promise<void> {
+    for (const { binding, id } of await this.homes()) {
+      if (fault === "abort") await this.#abort(binding, id, tally);
+      else {
+        tally.count("evictions");
+        await this.#workerd.worker.evict(binding, id, { webSockets: fault });
+      }
+    }
+  }
+
+  #abort(binding: string, name: string, tally: Tally): Promise<void> {
+    tally.count("aborts");
+    return this.#workerd.worker.abort(binding, name);
+  }
+
+  /** Where the sessions of the script that runs now live, as far as they have stored anything. */
+  async homes(): Promise<SessionHome[]> {
+    await this.#restarting;
+    const all: SessionHome[] = [];
+    for (const binding of BINDINGS) {
+      for (const id of await this.#workerd.worker.objects(binding)) {
+        if (!this.#known.has(id)) all.push({ binding, id });
+      }
+    }
+    return all;
+  }
+
+  storage({ binding, id }: SessionHome): Promise<StoredState> {
+    return this.#workerd.worker.storage(binding, id);
+  }
+
+  /** A script is over: what it has stored is to be gone when its time is. */
+  leave(homes: readonly SessionHome[], deletedTags: ReadonlySet<string>, name: string): void {
+    for (const home of homes) {
+      this.#known.add(home.id);
+      const isDeleted = deletedTags.has(tagOf(home));
+      this.#left.push({ ...home, name, isDeleted, sinceMs: Date.now() });
+    }
+  }
+
+  /** Waits until every session's time is over, and looks whether anything is left. */
+  async expire(tally: Tally): Promise<void> {
+    const { trustMs, resumeMs } = this.#options;
+    for (const home of this.#left.filter(({ isDeleted }) => isDeleted)) {
+      await this.#becomes(
+        home,
+        home.sinceMs + 2 * resumeMs,
+        "a session that was ended keeps nothing but that",
+        tally,
+        (state) =>
+          Object.values(state.tables).every((rows) => rows.length === 0) &&
+          Object.keys(state.keys).every((key) => key === "session"),
+      );
+    }
+    for (const home of this.#left.splice(0)) {
+      await this.#becomes(
+        home,
+        home.sinceMs + trustMs,
+        "nothing is left of a session whose time is over",
+        tally,
+        ({ keys, tables, alarmAtMs }) =>
+          Object.keys(keys).length === 0 && Object.keys(tables).length === 0 && alarmAtMs === undefined,
+      );
+    }
+  }
+
+  async #becomes(
+    home: SessionHome & { readonly name: string },
+    atMs: number,
+    what: string,
+    tally: Tally,
+    holds: (state: StoredState) => boolean,
+  ): Promise<void> {
+    await delay(Math.max(0, atMs - Date.now()));
+    const deadline = Date.now() + HANG_MS;
+    let state = await this.storage(home);
+    while (!holds(state) && Date.now() < deadline) {
+      await delay(100);
+      state = await this.storage(home);
+    }
+    if (holds(state)) return;
+    const rows = Object.entries(state.tables).map(([table, { length }]) => `${table}: ${length}`);
+    const left = JSON.stringify({ keys: state.keys, rows, alarmInMs: (state.alarmAtMs ?? Date.now()) - Date.now() });
+    tally.violate("broken", `${home.name}: ${what}: ${left}`);
+  }
+}
+
+/** What the event ids of a session that has an object to itself begin with. */
+export function tagOf({ id }: SessionHome): string {
+  return sessionTag(`${id} 0`);
+}

@@ -1,0 +1,169 @@
+/** Keys that nobody sets: made when first needed, the same for every isolate, replaced in time. */
+import { afterEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/index.ts";
+import { rotate, type StoredKey } from "../../src/worker/keys/rotation.ts";
+import type { Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { LegacyClient, ModernClient, told } from "./client.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const opened: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
+
+async function start(options: Partial<WorkerOptions> = {}) {
+  const worker: TestWorker = await startWorker({
+    entry: "test/worker/fixtures/keys.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_KEY_STORE: "McpKeys", BROKEN_KEYS: "BrokenKeys" },
+    twin: true,
+    ...options,
+  });
+  const oracle = new WireOracle();
+  const at = async (path: string) => {
+    const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
+    opened.unshift(() => tap.close());
+    return tap.url;
+  };
+  opened.push(async () => {
+    if (oracle.messages > 0) oracle.expectClean();
+    await worker.stop();
+  });
+  const asked = async () => Number(await (await fetch(`${worker.origin}/asked`)).text());
+  const stored = async () => {
+    const [id = ""] = await worker.objects("MCP_KEY_STORE");
+    const { keys } = await worker.storage("MCP_KEY_STORE", id);
+    return (keys as Record<string, unknown>).keys as readonly StoredKey[];
+  };
+  return { worker, at, asked, stored };
+}
+
+/** Whether a session is known: its list comes. */
+const status = async (client: LegacyClient) => (await told(client.request("tools/list"))).status;
+
+test("the first key is made when it is first needed; warm isolates ask nothing more", async () => {
+  const { worker, at, asked, stored } = await start();
+  expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
+  const url = await at("/mcp");
+  const client = await LegacyClient.open(url);
+  const before = await asked();
+  expect(before).toBe(1);
+  for (let count = 0; count < 5; count += 1) await LegacyClient.open(url);
+  expect(await status(client)).toBe(200);
+  expect(await asked()).toBe(before);
+  expect(await stored()).toMatchObject([{ secret: expect.stringMatching(/^[\w-]{43}$/) }]);
+});
+
+test("isolates agree, at once and after SIGKILL; so do those who ask at the same time", async () => {
+  const { worker, at, stored } = await start();
+  const urls = [await at("/mcp"), await at("/twin/mcp")];
+  const clients = await Promise.all([...urls, ...urls].map((url) => LegacyClient.open(url)));
+  for (const client of clients) for (const url of urls) expect(await status(client.at(url))).toBe(200);
+  const before = await stored();
+  await worker.restart();
+  const again = await at("/mcp");
+  for (const client of clients) expect(await status(client.at(again))).toBe(200);
+  expect(await stored()).toEqual(before);
+});
+
+test("a key is replaced in time: published before it seals, kept while what it sealed is good", async () => {
+  const { worker, at, stored } = await start();
+  const url = await at("/mcp");
+  const old = await LegacyClient.open(url);
+  const [first] = await stored();
+  await worker.advance(20 * DAY_MS - 30 * 60_000);
+  await until("the next key is published", async () => {
+    await LegacyClient.open(url);
+    return (await stored()).length === 2;
+  });
+  const published = await stored();
+  expect(published[0]).toEqual(first);
+  const between = await LegacyClient.open(url);
+  await worker.advance(2 * 60 * 60_000);
+  const late = await LegacyClient.open(url);
+  for (const client of [between, late]) expect(await status(client)).toBe(200);
+  // Past its time, not past its key.
+  expect(await status(old)).toBe(404);
+  // The head of an id names its key.
+  const keyOf = ({ sessionId = "" }: LegacyClient) => Buffer.from(sessionId, "base64url").toString("hex", 1, 4);
+  expect(keyOf(between)).toBe(keyOf(old));
+  expect(keyOf(late)).not.toBe(keyOf(old));
+});
+
+test("keys() of one's own: which there are, when", () => {
+  const rotation = { rotateMs: 100, publishMs: 10, keepMs: 1_000 };
+  let keys: readonly StoredKey[] = [];
+  const seen: [atMs: number, count: number][] = [];
+  for (let atMs = 0; atMs <= 3_000; atMs += 5) {
+    const next = rotate(keys, rotation, atMs);
+    if (next !== keys) seen.push([atMs, next.length]);
+    keys = next;
+    // One seals at each time, and it has been known for as long as it takes to publish it.
+    const sealing = keys.filter(({ sealsFromMs }) => sealsFromMs <= atMs);
+    expect(sealing.length).toBeGreaterThan(0);
+    expect(new Set(keys.map(({ secret }) => secret)).size).toBe(keys.length);
+  }
+  expect(seen.slice(0, 3)).toEqual([
+    [0, 1],
+    [90, 2],
+    [190, 3],
+  ]);
+  expect(keys.length).toBeLessThanOrEqual(13);
+  expect(rotate(keys, rotation, 3_000)).toBe(keys);
+});
+
+test("ids of garbage cost one request a while at most, and are 404", async () => {
+  const { at, asked } = await start();
+  const url = await at("/mcp");
+  await LegacyClient.open(url);
+  const before = await asked();
+  const garbage = Array.from({ length: 50 }, () => Buffer.from(crypto.getRandomValues(new Uint8Array(93))));
+  for (const bytes of garbage) {
+    bytes[0] = 1;
+    const headers = { "mcp-session-id": bytes.toString("base64url"), "content-type": "application/json" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    expect((await fetch(url, { method: "POST", headers, body })).status).toBe(404);
+  }
+  expect((await asked()) - before).toBeLessThanOrEqual(2);
+});
+
+test("requestState is sealed with them as well, for every isolate", async () => {
+  const { at } = await start();
+  const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
+  const asked = (await told(here.call("rounds"))).messages as [{ result: Members }];
+  const { requestState } = asked[0].result;
+  const params = { name: "rounds", arguments: {}, requestState };
+  expect((await told(there.request("tools/call", params))).text).toBe("sealed");
+});
+
+test("the secret MCP_KEYS takes the object's place", async () => {
+  const { worker, at } = await start({ bindings: { MCP_KEYS: newKeys() } });
+  const client = await LegacyClient.open(await at("/mcp"));
+  expect(await status(client)).toBe(200);
+  expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
+});
+
+describe("keys that cannot be had", () => {
+  test.each(["/unbound", "/broken"])("are 503 with Retry-After, never 404, and nothing leaks (%s)", async (path) => {
+    const { worker, at } = await start();
+    const known = await LegacyClient.open(await at("/mcp"));
+    const url = `${worker.origin}${path}`;
+    const headers = { "content-type": "application/json", "mcp-session-id": known.sessionId ?? "" };
+    for (const method of ["initialize", "ping"]) {
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: method === "ping" ? headers : { "content-type": "application/json" },
+        body,
+      });
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(await answer.text()).not.toMatch(/secret trouble|NOT_THERE|MCP_KEY/);
+    }
+    const errors = (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
+    expect(errors.at(-1)).toContain(path === "/unbound" ? "NOT_THERE" : "secret trouble");
+  });
+});
