@@ -349,3 +349,17 @@ test("an event id of another session of the same object, or of nobody, is 400", 
   const stream = await (await flood(one, { key: newKey(), events: 1 })).end();
   for (const id of [stream.events[0]?.id ?? "", "garbage"]) expect((await two.get(id, WRONG)).status).toBe(400);
 });
+
+test("DELETE forgets at once what was said, and a call that still runs keeps its stream to the end", async () => {
+  const session = await Session.open(await at("Plain"));
+  await (await flood(session, { key: newKey(), events: 3 })).end();
+  const key = newKey();
+  const running = await session.stream("hold", { key, events: 1 });
+  await running.has("progress", ({ messages }) => messages.length === 1);
+  const rows = async () => (await look("Plain")).map(({ rows: each }) => each.stream_2 ?? 0).reduce((a, b) => a + b, 0);
+  const before = await rows();
+  expect((await session.delete()).status).toBe(204);
+  expect(await rows()).toBeLessThan(before);
+  await running.end();
+  expect(running.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
+});

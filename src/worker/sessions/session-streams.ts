@@ -131,9 +131,12 @@ export class SessionStreams {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends every stream that is no call's: the session is over. */
+  /** Ends every stream that is no call's, and forgets what was said: the session is over. */
   end(): void {
     for (const socket of this.#ownSockets()) socket.close(OVER);
+    this.#owned.clear();
+    const { log, session } = this.#host;
+    log.forget(session, (stream) => this.#running.has(stream));
   }
 
   isRunning(stream: number): boolean {
