@@ -339,7 +339,7 @@ describe("several sessions to an object", () => {
   });
 });
 
-test("a location hint changes nothing but the place", async () => {
+test("a location hint and a jurisdiction change nothing but the place; a machine that has none serves all the same", async () => {
   const session = await Session.open(await at("Placed"));
   expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
 });

@@ -5,6 +5,7 @@
  */
 import { KitError } from "../../core/errors.ts";
 import type { KeysPart } from "../edge.ts";
+import { within } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";
@@ -66,7 +67,7 @@ export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof Keys
             "or set the secret MCP_KEYS (npx mcp-edge keys | npx wrangler secret put MCP_KEYS).";
           throw new KitError("binding-missing", message);
         }
-        const place = jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
+        const place = within(namespace, jurisdiction);
         return place.get(place.idFromName(NAME)).keys(wanted);
       }, rotation);
       return {
