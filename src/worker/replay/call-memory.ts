@@ -26,7 +26,7 @@ export interface StoredCall {
   readonly questions: Readonly<Record<string, OpenQuestion>>;
   /** Whether it may be run again although it was not waiting: its tool says so. */
   readonly isRepeatable: boolean;
-  /** How often it was run again. */
+  /** How often it was run again without coming further. */
   readonly reruns: number;
 }
 
@@ -84,6 +84,8 @@ export class CallMemory implements AskedBefore {
     this.#change({
       journal: { ...journal, entries: [...journal.entries, entry] },
       questions: Object.fromEntries(open),
+      // It has come further: what ends the object is not the call.
+      reruns: 0,
     });
   }
 
