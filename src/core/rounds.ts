@@ -56,6 +56,8 @@ export interface Replaying {
   /** Whether what the handler says was said by a run before, or comes too late. */
   readonly isSilent: boolean;
   step<T>(name: string, work: Step<T>): Promise<T>;
+  /** Does what belongs to the run, unless it is over: then it never settles. */
+  within<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
@@ -98,8 +100,16 @@ export function invalidState(): McpError {
 
 /** An error that some versions have a result for. */
 export interface AnsweringError {
-  /** @throws what the client is to get instead of a result. */
-  answer(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonObject | Promise<JsonObject>;
+  /**
+   * @param kept For the next run, where the answer asks.
+   * @throws what the client is to get instead of a result.
+   */
+  answer(
+    server: McpServer<never>,
+    request: JSONRPCRequest,
+    call: Call<never>,
+    kept?: JsonObject,
+  ): JsonObject | Promise<JsonObject>;
 }
 
 /** True for an error that answers by itself. */

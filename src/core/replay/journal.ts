@@ -13,7 +13,19 @@ export type JournalEntry =
   /** `digest`: of the question; absent when the client answered before any run of ours asked. */
   | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
   | { readonly key: string; readonly digest: string; readonly failed: FailedQuestion }
-  | { readonly key: string; readonly step: unknown };
+  | StepEntry;
+
+/** `result` is absent where the step returned nothing: JSON has no undefined. */
+export interface StepEntry {
+  readonly key: string;
+  readonly step: true;
+  readonly result?: unknown;
+}
+
+/** Whether it is of an answer that came before it was asked for. */
+export function isEarly(entry: JournalEntry): boolean {
+  return "answer" in entry && entry.digest === undefined;
+}
 
 /** A question that ended without an answer. */
 export interface FailedQuestion {

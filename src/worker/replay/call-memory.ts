@@ -68,7 +68,7 @@ export class CallMemory implements AskedBefore {
   }
 
   entry(key: string): JournalEntry | undefined {
-    return this.#call.journal.entries.find((entry) => entry.key === key);
+    return this.#call.journal.entries.find((entry) => entry.key === key && !("step" in entry));
   }
 
   add(id: string, key: string, digest: string, timeoutMs: number): void {
@@ -78,9 +78,9 @@ export class CallMemory implements AskedBefore {
   }
 
   record(entry: JournalEntry): void {
-    if (this.entry(entry.key)) return;
+    if (!("step" in entry) && this.entry(entry.key)) return;
     const { journal, questions } = this.#call;
-    const open = Object.entries(questions).filter(([, { key }]) => key !== entry.key);
+    const open = Object.entries(questions).filter(([, { key }]) => "step" in entry || key !== entry.key);
     this.#change({
       journal: { ...journal, entries: [...journal.entries, entry] },
       questions: Object.fromEntries(open),
