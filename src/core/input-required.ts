@@ -97,8 +97,8 @@ async function readPresented(
   call: Call<never>,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
   const { inputResponses = {}, requestState } = request.params ?? {};
-  if (!isObject(inputResponses)) {
-    throw invalidParams("params.inputResponses is not an object.", { field: "inputResponses" });
+  if (!isObject(inputResponses) || !Object.values(inputResponses).every(isObject)) {
+    throw invalidParams("params.inputResponses is not an object of objects.", { field: "inputResponses" });
   }
   if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();

@@ -13,7 +13,16 @@ import {
   QuestionError,
   UrlElicitationRequiredError,
 } from "../../src/core/index.ts";
-import { closePeers, type Json, MODERN_VERSION, openPeer, type Peer, type PeerOptions, resultOf } from "./peer.ts";
+import {
+  closePeers,
+  errorOf,
+  type Json,
+  MODERN_VERSION,
+  openPeer,
+  type Peer,
+  type PeerOptions,
+  resultOf,
+} from "./peer.ts";
 
 afterEach(closePeers);
 
@@ -407,22 +416,15 @@ describe("in 2026-07-28", () => {
     expect(keys.size).toBe(1);
   });
 
-  test("answers that are no objects are invalid answers, and nothing else", async () => {
+  test("what is no answer is an invalid one to the handler, as in other versions; what does not fit is asked for again", async () => {
     const peer = await open(async (ctx) => value(ctx, "a").catch((error: QuestionError) => error.reason));
-    const first = await call(peer);
-    for (const odd of [null, 1, "text", [], {}, { action: 1 }, { action: "accept", content: "text" }]) {
-      const inputResponses = { a: odd };
-      const answer = await peer.request(
-        "tools/call",
-        { name: "ask", inputResponses, requestState: first.requestState },
-        {},
-        { bad: true },
-      );
-      const result = resultOf(answer);
-      // What is an answer, with a content that does not fit, is asked for again.
-      if (odd !== null && typeof odd === "object" && "content" in odd) expect(askedIn(result)).toEqual(["a~1"]);
-      else expect(textOf(result)).toBe("invalid-answer");
-    }
+    const { requestState } = await call(peer);
+    const present = (a: unknown) =>
+      peer.request("tools/call", { name: "ask", inputResponses: { a }, requestState }, {}, { bad: true });
+    for (const odd of [{}, { action: 1 }]) expect(textOf(resultOf(await present(odd)))).toBe("invalid-answer");
+    expect(askedIn(resultOf(await present({ action: "accept", content: "text" })))).toEqual(["a~1"]);
+    // Not even of the form that answers have on the wire.
+    for (const odd of [null, 1, "text", []]) expect(errorOf(await present(odd)).code).toBe(-32602);
   });
 
   test("unasked answers are not kept, and name no step", async () => {
