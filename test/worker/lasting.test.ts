@@ -221,3 +221,21 @@ test("the same tool asks a modern client, round by round", async () => {
   expect(done.text).toBe("first second 1 1");
   expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
 });
+
+test("DELETE after a loss ends the streams that somebody still holds", async () => {
+  const session = await open();
+  const streams = [
+    await session.stream("patient", { key: newKey() }),
+    await session.stream("unrepeatable", { key: newKey() }),
+  ];
+  await asked(streams[0] as Cuttable, 1);
+  await streams[1]?.has("progress", ({ messages }) => progressOf(messages).length > 0);
+  for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  expect((await session.delete()).status).toBe(204);
+  for (const stream of streams) {
+    // With the outcome, or without where its Worker was not back yet: the client itself has ended the session.
+    await stream.end();
+    const outcomes = stream.messages.filter((message) => "result" in message || "error" in message);
+    expect(outcomes.every((message) => JSON.stringify(message).includes("interrupted"))).toBe(true);
+  }
+});

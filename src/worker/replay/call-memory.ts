@@ -42,6 +42,11 @@ export class CallMemory implements AskedBefore {
 
   /** Whether there is a row of it. */
   isStored: boolean;
+  #rest: () => void = () => undefined;
+  /** Resolves when a question has gone out: from then on nothing need hold the object awake. */
+  atRest = this.#untilRest();
+  /** Called when a question is answered: the run goes on. */
+  onAnswer: () => void = () => undefined;
 
   constructor(host: MemoryHost, call: StoredCall, isStored: boolean) {
     this.#host = host;
@@ -75,6 +80,7 @@ export class CallMemory implements AskedBefore {
     const untilMs = Date.now() + timeoutMs;
     this.#change({ questions: { ...this.#call.questions, [id]: { key, digest, untilMs } } });
     this.#host.wakeAt(untilMs);
+    this.#rest();
   }
 
   record(entry: JournalEntry): void {
@@ -86,6 +92,16 @@ export class CallMemory implements AskedBefore {
       questions: Object.fromEntries(open),
       // It has come further: what ends the object is not the call.
       reruns: 0,
+    });
+    if ("step" in entry) return;
+    this.atRest = this.#untilRest();
+    if (open.length > 0) this.#rest();
+    this.onAnswer();
+  }
+
+  #untilRest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#rest = resolve;
     });
   }
 

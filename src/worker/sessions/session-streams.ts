@@ -131,11 +131,13 @@ export class SessionStreams {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends every stream that is no call's, and forgets what was said: the session is over. */
+  /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
   end(): void {
     for (const socket of this.#ownSockets()) socket.close(OVER);
     this.#owned.clear();
     const { log, session } = this.#host;
+    // Somebody may be waiting for a call that was lost.
+    for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);
     log.forget(session, (stream) => this.#running.has(stream));
   }
 

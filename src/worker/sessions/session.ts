@@ -135,10 +135,16 @@ export class Session<Env> {
       return { answer: { text: undefined, status: 202 } };
     }
     if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
-    return this.#answer(this.#run(caller, post, stream, context));
+    return this.#answer(this.#run(caller, post, stream, context, memory));
   }
 
-  #run(caller: Caller, post: SessionPost, stream: LoggedStream, context: LegacyContext<Env>): RunningPost {
+  #run(
+    caller: Caller,
+    post: SessionPost,
+    stream: LoggedStream,
+    context: LegacyContext<Env>,
+    memory: CallMemory | undefined,
+  ): RunningPost {
     const { messages, isBatch, form } = post;
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
@@ -148,6 +154,10 @@ export class Session<Env> {
     });
     const running: RunningPost = { messages, form, stream, outcome };
     this.#posts.add(running);
+    // A run holds the object awake, but not while it waits for a person.
+    const hold = () => this.#host.ctx.waitUntil(memory ? Promise.race([outcome, memory.atRest]) : outcome);
+    if (memory) memory.onAnswer = hold;
+    hold();
     void outcome.then((over) => {
       running.over = over;
       this.#posts.delete(running);
@@ -221,7 +231,7 @@ export class Session<Env> {
     const stream = this.#streams.forCall(requestIds(post.messages), id);
     stream.begin();
     memory.rerun();
-    this.#run(caller, post, stream, await this.#context(caller, post, stream, memory));
+    this.#run(caller, post, stream, await this.#context(caller, post, stream, memory), memory);
   }
 
   // Time
@@ -275,7 +285,6 @@ export class Session<Env> {
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
     if (running.over) stream.end(running.over.text);
-    // What holds the object awake is what the handler does. While it waits for a person, nothing does.
     return { stream: stream.id };
   }
 
