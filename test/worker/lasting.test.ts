@@ -233,9 +233,9 @@ test("DELETE after a loss ends the streams that somebody still holds", async () 
   for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
   expect((await session.delete()).status).toBe(204);
   for (const stream of streams) {
-    // With the outcome, or without where its Worker was not back yet: the client itself has ended the session.
+    // With an outcome, or without where its Worker was not back yet: the client itself has ended the session.
     await stream.end();
     const outcomes = stream.messages.filter((message) => "result" in message || "error" in message);
-    expect(outcomes.every((message) => JSON.stringify(message).includes("interrupted"))).toBe(true);
+    expect(outcomes.length).toBeLessThanOrEqual(1);
   }
 });
