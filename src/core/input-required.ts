@@ -117,12 +117,7 @@ export async function toInputRequiredResult(
     (name) => !call.client.can(name),
   );
   if (missing.length > 0) throw lacking(missing);
-  const inputRequests: JsonObject = {};
-  for (const [key, { method, params }] of questions) {
-    // Where questions are answered by repeating the request, an elicitation has its key and needs no id.
-    const { elicitationId: _, ...rest } = params ?? {};
-    inputRequests[key] = { method, params: rest };
-  }
+  const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
   const { requestState: state } = asked;
   const kept = { ...(state === undefined ? {} : { state }), ...(journal === undefined ? {} : { journal }) };
   return {
@@ -130,6 +125,12 @@ export async function toInputRequiredResult(
     ...(questions.length > 0 ? { inputRequests } : {}),
     ...(Object.keys(kept).length > 0 ? { requestState: await seal(kept, server, request, call) } : {}),
   };
+}
+
+/** A question as an entry of `inputRequests`: an elicitation has its key there and needs no id. */
+export function toInputRequest({ method, params }: Question): JsonObject {
+  const { elicitationId: _, ...rest } = params ?? {};
+  return { method, params: rest };
 }
 
 async function seal(
@@ -150,7 +151,7 @@ async function seal(
 }
 
 /** -32021 with what is missing. */
-function lacking(missing: readonly ClientCapabilityName[]): McpError {
+export function lacking(missing: readonly ClientCapabilityName[]): McpError {
   return new McpError(
     ErrorCode.MissingRequiredClientCapability,
     `This needs the client capability ${missing.join(", ")}.`,

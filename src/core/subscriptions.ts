@@ -30,6 +30,8 @@ const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 /** URIs one client may be subscribed to, and characters of them all: they are kept for as long as the client stays. */
 const URIS_MAX = 1_000;
 const URI_CHARS_MAX = 64 * 1024;
+/** Tasks one stream may listen to: each is an object that is asked how it stands. */
+const TASKS_MAX = 100;
 
 /** The notices of this process as a source. */
 export function localNotices(bus: NoticeBus): NoticeSource {
@@ -58,6 +60,8 @@ export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPC
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
+    case "task":
+      return undefined;
     default:
       return notification(LIST_CHANGED[notice.kind]);
   }
@@ -167,6 +171,14 @@ export async function releaseUris(
   }
 }
 
+/** What a listen stream tells of tasks. */
+export interface TaskNews {
+  /** Of the tasks asked for, those the caller has. @throws {McpError} -32021 when the client does not take tasks. */
+  admit(ids: readonly string[]): Promise<readonly string[]>;
+  /** What `tasks/get` would say; undefined when the task is no more. */
+  read(id: string): Promise<JsonObject | undefined>;
+}
+
 /** `subscriptions/listen` from a source of notices. */
 export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
   return {
@@ -183,14 +195,20 @@ async function listen(
 ): Promise<JsonObject> {
   const filter = await honour(readFilter(request), server, call);
   try {
-    await deliver(filter, request.id, call, source);
+    await deliver(filter, request.id, server, call, source);
   } finally {
     await releaseUris(server, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
 
-async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
+async function deliver(
+  filter: NoticeFilter,
+  id: RequestId,
+  server: McpServer<never>,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement comes first, though notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
@@ -201,13 +219,36 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  tell = (notice) => call.emit(tagged(notice, id));
+  const tellOfTask = taskTeller(id, server, call);
+  tell = (notice) => (notice.kind === "task" ? tellOfTask(notice.id) : call.emit(tagged(notice, id)));
   early.forEach(tell);
+  // What happened before anybody listened.
+  filter.tasks?.forEach(tellOfTask);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
     call.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   tap.stop();
+}
+
+/** Tells how a task stands, in order, and nothing twice. */
+function taskTeller(id: RequestId, server: McpServer<never>, call: Call<never>): (taskId: string) => void {
+  const told = new Map<string, string>();
+  let last = Promise.resolve();
+  const tell = async (taskId: string) => {
+    const task = await call.tasks?.read(taskId);
+    const text = JSON.stringify(task);
+    if (!task || call.signal.aborted || told.get(taskId) === text) return;
+    told.set(taskId, text);
+    call.emit(notification("notifications/tasks", { _meta: { [SUBSCRIPTION_ID]: id }, ...task }));
+  };
+  return (taskId) => {
+    last = last.then(() =>
+      tell(taskId).catch((error: unknown) => {
+        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
+      }),
+    );
+  };
 }
 
 /** What was asked for. */
@@ -223,7 +264,18 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
   }
   checkUris(uris, "subscriptions/listen");
   const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
-  return { lists, uris: [...new Set<string>(uris)] };
+  return { lists, uris: [...new Set<string>(uris)], tasks: readTaskIds(asked) };
+}
+
+function readTaskIds({ taskIds = [] }: JsonObject): readonly string[] {
+  const field = "notifications.taskIds";
+  if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
+    throw invalidParams("subscriptions/listen: taskIds is not a list of strings.", { field });
+  }
+  if (taskIds.length > TASKS_MAX) {
+    throw invalidParams(`subscriptions/listen: a stream listens to at most ${TASKS_MAX} tasks.`, { field });
+  }
+  return [...new Set<string>(taskIds)];
 }
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
@@ -233,6 +285,7 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
     prompts: server.offers("prompts"),
     resources: server.offers("resources"),
   };
+  const tasks = asked.tasks?.length ? await call.tasks?.admit(asked.tasks) : [];
   const uris: string[] = [];
   for (const uri of has.resources ? asked.uris : []) {
     try {
@@ -243,13 +296,14 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris };
+  return { lists: asked.lists.filter((kind) => has[kind]), uris, ...(tasks?.length ? { tasks } : {}) };
 }
 
-function shown({ lists, uris }: NoticeFilter): JsonObject {
+function shown({ lists, uris, tasks }: NoticeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
+  if (tasks) wire.taskIds = tasks;
   return wire;
 }
 

@@ -8,6 +8,7 @@ import { KitError } from "../../core/errors.ts";
 import type { Notice } from "../../core/notices.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
+import { twice } from "../twice.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
@@ -96,18 +97,4 @@ function afterwards(deliver: () => Promise<void>, failed: (error: unknown) => vo
     return;
   }
   waitUntil(deliver().catch(failed));
-}
-
-/**
- * What an object answers, asked once more when it was reset meanwhile; never when it has too much to do. A hub may be
- * told twice.
- */
-async function twice<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    const { retryable, durableObjectReset, overloaded } = error as Record<string, unknown>;
-    if (overloaded || !(retryable || durableObjectReset)) throw error;
-    return ask();
-  }
 }
