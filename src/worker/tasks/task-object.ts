@@ -171,6 +171,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#store.state = state;
     const running = new AbortController();
     this.#running = running;
+    // Else a handler that brings its object down at once would be begun for ever.
+    await this.ctx.storage.sync();
     const overAtMs = start.createdAtMs + start.ttlMs;
     const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
