@@ -1,6 +1,7 @@
 /** Tasks: that they begin with what came before, go on whatever is lost, repeat nothing, and leave nothing behind. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Counts } from "../costs/counted.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
@@ -238,6 +239,20 @@ test("a run is ended between steps, and the next one goes on from there", async 
 });
 
 describe("what is stored", () => {
+  test("is 6 rows, one more for each step, and 6 for each round of questions", async () => {
+    const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
+    const finished = async (tool: string, args: Members) => {
+      await client.finish(await client.start(tool, { key: newKey(), ...args }));
+      return rows();
+    };
+    // Of tasks before.
+    await rows();
+    expect(await finished("steps", { steps: 0 })).toBe(6);
+    expect(await finished("steps", { steps: 5 })).toBe(11);
+    expect(await finished("asking_by_returning", {})).toBe(6 + 2 * 5);
+    expect(await finished("asking_again", {})).toBe(6 + 3 * 6);
+  });
+
   test("is all gone when its time is over, whatever has become of it", async () => {
     const completed = await client.start("steps", { key: newKey() });
     await client.finish(completed);

@@ -65,6 +65,8 @@ export class TaskStore {
   readonly #storage: DurableObjectStorage;
   /** Entries, and units of text in them; undefined until they were read. */
   #journal: { entries: number; units: number } | undefined;
+  /** How many each value has, of those read or written. */
+  readonly #pieces = new Map<string, number>();
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
@@ -115,13 +117,17 @@ export class TaskStore {
   /** What was known of the journal is not so any more. */
   reset(): void {
     this.#journal = undefined;
+    this.#pieces.clear();
   }
 
   #get(name: string): unknown {
     let text = "";
     for (let at = 0; ; at += 1) {
       const piece = this.#storage.kv.get<string>(keyOf(name, at));
-      if (piece === undefined) return text === "" ? undefined : JSON.parse(text);
+      if (piece === undefined) {
+        this.#pieces.set(name, at);
+        return text === "" ? undefined : JSON.parse(text);
+      }
       text += piece;
     }
   }
@@ -137,7 +143,8 @@ export class TaskStore {
       pieces += 1;
     }
     // A value that was longer before.
-    while (this.#storage.kv.delete(keyOf(name, pieces))) pieces += 1;
+    for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(keyOf(name, at));
+    this.#pieces.set(name, pieces);
   }
 }
 
