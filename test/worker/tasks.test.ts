@@ -101,6 +101,8 @@ describe("a task", () => {
   test("asks by returning, and has its state the next time", async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     expect(await client.finish(taskId)).toBe("2 Round 1?");
+    const often = await client.start("asking_by_returning", { key: newKey(), steps: 25 });
+    expect(await client.finish(often)).toBe("25 Round 24?");
   });
 
   test("asks for a URL by an error", async () => {

@@ -108,7 +108,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   async read(who: string): Promise<TaskView | undefined> {
     const task = this.#find(who);
     if (!task) return undefined;
-    await this.#wake(task.state);
+    await this.#wake(task);
     return this.#view(task.start, task.state);
   }
 
@@ -153,18 +153,20 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
-    const isCut = state.status === "working" && (await this.#run(start, state));
+    if (state.status === "working") await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
-    await this.ctx.storage.setAlarm(isCut ? Date.now() : start.createdAtMs + start.ttlMs);
+    // It was cut, or it was answered as soon as it asked.
+    const goesOn = state.status === "working";
+    await this.ctx.storage.setAlarm(goesOn ? Date.now() : overAtMs(start));
   }
 
-  /** Runs the handler once. @returns Whether it was cut, and is to go on. */
-  async #run(start: StoredStart, state: StoredState): Promise<boolean> {
+  /** Runs the handler once. Where it was cut, the task goes on working. */
+  async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
     if (entries.length > state.journaled) state.starts = 0;
     if (state.starts >= STARTS_MAX) {
       this.#settle(state, { status: "failed", error: interrupted() });
-      return false;
+      return;
     }
     state.starts += 1;
     state.journaled = entries.length;
@@ -173,8 +175,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#running = running;
     // Else a handler that brings its object down at once would be begun for ever.
     await this.ctx.storage.sync();
-    const overAtMs = start.createdAtMs + start.ttlMs;
-    const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs - Date.now(), 2 ** 31 - 1));
+    const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
     let server: McpServer<Env> | undefined;
     try {
@@ -195,9 +196,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
         isDue: () => Date.now() >= untilMs,
       });
       // It was cancelled meanwhile, or its time is over.
-      if (state.status !== "working" || running.signal.aborted) return false;
-      if (end.kind === "cut") return true;
-      this.#end(state, end);
+      if (state.status !== "working" || running.signal.aborted) return;
+      if (end.kind !== "cut") this.#end(state, end);
     } catch (error) {
       // Of what finds the server, not of the handler.
       if (state.status === "working")
@@ -207,7 +207,6 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       this.#running = undefined;
       server?.notices.publish({ kind: "task", id: this.#taskId });
     }
-    return false;
   }
 
   async #call(server: McpServer<Env>, start: StoredStart, signal: AbortSignal): Promise<Call<never>> {
@@ -249,6 +248,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
         if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
         state.questions = Object.fromEntries(end.questions.map((asked) => [wireKey(asked, state), asked]));
         state.status = "input_required";
+        // It got somewhere, though its journal need not have grown.
+        state.starts = 0;
         this.#save(state);
     }
   }
@@ -266,9 +267,10 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   }
 
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
-  async #wake(state: StoredState): Promise<void> {
+  async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
     if (state.status !== "working" || this.#running) return;
-    if ((await this.ctx.storage.getAlarm()) === null && !this.#running) await this.ctx.storage.setAlarm(Date.now());
+    const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
   }
 
   #load() {
@@ -318,8 +320,12 @@ function isOver({ status }: StoredState): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-function isExpired({ createdAtMs, ttlMs }: StoredStart): boolean {
-  return Date.now() >= createdAtMs + ttlMs;
+function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
+  return createdAtMs + ttlMs;
+}
+
+function isExpired(start: StoredStart): boolean {
+  return Date.now() >= overAtMs(start);
 }
 
 /** One that this task has not used: a handler that asks by returning may use its own again. */
