@@ -15,9 +15,10 @@ import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
 import type { Once } from "./once.ts";
 import type { Root, SampleParams, SampleResult } from "./questions.ts";
-import type { QuestionOptions, Replaying, Round, Step } from "./rounds.ts";
+import type { QuestionOptions, Replaying, Round, RunRounds, Step } from "./rounds.ts";
 import type { AnySchema } from "./schema.ts";
 import type { RequestFacts } from "./server-options.ts";
+import type { TaskNews } from "./subscriptions.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** Where an exception came from. */
@@ -73,6 +74,10 @@ export interface Call<Env> {
   readonly progressAfter?: number | undefined;
   /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
+  /** Runs the handler instead of the engine there is: as a task. */
+  readonly rounds?: RunRounds | undefined;
+  /** What `subscriptions/listen` tells of tasks; absent where there are none. */
+  readonly tasks?: TaskNews | undefined;
   /** Runs calls once that are to; absent where nothing can remember them. */
   readonly once?: Once | undefined;
   /** Used when the server has no `onError` of its own. */
@@ -286,6 +291,15 @@ export class HandlerContext<Env = unknown> {
   step<T>(name: string, work: Step<T>): Promise<T> {
     const alone = async () => work({ key: `${crypto.randomUUID()}/${name}` });
     return this.#replay?.step(name, work) ?? alone();
+  }
+
+  /**
+   * Goes on as a task, for tools that say `taskFrom: "handler"`: what was asked before was asked on the request, what
+   * comes after runs in the background. The handler runs again from the top, with all it had before returned at once.
+   * Where the call is not to be a task, or is one, it goes on at once.
+   */
+  async task(): Promise<void> {
+    await this.#replay?.task?.();
   }
 
   /**

@@ -73,7 +73,7 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
 }
 
 function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
-  for (const methods of [METHODS[call.client.rules.era], call.methods ?? {}]) {
+  for (const methods of [call.methods ?? {}, METHODS[call.client.rules.era]]) {
     const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
     if (method && (method.isOffered?.(server, call) ?? true)) return method.serve;
   }

@@ -24,8 +24,7 @@ export class EnvKeys {
     if (typeof list !== "string" || list.trim() === "") {
       throw new KitError(
         "keys-missing",
-        `The secret ${KEYS_VARIABLE} is missing. Locally: npx mcp-edge keys --file .dev.vars. ` +
-          `In production: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}. ${this.#without}`,
+        `The secret ${KEYS_VARIABLE} is missing; npx mcp-edge keys makes one. ${this.#without}`,
       );
     }
     if (this.#last?.list !== list) this.#last = { list, ring: KeyRing.parse(list, this.#purpose) };

@@ -79,6 +79,8 @@ export type {
   TemplateReader,
 } from "./resource.ts";
 export { defineResource, defineResourceTemplate } from "./resource.ts";
+export type { RetryOptions } from "./retrying.ts";
+export { retrying } from "./retrying.ts";
 export type {
   AnySchema,
   InferInput,

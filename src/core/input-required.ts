@@ -123,13 +123,7 @@ export async function toInputRequiredResult(
   );
   if (missing.length > 0) throw lacking(missing);
   // Not by assignment: that would lose a question called "__proto__".
-  const inputRequests = Object.fromEntries(
-    questions.map(([key, { method, params }]) => {
-      // Where questions are answered by repeating the request, an elicitation has its key and needs no id.
-      const { elicitationId: _, ...rest } = params ?? {};
-      return [key, { method, params: rest }];
-    }),
-  );
+  const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
   const kept = { ...more, state: asked.requestState };
   return {
     resultType: "input_required",
@@ -138,6 +132,12 @@ export async function toInputRequiredResult(
       ? { requestState: await seal(kept, server, request, call) }
       : {}),
   };
+}
+
+/** A question as an entry of `inputRequests`: an elicitation has its key there and needs no id. */
+export function toInputRequest({ method, params }: Question): JsonObject {
+  const { elicitationId: _, ...rest } = params ?? {};
+  return { method, params: rest };
 }
 
 async function seal(
@@ -158,7 +158,7 @@ async function seal(
 }
 
 /** -32021 with what is missing. */
-function lacking(missing: readonly ClientCapabilityName[]): McpError {
+export function lacking(missing: readonly ClientCapabilityName[]): McpError {
   return new McpError(
     ErrorCode.MissingRequiredClientCapability,
     `This needs the client capability ${missing.join(", ")}.`,

@@ -58,6 +58,8 @@ export interface Replaying {
   step<T>(name: string, work: Step<T>): Promise<T>;
   /** Does what belongs to the run, unless it is over: then it never settles. */
   within<T>(work: () => Promise<T>): Promise<T>;
+  /** Ends a run on the request, to go on as a task. Absent where that is not to be, or has been. */
+  task?(): Promise<void>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
@@ -85,7 +87,8 @@ export function installRounds(run: RunRounds, isFuller: boolean): void {
 }
 
 export const runRounds: RunRounds = async (server, request, call, run) => {
-  if (engine) return engine(server, request, call, run);
+  const rounds = call.rounds ?? engine;
+  if (rounds) return rounds(server, request, call, run);
   // Nothing here ever sealed a state.
   if (request.params?.requestState !== undefined && call.client.era === "modern") throw invalidState();
   return { returned: await run(FIRST_ROUND) };

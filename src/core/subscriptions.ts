@@ -25,7 +25,7 @@ const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
   resources: "notifications/resources/list_changed",
 };
 
-const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
 /** URIs one client may be subscribed to, and characters of them all: they are kept for as long as the client stays. */
 const URIS_MAX = 1_000;
@@ -58,6 +58,8 @@ export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPC
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
+    case "task":
+      return undefined;
     default:
       return notification(LIST_CHANGED[notice.kind]);
   }
@@ -167,6 +169,18 @@ export async function releaseUris(
   }
 }
 
+/** What a listen stream tells of tasks. */
+export interface TaskNews {
+  /**
+   * Of the tasks asked for, those the caller has.
+   *
+   * @throws {McpError} -32602; -32021 when the client does not take tasks.
+   */
+  admit(asked: JsonObject): Promise<readonly string[]>;
+  /** Tells on a stream how a task stands. @param id Of the request that listens. */
+  teller(id: RequestId, server: McpServer<never>): (taskId: string) => void;
+}
+
 /** `subscriptions/listen` from a source of notices. */
 export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
   return {
@@ -181,16 +195,24 @@ async function listen(
   call: Call<never>,
   source: NoticeSource,
 ): Promise<JsonObject> {
-  const filter = await honour(readFilter(request), server, call);
+  const asked = readFilter(request);
+  const tasks = await call.tasks?.admit(asked.wire);
+  const filter = await honour(asked, tasks, server, call);
   try {
-    await deliver(filter, request.id, call, source);
+    await deliver(filter, request.id, server, call, source);
   } finally {
     await releaseUris(server, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
 
-async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
+async function deliver(
+  filter: NoticeFilter,
+  id: RequestId,
+  server: McpServer<never>,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement comes first, though notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
@@ -201,8 +223,11 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  tell = (notice) => call.emit(tagged(notice, id));
+  const tellOfTask = call.tasks?.teller(id, server);
+  tell = (notice) => (notice.kind === "task" ? tellOfTask?.(notice.id) : call.emit(tagged(notice, id)));
   early.forEach(tell);
+  // What happened before anybody listened.
+  for (const taskId of filter.tasks ?? []) tellOfTask?.(taskId);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
     call.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -211,7 +236,7 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
 }
 
 /** What was asked for. */
-function readFilter(request: JSONRPCRequest): NoticeFilter {
+function readFilter(request: JSONRPCRequest): NoticeFilter & { readonly wire: JsonObject } {
   const asked = request.params?.notifications;
   if (!isObject(asked))
     throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
@@ -223,11 +248,16 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
   }
   checkUris(uris, "subscriptions/listen");
   const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
-  return { lists, uris: [...new Set<string>(uris)] };
+  return { lists, uris: [...new Set<string>(uris)], wire: asked };
 }
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
-async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
+async function honour(
+  asked: NoticeFilter,
+  tasks: readonly string[] | undefined,
+  server: McpServer<never>,
+  call: Call<never>,
+): Promise<NoticeFilter> {
   const has = {
     tools: server.offers("tools"),
     prompts: server.offers("prompts"),
@@ -243,13 +273,14 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris };
+  return { lists: asked.lists.filter((kind) => has[kind]), uris, ...(tasks?.length ? { tasks } : {}) };
 }
 
-function shown({ lists, uris }: NoticeFilter): JsonObject {
+function shown({ lists, uris, tasks }: NoticeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
+  if (tasks) wire.taskIds = tasks;
   return wire;
 }
 

@@ -29,6 +29,8 @@ export async function callTool(
     if (tool.options.once && !call.once) {
       throw new KitError("options-invalid", `Tool "${tool.name}" is once: give edge() the option once.`);
     }
+    // Modern clients without tasks were refused already, where there are tasks.
+    if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);
     return await run(server, tool, args, request, call);
   } catch (error) {
     if (McpError.is(error)) throw error;

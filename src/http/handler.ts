@@ -50,6 +50,8 @@ export type ServerFactory<Env> = (
   principal: Principal | undefined,
 ) => McpServer<Env> | Promise<McpServer<Env>>;
 
+type MethodTable = Readonly<Record<string, Method>>;
+
 /** What joins the notices of all processes, and the methods it adds to the modern era. */
 export interface HttpNotices<Env> {
   source(env: Env): NoticeSource;
@@ -68,6 +70,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly stateKeys?: (env: Env, sealed: string | undefined) => Promise<KeyRing>;
   /** Runs calls once that are to. */
   readonly once?: (env: Env) => Once;
+  /** Adds methods of an extension to those for modern clients, or takes the place of one. @param methods Those of notices. */
+  readonly extend?: (methods: MethodTable | undefined, env: Env) => MethodTable;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
@@ -266,7 +270,9 @@ export class Endpoint<Env> {
     const { env, principal, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices, once, stateKeys } = this.#options;
+    const { onError, notices, once, stateKeys, extend } = this.#options;
+    // A stream of notices needs a client that takes streams.
+    const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     const shared = {
       client,
       env,
@@ -278,8 +284,7 @@ export class Endpoint<Env> {
       asker: askNobody(ASK_BY_RETURNING),
       once: once?.(env),
       stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
-      // A stream of notices needs a client that takes streams.
-      methods: form === "json" ? undefined : notices?.methods(notices.source(env)),
+      methods: extend ? extend(methods, env) : methods,
     };
     return respond(
       async (emit, signal) => {

@@ -9,6 +9,7 @@ import { keys } from "../worker/keys/index.ts";
 import { once } from "../worker/once/index.ts";
 import { replay } from "../worker/replay/index.ts";
 import { durable } from "../worker/sessions/index.ts";
+import { tasks } from "../worker/tasks/index.ts";
 import { createReferenceServer } from "./server.ts";
 
 const app = edge(createReferenceServer(), {
@@ -16,7 +17,8 @@ const app = edge(createReferenceServer(), {
   notices: hub(),
   keys: keys(),
   once: once(),
+  tasks: tasks(),
   replay: replay(),
 });
 export default app;
-export const { McpSession, McpHub, McpKeys, McpOnce } = app;
+export const { McpSession, McpHub, McpKeys, McpOnce, McpTask } = app;

@@ -10,6 +10,7 @@ import { addPrompts } from "./prompts.ts";
 import { addQuestions } from "./questions.ts";
 import { addResources } from "./resources.ts";
 import { AUDIO_WAV, IMAGE_PNG } from "./samples.ts";
+import { addTasks } from "./tasks.ts";
 
 const contactSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -179,5 +180,6 @@ export function createReferenceServer(): McpServer {
   addQuestions(server);
   addResources(server);
   addPrompts(server);
+  addTasks(server);
   return server;
 }

@@ -17,6 +17,7 @@ import {
   type AuthHook,
   Endpoint,
   type HttpNotices,
+  type HttpOptions,
   type ServerSource,
   type SessionRoutes,
   type SessionSurroundings,
@@ -25,10 +26,12 @@ import type { OriginRules } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
-/** What an attached part (sessions, hub; tasks later) is given: how to find the server, and how it is served. */
+/** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
 export interface EdgeRuntime<Env> {
   readonly limits: Limits;
   readonly onError: ErrorReporter;
+  /** Whether the server depends on the request. */
+  readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
   /** How calls outlive what runs them; undefined: they do not. */
@@ -94,12 +97,21 @@ export interface OncePart<Env, Objects extends object> {
   attach(): { readonly once: NonNullable<EdgeRuntime<Env>["once"]>; readonly objects: Objects };
 }
 
+/** A way to run calls as tasks. `tasks()` of `mcp-edge/worker/tasks` is one. */
+export interface TasksPart<Env, Objects extends object> {
+  attach(runtime: EdgeRuntime<Env>): {
+    readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
+    readonly objects: Objects;
+  };
+}
+
 export interface EdgeOptions<
   Env,
   Sessions extends object,
   Notices extends object,
   Calls extends object,
   Keys extends object,
+  Tasks extends object,
 > extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
@@ -109,6 +121,8 @@ export interface EdgeOptions<
   readonly notices?: NoticesPart<Env, Notices>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
   readonly once?: OncePart<Env, Calls>;
+  /** Runs tools that say so as tasks, for modern clients that take tasks. Without it they run on the request. */
+  readonly tasks?: TasksPart<Env, Tasks>;
   /** Where sealing keys come from. @default the secret MCP_KEYS */
   readonly keys?: KeysPart<Keys>;
   /** Lets handlers ask in the middle for modern clients too, and wait through losses. */
@@ -154,16 +168,18 @@ export function edge<
   Notices extends object = None,
   Calls extends object = None,
   Keys extends object = None,
+  Tasks extends object = None,
 >(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env, Sessions, Notices, Calls, Keys> = {},
-): EdgeApp<Env, Sessions & Notices & Calls & Keys> {
-  const { path = "/mcp", sessions, notices, httpSse, once, keys, replay, limits, ...http } = options;
+  options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
+): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
+  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits, ...http } = options;
   const calls = once?.attach();
   const sealing = keys?.attach();
   const runtime: EdgeRuntime<Env> = {
     limits: resolveLimits(limits),
     onError: logError,
+    isPerRequest: typeof source === "function",
     hasNotices: notices !== undefined,
     once: calls?.once,
     keys: sealing?.ring,
@@ -175,6 +191,7 @@ export function edge<
   };
   const hub = notices?.attach(runtime);
   const part = sessions?.attach(runtime);
+  const background = tasks?.attach(runtime);
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
     hub?.watch(server);
@@ -188,6 +205,7 @@ export function edge<
     ...(part ? { sessions: part.routes } : {}),
     ...(hub ? { notices: hub.notices } : {}),
     ...(sealing ? { stateKeys: (env: Env, sealed?: string) => sealing.ring(env, STATE, sealed) } : {}),
+    ...(background ? { extend: background.extend } : {}),
     ...(calls ? { once: (env: Env) => calls.once(env, undefined) } : {}),
   });
   const app = new Hono<Bindings<Env>>();
@@ -208,6 +226,7 @@ export function edge<
     hub?.objects ?? ({} as Notices),
     calls?.objects ?? ({} as Calls),
     sealing?.objects ?? ({} as Keys),
+    background?.objects ?? ({} as Tasks),
   );
 }
 

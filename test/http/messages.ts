@@ -78,7 +78,7 @@ export function post(era: Era, changes: Changes = {}): Ask {
 /** The headers 2026-07-28 mirrors from a message. */
 export function standardHeaders(message: unknown): Headers {
   const { method, params } = isMembers(message) ? message : {};
-  const name = isMembers(params) ? (params.name ?? params.uri) : undefined;
+  const name = isMembers(params) ? (params.name ?? params.uri ?? params.taskId) : undefined;
   return {
     "mcp-protocol-version": MODERN_VERSION,
     ...(typeof method === "string" ? { "mcp-method": method } : {}),

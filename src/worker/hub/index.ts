@@ -8,6 +8,8 @@ import { KitError } from "../../core/errors.ts";
 import type { Notice } from "../../core/notices.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
+import { namespaceOf } from "../placement.ts";
+import { twice } from "../twice.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
@@ -52,12 +54,8 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
     throw new KitError("options-invalid", `hub(): shards is ${shards}; it takes 1 to ${SHARDS_MAX}.`);
   }
   const stub = (env: unknown, shard: number) => {
-    const namespace = (env as Record<string, HubNamespace | undefined> | undefined)?.[binding];
-    if (namespace) return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));
-    throw new KitError(
-      "binding-missing",
-      `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option notices.`,
-    );
+    const namespace: HubNamespace = namespaceOf(env, binding, "notices");
+    return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));
   };
   const upgrade = { headers: { Upgrade: "websocket" } };
   const publish = async (shard: number, notices: readonly Notice[]) => {
@@ -96,18 +94,4 @@ function afterwards(deliver: () => Promise<void>, failed: (error: unknown) => vo
     return;
   }
   waitUntil(deliver().catch(failed));
-}
-
-/**
- * What an object answers, asked once more when it was reset meanwhile; never when it has too much to do. A hub may be
- * told twice.
- */
-async function twice<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    const { retryable, durableObjectReset, overloaded } = error as Record<string, unknown>;
-    if (overloaded || !(retryable || durableObjectReset)) throw error;
-    return ask();
-  }
 }

@@ -5,7 +5,7 @@
  */
 import { KitError } from "../../core/errors.ts";
 import type { KeysPart } from "../edge.ts";
-import { within } from "../placement.ts";
+import { namespaceOf } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";
@@ -60,14 +60,7 @@ export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof Keys
   return {
     attach: () => {
       const source = new KeySource(async (env, wanted) => {
-        const namespace = (env as Record<string, KeysNamespace | undefined> | undefined)?.[binding];
-        if (!namespace) {
-          const message =
-            `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, ` +
-            "or set the secret MCP_KEYS (npx mcp-edge keys | npx wrangler secret put MCP_KEYS).";
-          throw new KitError("binding-missing", message);
-        }
-        const place = within(namespace, jurisdiction);
+        const place: KeysNamespace = namespaceOf(env, binding, "keys and set the secret MCP_KEYS", jurisdiction);
         return place.get(place.idFromName(NAME)).keys(wanted);
       }, rotation);
       return {

@@ -104,7 +104,7 @@ export class KeySource {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         if (this.#asking === asking) this.#asking = undefined;
-        reject(new Error("The object of keys did not answer in time."));
+        reject(new Error("No keys in time."));
       }, ANSWER_MS);
     });
     try {

@@ -8,6 +8,7 @@ import { KitError } from "../../core/errors.ts";
 import { type OutcomeKeeper, onceWith, otherCall, type Presented, TOO_LARGE_OUTCOME } from "../../core/once.ts";
 import type { OncePart } from "../edge.ts";
 import { Link } from "../link.ts";
+import { namespaceOf } from "../placement.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 export interface OnceOptions {
@@ -46,11 +47,7 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: t
 
 function keeperOf(env: unknown, binding: string, keepMs: number): OutcomeKeeper {
   return (presented, run) => {
-    const namespace = (env as Record<string, OnceNamespace | undefined> | undefined)?.[binding];
-    if (!namespace) {
-      const message = `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option once.`;
-      throw new KitError("binding-missing", message);
-    }
+    const namespace: OnceNamespace = namespaceOf(env, binding, "once");
     const outcome = present(namespace, { ...presented, keepMs }, run);
     // A client that leaves takes nothing away from those who come for the outcome later.
     waitUntil(outcome.catch(() => undefined));

@@ -139,7 +139,7 @@ function eventNumber(frames: string): number | undefined {
 }
 
 function warning(missing: number): string {
-  const data = `${missing} earlier messages of this stream are no longer kept, by age or because there were too many.`;
+  const data = `${missing} earlier messages are no longer kept.`;
   const params: JsonObject = { level: "warning", logger: "mcp-edge", data };
   return encodeEvent(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params }));
 }

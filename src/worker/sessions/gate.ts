@@ -8,11 +8,10 @@
  */
 import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { EnvKeys } from "../../core/env-keys.ts";
-import { KitError } from "../../core/errors.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
 import type { KeysOf } from "../edge.ts";
-import { within } from "../placement.ts";
+import { namespaceOf } from "../placement.ts";
 import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
@@ -124,14 +123,11 @@ export class DurableGate<Env> implements SessionGate<Env> {
 
   #namespace(env: Env): SessionNamespace {
     const { binding, jurisdiction } = this.#options;
-    const namespace = (env as Record<string, SessionNamespace | undefined> | undefined)?.[binding];
-    if (namespace) return within(namespace, jurisdiction);
-    throw unavailable(
-      new KitError(
-        "binding-missing",
-        `Durable Object binding "${binding}" is missing. Add it to wrangler.toml, or leave out the option sessions.`,
-      ),
-    );
+    try {
+      return namespaceOf(env, binding, "sessions", jurisdiction);
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 }
 

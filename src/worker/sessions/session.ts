@@ -302,11 +302,11 @@ export class Session<Env> {
     const { caps, resumeMs } = this.#host;
     const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
     if (running + asked > caps.inFlightMax) {
-      const what = `${running} requests of this session are being served, of at most ${caps.inFlightMax} (inFlightMax)`;
+      const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
       return { reason: "too-many", what, retryAfterS: 1 };
     }
     if (!this.#streams.isFull) return undefined;
-    const what = `the streams of this session hold all of ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
+    const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
     return { reason: "too-many", what, retryAfterS: Math.ceil(resumeMs / 1000) };
   }
 

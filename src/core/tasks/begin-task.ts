@@ -1,0 +1,63 @@
+/**
+ * From a request to a task: what was asked and answered before goes along.
+ *
+ * @module
+ */
+import type { Call } from "../context.ts";
+import { createRounds } from "../input-required.ts";
+import type { JSONRPCRequest, JsonObject } from "../jsonrpc.ts";
+import { Attempt } from "../replay/attempt.ts";
+import { type JournalData, newJournal, withAnswers } from "../replay/journal.ts";
+import type { Round, RunRounds } from "../rounds.ts";
+import type { McpServer } from "../server.ts";
+import { CUT, CuttableRun } from "./cuttable-run.ts";
+
+/** What a task begins with. JSON. */
+export interface TaskStart {
+  /** As it came, without what was answered before. */
+  readonly request: JSONRPCRequest;
+  /** What runs on the request have had. */
+  readonly journal: JournalData;
+  /** What the last of them was answered and had kept, where its handler asks by returning. */
+  readonly round: TaskRound;
+}
+
+export interface TaskRound {
+  readonly inputResponses: JsonObject;
+  readonly requestState?: string | undefined;
+}
+
+/** Makes a task. Resolves with what the client is told, once the task will not be lost. */
+export type CreateTask = (start: TaskStart, server: McpServer<never>, call: Call<never>) => Promise<JsonObject>;
+
+/** Runs that end in a task, at their beginning or where the handler says so. */
+export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {
+  return async (server, request, call, run) => {
+    let task: JsonObject | undefined;
+    let attempt: Attempt | undefined;
+    const rounds = createRounds((_, kept, responses) => {
+      const journal = withAnswers((kept as JournalData | undefined) ?? newJournal(), responses);
+      attempt = new Attempt({ call, journal, record: () => undefined });
+      return attempt;
+    });
+    const outcome = await rounds(server, request, call, async (round) => {
+      const returned = from === "call" ? CUT : await runUntilTask(run, round, attempt as Attempt);
+      if (returned !== CUT) return returned;
+      const { inputResponses, requestState } = round;
+      const { journal } = attempt as Attempt;
+      const start = { request: withoutAnswers(request), journal, round: { inputResponses, requestState } };
+      task = await create(start, server, call);
+      return undefined;
+    });
+    return task ? { asked: task } : outcome;
+  };
+}
+
+function runUntilTask(run: (round: Round) => Promise<unknown>, round: Round, attempt: Attempt): Promise<unknown> {
+  return run({ ...round, replay: new CuttableRun(attempt, { isDue: () => false, cutAtTask: true }) });
+}
+
+function withoutAnswers(request: JSONRPCRequest): JSONRPCRequest {
+  const { inputResponses: _, requestState: __, ...params } = request.params ?? {};
+  return { ...request, params };
+}

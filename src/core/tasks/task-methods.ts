@@ -1,0 +1,108 @@
+/**
+ * The methods of the tasks extension, and what it changes about others: a tool call may become a task, the server says
+ * so when it is asked what it can do, and a listen stream can tell of tasks.
+ *
+ * @module
+ * @see io.modelcontextprotocol/tasks
+ */
+import type { Call } from "../context.ts";
+import { invalidParams } from "../errors.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
+import { METHODS, type Method, type Serve } from "../methods.ts";
+import type { McpServer } from "../server.ts";
+import { callTool } from "../tool-call.ts";
+import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
+import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
+import { taskNews } from "./task-news.ts";
+
+/** Keeps tasks. A task that is not the caller's is like one that is not there: undefined, or false. */
+export interface TaskKeeper {
+  readonly create: CreateTask;
+  read(taskId: string, call: Call<never>): Promise<TaskView | undefined>;
+  /** Takes what answers a question that waits; the rest is nothing. Resolves once it will not be lost. */
+  update(taskId: string, responses: JsonObject, call: Call<never>): Promise<boolean>;
+  cancel(taskId: string, call: Call<never>): Promise<boolean>;
+}
+
+type Table = Readonly<Record<string, Method>>;
+
+/**
+ * The table of modern clients with tasks in it.
+ *
+ * @param inner What is served beside the protocol's own: of notices, where there are any.
+ * @param check Throws what is wrong with a request about a task before anything is done.
+ */
+export function taskMethods(
+  keeper: TaskKeeper,
+  inner: Table | undefined,
+  check: (request: JSONRPCRequest, call: Call<never>) => void,
+): Table {
+  const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
+    serve: (server, request, call) => {
+      check(request, call);
+      if (!takesTasks(call.client)) throw tasksMissing(request.method);
+      const taskId = request.params?.taskId;
+      if (typeof taskId !== "string") {
+        throw invalidParams(`${request.method}: params.taskId is not a string.`, { field: "taskId" });
+      }
+      return work(taskId, server, request, call);
+    },
+  });
+  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "task", id });
+  const listen = inner?.["subscriptions/listen"];
+  return {
+    ...inner,
+    ...(listen ? { "subscriptions/listen": listening(listen, keeper) } : {}),
+    "server/discover": { serve: (server, request, call) => discover(server, request, { ...call, methods: inner }) },
+    "tools/call": {
+      serve: (server, request, call) => callAsTask(server, request, call, keeper),
+      isOffered: (server) => server.offers("tools"),
+    },
+    "tasks/get": about(async (taskId, _server, _request, call) => {
+      const task = await keeper.read(taskId, call);
+      if (!task) throw unknownTask();
+      return { ...task };
+    }),
+    "tasks/update": about(async (taskId, server, request, call) => {
+      const responses = request.params?.inputResponses;
+      if (!isObject(responses)) {
+        throw invalidParams("tasks/update: params.inputResponses is not an object.", { field: "inputResponses" });
+      }
+      if (!(await keeper.update(taskId, responses, call))) throw unknownTask();
+      changed(server, taskId);
+      return {};
+    }),
+    "tasks/cancel": about(async (taskId, server, _request, call) => {
+      if (!(await keeper.cancel(taskId, call))) throw unknownTask();
+      changed(server, taskId);
+      return {};
+    }),
+  };
+}
+
+/** A tool that may be a task is one for a client that takes tasks. */
+function callAsTask(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>, keeper: TaskKeeper) {
+  const { name } = request.params ?? {};
+  const { task = "forbidden", taskFrom = "call" } =
+    (typeof name === "string" && server.tools.find(name)?.options) || {};
+  if (task === "forbidden") return callTool(server, request, call);
+  if (takesTasks(call.client)) {
+    return callTool(server, request, { ...call, rounds: roundsIntoTask(keeper.create, taskFrom) });
+  }
+  if (task === "required") throw tasksMissing(`Tool "${name}"`);
+  return callTool(server, request, call);
+}
+
+async function discover(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const found = (await METHODS.modern["server/discover"]?.serve(server, request, call)) as JsonObject;
+  const capabilities = found.capabilities as JsonObject;
+  const extensions = { ...(capabilities.extensions as JsonObject | undefined), [TASKS_EXTENSION]: {} };
+  return { ...found, capabilities: { ...capabilities, extensions } };
+}
+
+function listening({ serve, ...rest }: Method, keeper: TaskKeeper): Method {
+  return {
+    ...rest,
+    serve: (server, request, call) => serve(server, request, { ...call, tasks: taskNews(keeper, call) }),
+  };
+}

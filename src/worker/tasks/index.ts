@@ -1,0 +1,137 @@
+/**
+ * mcp-edge/worker/tasks: tool calls that run in the background, as tasks, whatever is lost meanwhile.
+ *
+ * @module
+ */
+import type { Call } from "../../core/context.ts";
+import { KitError, McpError } from "../../core/errors.ts";
+import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
+import { checkBound } from "../../core/limits.ts";
+import type { TaskView } from "../../core/tasks/task.ts";
+import { type TaskKeeper, taskMethods } from "../../core/tasks/task-methods.ts";
+import { decodeHeaderValue } from "../../http/headers.ts";
+import type { PlainRequest } from "../../http/sessions.ts";
+import type { EdgeRuntime, TasksPart } from "../edge.ts";
+import { namespaceOf } from "../placement.ts";
+import { twice } from "../twice.ts";
+import { toObjectId } from "./task-id.ts";
+import { ownerOf, TaskObject, type TaskObjectOptions, type TaskRpc } from "./task-object.ts";
+
+export interface TasksOptions extends Partial<TaskObjectOptions> {
+  /** Name of the Durable Object binding. @default "MCP_TASK" */
+  readonly binding?: string;
+  /** Milliseconds from its creation until a task is forgotten, whatever has become of it. @default 24 hours */
+  readonly ttlMs?: number;
+  /** Milliseconds clients are told to wait between two looks. @default 1 second */
+  readonly pollIntervalMs?: number;
+  /**
+   * Milliseconds after which a run of a handler ends at its next finished `ctx.step()`, to go on from there in another.
+   * The platform ends any run after 15 minutes: no step, and nothing between two steps, may take that long together with
+   * this. @default 5 minutes
+   */
+  readonly runMs?: number;
+  /** Where objects are made, for data that must stay there. */
+  readonly jurisdiction?: DurableObjectJurisdiction;
+  /** Near what objects are made, as a wish. @default near the client that makes the task */
+  readonly locationHint?: DurableObjectLocationHint;
+}
+
+/** A Durable Object class as the Worker exports it. */
+export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObject<Env>;
+
+type TaskNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & TaskRpc>;
+
+const MINUTE_MS = 60_000;
+
+/** Headers that let somebody in: they are for the request, not for what it begins. */
+const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
+
+/**
+ * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients of 2026-07-28 that take tasks: the client
+ * gets a handle at once and comes back for the result. The handler runs in an object of the task's own. When the object
+ * is lost it runs again from the top, with what its questions and `ctx.step()`s had returned at once; so between them it
+ * does the same with the same answers. Needs a binding to the class it returns; with the option `notices`, clients can
+ * listen to tasks as well.
+ *
+ * @example
+ * ```ts
+ * const app = edge(server, { tasks: tasks() });
+ * export default app;
+ * export const { McpTask } = app;
+ * ```
+ *
+ * @see io.modelcontextprotocol/tasks
+ */
+export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
+  const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
+  for (const [name, value] of Object.entries({ ttlMs, pollIntervalMs, runMs })) checkBound(`tasks(): ${name}`, value);
+  if (ttlMs === 0 || pollIntervalMs === 0) {
+    throw new KitError("options-invalid", "tasks(): ttlMs and pollIntervalMs are at least 1.");
+  }
+  return {
+    attach: (runtime) => ({
+      extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
+      objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
+    }),
+  };
+}
+
+function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOptions): TaskClass<Env> {
+  return class McpTask extends TaskObject<Env> {
+    constructor(ctx: DurableObjectState, env: Env) {
+      super(ctx, env, runtime, options);
+    }
+  };
+}
+
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): TaskKeeper {
+  const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
+  const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
+  const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
+  /** What the object of a task answers; undefined when there can be none. */
+  const ask = async <T>(taskId: string, question: (task: ReturnType<typeof get>) => Promise<T>) => {
+    const id = findId(namespace(), taskId);
+    // All of it may be asked twice.
+    return id && twice(() => question(get(id)));
+  };
+  return {
+    create: async (start, server, call) => {
+      const http = runtime.isPerRequest || server.asksForRequest ? plain(call) : undefined;
+      const seed = { ...start, principal: call.principal, http };
+      // Plain data is a copy of its own, whatever the types of RPC make of it.
+      const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
+      return { resultType: "task", ...task };
+    },
+    read: async (taskId, { principal }) =>
+      (await ask(taskId, (task) => task.read(ownerOf(principal)))) as TaskView | undefined,
+    update: async (taskId, responses, { principal }) =>
+      (await ask(taskId, (task) => task.update(ownerOf(principal), responses))) ?? false,
+    cancel: async (taskId, { principal }) => (await ask(taskId, (task) => task.cancel(ownerOf(principal)))) ?? false,
+  };
+}
+
+function findId(namespace: TaskNamespace, taskId: string): DurableObjectId | undefined {
+  const id = toObjectId(taskId);
+  try {
+    return id === undefined ? undefined : namespace.idFromString(id);
+  } catch {
+    // Not made here.
+    return undefined;
+  }
+}
+
+/** At the edge it is a web `Request`. */
+function plain({ request }: Call<never>): PlainRequest | undefined {
+  if (!request) return undefined;
+  const headers = [...(request.headers as Headers)].filter(([name]) => !CREDENTIALS.includes(name));
+  return { url: request.url, headers };
+}
+
+/** `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
+function checkName({ params }: JSONRPCRequest, { request }: Call<never>): void {
+  const header = request?.headers.get("Mcp-Name") ?? null;
+  const taskId = params?.taskId;
+  if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;
+  const message = header === null ? "Mcp-Name is missing." : "Mcp-Name is not the taskId of the body.";
+  throw new McpError(ErrorCode.HeaderMismatch, message);
+}

@@ -1,0 +1,349 @@
+/**
+ * The object of one task. It is made before the client hears of the task; its alarm runs the handler, again and again
+ * until it has come to its end, each time with the journal of what it had before. It sleeps while it waits for answers.
+ *
+ * What is lost: a step that was under way when the object was reset is done again, with the same key; status messages
+ * since the status was last stored are gone.
+ *
+ * @module
+ */
+import { DurableObject } from "cloudflare:workers";
+import { askNobody } from "../../core/asker.ts";
+import type { Principal } from "../../core/client-facts.ts";
+import type { Call } from "../../core/context.ts";
+import { redact } from "../../core/dispatch.ts";
+import { McpError, toErrorObject } from "../../core/errors.ts";
+import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
+import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
+import type { McpServer } from "../../core/server.ts";
+import type { TaskStart } from "../../core/tasks/begin-task.ts";
+import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
+import type { TaskView } from "../../core/tasks/task.ts";
+import type { PlainRequest } from "../../http/sessions.ts";
+import { type EdgeRuntime, factsOf } from "../edge.ts";
+import { toTaskId } from "./task-id.ts";
+import { type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
+
+export interface TaskObjectOptions {
+  readonly ttlMs: number;
+  readonly pollIntervalMs: number;
+  readonly runMs: number;
+}
+
+/** What a task is made of. Goes over RPC. */
+export interface TaskSeed extends TaskStart {
+  readonly principal: Principal | undefined;
+  readonly http: PlainRequest | undefined;
+}
+
+/** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
+export interface TaskRpc {
+  /** Resolves when the task will not be lost. */
+  create(seed: TaskSeed): Promise<TaskView>;
+  read(who: string): Promise<TaskView | undefined>;
+  update(who: string, responses: JsonObject): Promise<boolean>;
+  cancel(who: string): Promise<boolean>;
+}
+
+/** Runs that come to nothing before the task is given up: each was lost with its object. */
+const STARTS_MAX = 20;
+/** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
+const RETRIES_MAX = 5;
+const LATER_MS = 60_000;
+
+/** Who a task belongs to, as text. */
+export function ownerOf(principal: Principal | undefined): string {
+  return principal ? JSON.stringify([principal.issuer, principal.subject]) : "anonymous";
+}
+
+export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
+  readonly #runtime: EdgeRuntime<Env>;
+  readonly #options: TaskObjectOptions;
+  readonly #store: TaskStore;
+  /** As it is stored, with what came since; undefined until it was read. */
+  #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
+  /** The run that is under way. */
+  #running: AbortController | undefined;
+
+  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
+    super(ctx, env);
+    this.#runtime = runtime;
+    this.#options = options;
+    this.#store = new TaskStore(ctx.storage);
+  }
+
+  // Called by the Worker
+
+  async create({ request, journal, round, principal, http }: TaskSeed): Promise<TaskView> {
+    const { ttlMs, pollIntervalMs } = this.#options;
+    const nowMs = Date.now();
+    const start: StoredStart = {
+      format: 1,
+      createdAtMs: nowMs,
+      ttlMs,
+      pollIntervalMs,
+      request,
+      journal,
+      round,
+      principal,
+      http,
+    };
+    const state: StoredState = {
+      status: "working",
+      updatedAtMs: nowMs,
+      starts: 0,
+      journaled: 0,
+      round,
+      questions: {},
+      answers: {},
+      uses: {},
+    };
+    this.#store.start = start;
+    this.#store.state = state;
+    this.#task = { start, state };
+    await this.ctx.storage.setAlarm(nowMs);
+    return this.#view(start, state);
+  }
+
+  async read(who: string): Promise<TaskView | undefined> {
+    const task = this.#find(who);
+    if (!task) return undefined;
+    await this.#wake(task);
+    return this.#view(task.start, task.state);
+  }
+
+  async update(who: string, responses: JsonObject): Promise<boolean> {
+    const task = this.#find(who);
+    if (!task) return false;
+    const { state } = task;
+    let answers = 0;
+    for (const [key, { key: own, digest }] of Object.entries(state.questions)) {
+      if (!Object.hasOwn(responses, key)) continue;
+      answers += 1;
+      delete state.questions[key];
+      if (digest === undefined) state.answers[own] = responses[key];
+      else this.#store.addEntry({ key: own, digest, answer: responses[key] });
+    }
+    if (answers === 0) return true;
+    // The handler waits for all it has asked for.
+    if (Object.keys(state.questions).length === 0) {
+      if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
+      state.answers = {};
+      state.status = "working";
+      await this.ctx.storage.setAlarm(Date.now());
+    }
+    this.#save(state);
+    return true;
+  }
+
+  async cancel(who: string): Promise<boolean> {
+    const task = this.#find(who);
+    if (!task) return false;
+    if (isOver(task.state)) return true;
+    this.#settle(task.state, { status: "cancelled" });
+    this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
+    return true;
+  }
+
+  // Time
+
+  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+    const task = this.#load();
+    if (!task || isExpired(task.start)) return this.#forget();
+    const { start, state } = task;
+    if (this.#running) return undefined;
+    if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
+    if (state.status === "working") await this.#run(start, state);
+    if (isExpired(start)) return this.#forget();
+    // It was cut, or it was answered as soon as it asked.
+    const goesOn = state.status === "working";
+    await this.ctx.storage.setAlarm(goesOn ? Date.now() : overAtMs(start));
+  }
+
+  /** Runs the handler once. Where it was cut, the task goes on working. */
+  async #run(start: StoredStart, state: StoredState): Promise<void> {
+    const entries = this.#store.entries();
+    if (entries.length > state.journaled) state.starts = 0;
+    if (state.starts >= STARTS_MAX) {
+      this.#settle(state, { status: "failed", error: interrupted() });
+      return;
+    }
+    state.starts += 1;
+    state.journaled = entries.length;
+    this.#store.state = state;
+    const running = new AbortController();
+    this.#running = running;
+    // Else a handler that brings its object down at once would be begun for ever.
+    await this.ctx.storage.sync();
+    const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
+    const untilMs = Date.now() + this.#options.runMs;
+    let server: McpServer<Env> | undefined;
+    try {
+      server = await this.#runtime.serverFor(start.http, this.env, start.principal);
+      const call = await this.#call(server, start, running.signal);
+      const end = await runTask(server as unknown as McpServer<never>, call, {
+        request: start.request,
+        journal: { ...start.journal, entries: [...start.journal.entries, ...entries] },
+        round: state.round,
+        record: (entry) => {
+          if (!running.signal.aborted) this.#store.addEntry(entry);
+        },
+        report: (message) => {
+          if (state.status !== "working") return;
+          state.message = message;
+          state.updatedAtMs = Date.now();
+        },
+        isDue: () => Date.now() >= untilMs,
+      });
+      // It was cancelled meanwhile, or its time is over.
+      if (state.status !== "working" || running.signal.aborted) return;
+      if (end.kind !== "cut") this.#end(state, end);
+    } catch (error) {
+      // Of what finds the server, not of the handler.
+      if (state.status === "working")
+        this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
+    } finally {
+      clearTimeout(expiry);
+      this.#running = undefined;
+      server?.notices.publish({ kind: "task", id: this.#taskId });
+    }
+  }
+
+  async #call(server: McpServer<Env>, start: StoredStart, signal: AbortSignal): Promise<Call<never>> {
+    const { limits, onError } = this.#runtime;
+    const call = await server.withContext({
+      client: clientOf(readEnvelope(start.request.params), server.versions),
+      env: this.env,
+      principal: start.principal,
+      request: start.http && factsOf(start.http),
+      limits,
+      signal,
+      logLevel: undefined,
+      emit: () => undefined,
+      asker: askNobody("a task's client comes and goes"),
+      onError,
+    });
+    // Handlers see the Env they were defined with; in between it is opaque.
+    return call as unknown as Call<never>;
+  }
+
+  #redacted(error: unknown, { request }: StoredStart, server: McpServer<Env> | undefined) {
+    if (McpError.is(error)) return toErrorObject(error);
+    const { onError } = this.#runtime;
+    if (server) return toErrorObject(redact(error, server, request, { signal: new AbortController().signal, onError }));
+    const correlationId = crypto.randomUUID();
+    void onError(error, { correlationId, method: "(task)" });
+    return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
+  }
+
+  #end(state: StoredState, end: Exclude<RunEnd, { kind: "cut" }>): void {
+    switch (end.kind) {
+      case "completed":
+        this.#settle(state, { status: "completed", result: end.result });
+        break;
+      case "failed":
+        this.#settle(state, { status: "failed", error: end.error, message: end.error.message });
+        break;
+      case "asked":
+        if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
+        state.questions = Object.fromEntries(end.questions.map((asked) => [wireKey(asked, state), asked]));
+        state.status = "input_required";
+        // It got somewhere, though its journal need not have grown.
+        state.starts = 0;
+        this.#save(state);
+    }
+  }
+
+  // Within
+
+  #settle(state: StoredState, end: Pick<StoredState, "status"> & Partial<StoredState>): void {
+    Object.assign(state, end, { questions: {}, answers: {} });
+    this.#save(state);
+  }
+
+  #save(state: StoredState): void {
+    state.updatedAtMs = Date.now();
+    this.#store.state = state;
+  }
+
+  /** A task that works and that nothing will wake: an alarm the runtime gave up. */
+  async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
+    if (state.status !== "working" || this.#running) return;
+    const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
+  }
+
+  #load() {
+    if (!this.#task) {
+      const { start, state } = this.#store;
+      if (start && state) this.#task = { start, state };
+    }
+    return this.#task;
+  }
+
+  #find(who: string) {
+    const task = this.#load();
+    return task && !isExpired(task.start) && ownerOf(task.start.principal) === who ? task : undefined;
+  }
+
+  async #forget(): Promise<void> {
+    this.#task = undefined;
+    this.#store.reset();
+    await this.ctx.storage.deleteAll();
+  }
+
+  get #taskId(): string {
+    return toTaskId(this.ctx.id.toString());
+  }
+
+  #view({ createdAtMs, ttlMs, pollIntervalMs }: StoredStart, state: StoredState): TaskView {
+    const { status, message, updatedAtMs, questions, result, error } = state;
+    const requests = Object.entries(questions).map(([key, { request }]) => [key, request]);
+    return {
+      taskId: this.#taskId,
+      status,
+      ...(message === undefined ? {} : { statusMessage: message }),
+      createdAt: new Date(createdAtMs).toISOString(),
+      lastUpdatedAt: new Date(updatedAtMs).toISOString(),
+      ttlMs,
+      pollIntervalMs,
+      ...(status === "input_required" ? { inputRequests: Object.fromEntries(requests) as JsonObject } : {}),
+      ...(result ? { result } : {}),
+      ...(error ? { error } : {}),
+    };
+  }
+}
+
+type AlarmInvocationInfo = { readonly retryCount: number };
+
+function isOver({ status }: StoredState): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
+  return createdAtMs + ttlMs;
+}
+
+function isExpired(start: StoredStart): boolean {
+  return Date.now() >= overAtMs(start);
+}
+
+/** One that this task has not used: a handler that asks by returning may use its own again. */
+function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
+  if (digest !== undefined) return key;
+  const use = (uses[key] ?? 0) + 1;
+  uses[key] = use;
+  return use === 1 ? key : `${key}~${use}`;
+}
+
+function interrupted() {
+  return {
+    code: ErrorCode.InternalError,
+    message: `The task was interrupted ${STARTS_MAX} times without getting any further.`,
+    data: { reason: "interrupted" },
+  };
+}
+
+function expired(): McpError {
+  return new McpError(ErrorCode.InternalError, "The task's time is over.");
+}

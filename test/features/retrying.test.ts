@@ -1,0 +1,53 @@
+/** Steps that are tried again. */
+import { describe, expect, test } from "vitest";
+import { KitError, retrying } from "../../src/core/index.ts";
+
+/** Fails so many times, then says how often and with which keys it was tried. */
+function failing(times: number) {
+  const keys: string[] = [];
+  const work = ({ key }: { readonly key: string }) => {
+    keys.push(key);
+    if (keys.length <= times) throw new Error(`try ${keys.length}`);
+    return keys.length;
+  };
+  return { keys, work };
+}
+
+const context = { key: "call/step" };
+
+describe("retrying()", () => {
+  test("gives what the first try that does not throw returns, each with the same key", async () => {
+    const { keys, work } = failing(2);
+    expect(await retrying(work, { retries: 5, backoffMs: 1 })(context)).toBe(3);
+    expect(keys).toEqual(["call/step", "call/step", "call/step"]);
+  });
+
+  test("throws what the last try threw when all are used up", async () => {
+    const { keys, work } = failing(9);
+    await expect(retrying(work, { retries: 2, backoffMs: 1 })(context)).rejects.toThrow("try 3");
+    expect(keys).toHaveLength(3);
+  });
+
+  test("is not tried again where that is not worth it", async () => {
+    const { keys, work } = failing(9);
+    const isWorthIt = (error: unknown) => !String(error).includes("try 2");
+    await expect(retrying(work, { retries: 5, backoffMs: 1, isWorthIt })(context)).rejects.toThrow("try 2");
+    expect(keys).toHaveLength(2);
+  });
+
+  test("waits no longer when it is called off: one more try says what became of it", async () => {
+    const { keys, work } = failing(9);
+    const abort = new AbortController();
+    const tried = retrying(work, { retries: 5, backoffMs: 600_000, backoffMaxMs: 600_000, signal: abort.signal })(
+      context,
+    );
+    abort.abort();
+    await expect(tried).rejects.toThrow(/try/);
+    expect(keys.length).toBeLessThanOrEqual(2);
+  });
+
+  test("of numbers that are none is refused where it is made", () => {
+    expect(() => retrying(() => 1, { retries: -1 })).toThrow(KitError);
+    expect(() => retrying(() => 1, { retries: 1, backoffMs: Number.NaN })).toThrow("backoffMs");
+  });
+});

@@ -1,0 +1,118 @@
+/** A client that takes tasks: it calls, looks again and again, and answers what it is asked. */
+import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { ModernClient, type Told, told } from "./client.ts";
+
+export const TASKS = "io.modelcontextprotocol/tasks";
+export const ABLE: Members = {
+  elicitation: { form: {}, url: {} },
+  sampling: {},
+  roots: {},
+  extensions: { [TASKS]: {} },
+};
+
+export interface TaskClientOptions {
+  readonly token?: string;
+  readonly capabilities?: Members;
+}
+
+export class TaskClient {
+  readonly url: string;
+  readonly options: TaskClientOptions;
+
+  constructor(url: string, options: TaskClientOptions = {}) {
+    this.url = url;
+    this.options = options;
+  }
+
+  /** The same tasks at another address, or for another caller. */
+  as(options: TaskClientOptions, url = this.url): TaskClient {
+    return new TaskClient(url, options);
+  }
+
+  request(method: string, params: Members = {}, headers: Readonly<Record<string, string>> = {}): Promise<Told> {
+    const { token, capabilities = ABLE } = this.options;
+    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const options = { meta: { [CAPABILITIES_KEY]: capabilities }, headers: { ...bearer, ...headers } };
+    return told(new ModernClient(this.url).request(method, params, options));
+  }
+
+  async result(method: string, params: Members = {}, headers: Readonly<Record<string, string>> = {}): Promise<Members> {
+    const { messages, raw } = await this.request(method, params, headers);
+    const result = messages.at(-1)?.result;
+    if (result === undefined) throw new Error(`${method} has no result: ${raw}`);
+    return result as Members;
+  }
+
+  async error(method: string, params: Members = {}, headers: Readonly<Record<string, string>> = {}): Promise<Members> {
+    const { messages, raw } = await this.request(method, params, headers);
+    const error = messages.at(-1)?.error;
+    if (error === undefined) throw new Error(`${method} has no error: ${raw}`);
+    return error as Members;
+  }
+
+  call(name: string, args: Members = {}, more: Members = {}): Promise<Members> {
+    return this.result("tools/call", { name, arguments: args, ...more });
+  }
+
+  /** Calls a tool that becomes a task. @returns The task's id. */
+  async start(name: string, args: Members = {}, more: Members = {}): Promise<string> {
+    const result = await this.call(name, args, more);
+    if (result.resultType !== "task") throw new Error(`no task: ${JSON.stringify(result)}`);
+    return String(result.taskId);
+  }
+
+  get(taskId: string): Promise<Members> {
+    return this.result("tasks/get", { taskId });
+  }
+
+  update(taskId: string, inputResponses: Members): Promise<Members> {
+    return this.result("tasks/update", { taskId, inputResponses });
+  }
+
+  cancel(taskId: string): Promise<Members> {
+    return this.result("tasks/cancel", { taskId });
+  }
+
+  /** Looks until the task stands so. Fails when it ended otherwise. */
+  async reaches(taskId: string, ...statuses: readonly string[]): Promise<Members> {
+    let task: Members = {};
+    await until(`the task is ${statuses.join(" or ")}`, async () => {
+      task = await this.get(taskId);
+      const status = String(task.status);
+      if (statuses.includes(status)) return true;
+      if (ENDS.includes(status)) throw new Error(`the task ended otherwise: ${JSON.stringify(task)}`);
+      return false;
+    });
+    return task;
+  }
+
+  /** Looks until the task is over, answering with names what it asks. @returns Its text. */
+  async finish(taskId: string, answer: (message: string) => string = (message) => message): Promise<string> {
+    for (let round = 0; round < 50; round += 1) {
+      const task = await this.reaches(taskId, "completed", "input_required");
+      if (task.status === "completed") return textOf(task);
+      await this.update(taskId, answersTo(task, answer));
+    }
+    throw new Error("it asks for ever");
+  }
+}
+
+const ENDS = ["completed", "failed", "cancelled"];
+
+/** Form answers to all that a task asks. */
+export function answersTo({ inputRequests }: Members, answer: (message: string) => string): Members {
+  const asked = Object.entries(inputRequests as Record<string, { params: { message: string } }>);
+  const accept = (name: string) => ({ action: "accept", content: { name } });
+  return Object.fromEntries(asked.map(([key, { params }]) => [key, accept(answer(params.message))]));
+}
+
+export function textOf({ result }: Members): string {
+  const { content } = result as { content: readonly { text: string }[] };
+  return content[0]?.text ?? "";
+}
+
+/** Keys of what a task asks. */
+export function keysOf({ inputRequests }: Members): string[] {
+  return Object.keys((inputRequests ?? {}) as Members);
+}

@@ -1,0 +1,273 @@
+/** Tasks: that they begin with what came before, go on whatever is lost, repeat nothing, and leave nothing behind. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Counts } from "../costs/counted.ts";
+import type { Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { LegacyClient, told } from "./client.ts";
+import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
+
+let worker: TestWorker;
+let taps: HttpTap[] = [];
+let client: TaskClient;
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/tasks.ts",
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_HUB: "McpHub",
+      MCP_TASK: "McpTask",
+      SLICED_TASK: "SlicedTask",
+      EACH_TASK: "EachTask",
+      EFFECTS: "Effects",
+    },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  client = await at("/mcp");
+});
+afterEach(async () => {
+  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
+  await Promise.all(taps.map((tap) => tap.close()));
+  taps = [];
+});
+
+async function at(path: string): Promise<TaskClient> {
+  const tap = await startHttpTap(`${worker.origin}${path}`);
+  taps.push(tap);
+  return new TaskClient(tap.url);
+}
+
+const newKey = () => crypto.randomUUID();
+const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/effects/${key}`)).json()) as string[];
+const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { method: "POST" });
+const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
+const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
+
+describe("a task", () => {
+  test("has what its handler returned, and each step was done once", async () => {
+    const key = newKey();
+    const taskId = await client.start("steps", { key });
+    expect(await client.finish(taskId)).toBe("1 2 3");
+    expect(new Set(await effectsOf(key)).size).toBe(3);
+  });
+
+  test("says how far it is", async () => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    await until("it says so", async () => (await client.get(taskId)).statusMessage === "holding");
+    await release(key);
+    expect(await client.finish(taskId)).toBe("1 2");
+  });
+
+  test("asks, one question at a time and several together, and repeats no step", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(3);
+    expect(new Set(await effectsOf(key)).size).toBe(3);
+  });
+
+  test("goes on with what is answered of several questions once all are", async () => {
+    const taskId = await client.start("asking", { key: newKey() });
+    await client.update(taskId, answersTo(await client.reaches(taskId, "input_required"), String));
+    const asked = await client.reaches(taskId, "input_required");
+    const [first = "", second = ""] = keysOf(asked);
+    await client.update(taskId, { [first]: { action: "decline" } });
+    expect(keysOf(await client.get(taskId))).toEqual([second]);
+    await client.update(taskId, { [first]: { action: "cancel" }, [second]: { action: "cancel" } });
+    expect(textOf(await client.reaches(taskId, "completed"))).toBe("1 One? 2 decline cancel");
+  });
+
+  test("asks again when what it is told does not fit, under another key", async () => {
+    const taskId = await client.start("asking_again", { key: newKey() });
+    const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));
+    await client.update(taskId, { [key]: { action: "accept", content: { name: 5 } } });
+    const again = await client.reaches(taskId, "input_required");
+    expect(keysOf(again)).not.toContain(key);
+    expect(JSON.stringify(again.inputRequests)).toContain("Again?");
+    let count = 0;
+    const text = await client.finish(taskId, () => {
+      count += 1;
+      return String(count);
+    });
+    expect(text).toBe("1 2 3");
+  });
+
+  test("asks by returning, and has its state the next time", async () => {
+    const taskId = await client.start("asking_by_returning", { key: newKey() });
+    expect(await client.finish(taskId)).toBe("2 Round 1?");
+    const often = await client.start("asking_by_returning", { key: newKey(), steps: 25 });
+    expect(await client.finish(often)).toBe("25 Round 24?");
+  });
+
+  test("asks for a URL by an error", async () => {
+    const taskId = await client.start("url_first", { key: newKey() });
+    const asked = await client.reaches(taskId, "input_required");
+    expect(asked.inputRequests).toMatchObject({
+      "url-1": { params: { mode: "url", url: "https://example.com/sign-in" } },
+    });
+    await client.update(taskId, { "url-1": { action: "accept" } });
+    expect(textOf(await client.reaches(taskId, "completed"))).toBe("signed in");
+  });
+
+  test("keeps more than a row holds, in the journal and in the result", async () => {
+    const taskId = await client.start("large", { key: newKey() });
+    await client.reaches(taskId, "input_required");
+    await worker.evict("MCP_TASK", objectOf(taskId));
+    expect((await client.finish(taskId, () => "yes")).length).toBe(700_003);
+  });
+
+  test("tries a step again that says so, with the same key", async () => {
+    const key = newKey();
+    expect(await client.finish(await client.start("flaky", { key }))).toBe("tried 3 times");
+    expect(new Set(await effectsOf(key)).size).toBe(1);
+  });
+
+  test("runs for whoever made it", async () => {
+    const alice = client.as({ token: "alice" });
+    expect(await alice.finish(await alice.start("whoami", { key: newKey() }))).toBe("alice");
+  });
+
+  test("of a server for each request runs with that request's, without its credentials", async () => {
+    const each = await at("/each");
+    const headers = { "x-which": "seven", authorization: "Bearer secret" };
+    const { taskId } = await each.result("tools/call", { name: "which", arguments: {} }, headers);
+    expect(await each.finish(String(taskId))).toBe("seven null");
+    expect(JSON.stringify(await worker.storage("EACH_TASK", objectOf(String(taskId))))).not.toContain("secret");
+  });
+});
+
+describe("where a task begins", () => {
+  test("a call that becomes one where its handler says so asks on the request before, and in the task after", async () => {
+    const key = newKey();
+    const asked = await client.call("asking_first", { key });
+    expect(asked).toMatchObject({ resultType: "input_required", inputRequests: { first: {} } });
+    const inputResponses = { first: { action: "accept", content: { name: "Ada" } } };
+    const more = { inputResponses, requestState: asked.requestState };
+    const taskId = await client.start("asking_first", { key }, more);
+    expect(await client.finish(taskId)).toBe("1 Ada 2 Then?");
+    const done = await effectsOf(key);
+    // Of one call: what it did on the request is in the journal of the task.
+    expect(done.map((each) => each.split("/")[0])).toEqual([done[0]?.split("/")[0], done[0]?.split("/")[0]]);
+  });
+
+  test("a handler that does not say so is none", async () => {
+    expect(await client.call("deciding", { key: "k" })).toMatchObject({ content: [{ text: "decided" }] });
+    expect(await client.finish(await client.start("deciding", { key: "k", background: true }))).toBe("decided");
+  });
+
+  test("arguments that do not fit are told at once", async () => {
+    expect(await client.call("steps", { key: 5 })).toMatchObject({ resultType: "complete", isError: true });
+  });
+
+  test("a state that was not sealed for the call is refused at once", async () => {
+    const params = { name: "steps", arguments: { key: "k" }, requestState: "made up" };
+    expect(await client.error("tools/call", params)).toMatchObject({ code: -32602 });
+  });
+
+  test("without the option tasks nothing is one: optional tools run on the request, others say so", async () => {
+    const without = await at("/without");
+    expect(await without.call("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
+    expect(await without.call("hold", { key: newKey() })).toMatchObject({ isError: true });
+    expect(await without.error("tasks/get", { taskId: "any" })).toMatchObject({ code: -32601 });
+  });
+
+  test("legacy clients have optional tools on the request, and are told of others", async () => {
+    const legacy = await LegacyClient.open(client.url);
+    expect((await told(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
+    expect((await told(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
+  });
+});
+
+describe("what is lost", () => {
+  test("an eviction while it waits for an answer: nothing", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    await client.reaches(taskId, "input_required");
+    expect(await worker.evict("MCP_TASK", objectOf(taskId))).toBe(1);
+    expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(3);
+  });
+
+  test("an object reset while its handler runs: steps done stay done, under their keys", async () => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    await hasBegun(key);
+    await worker.abort("MCP_TASK", objectOf(taskId));
+    await release(key);
+    expect(await client.finish(taskId)).toBe("1 2");
+    expect(await effectsOf(key)).toHaveLength(2);
+  });
+
+  test("SIGKILL while its handler runs: the same", async () => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    await hasBegun(key);
+    await worker.restart();
+    await release(key);
+    expect(await client.finish(taskId)).toBe("1 2");
+    expect(await effectsOf(key)).toHaveLength(2);
+  });
+
+  test("a handler that never gets anywhere is given up", async () => {
+    const taskId = await client.start("poison", { key: newKey() });
+    let task: Members = {};
+    await until("it is given up", async () => {
+      // The object may be lost under the look itself.
+      const { messages } = await client.request("tasks/get", { taskId });
+      task = (messages.at(-1)?.result ?? {}) as Members;
+      await worker.runAlarm("MCP_TASK", objectOf(taskId)).catch((error: unknown) => {
+        expect(String(error)).toContain("poison");
+      });
+      return task.status === "failed";
+    });
+    expect(task.error).toMatchObject({ code: -32603, data: { reason: "interrupted" } });
+  });
+});
+
+test("a run is ended between steps, and the next one goes on from there", async () => {
+  const sliced = await at("/sliced");
+  const key = newKey();
+  const taskId = await sliced.start("steps", { key, steps: 5 });
+  expect(await sliced.finish(taskId)).toBe("1 2 3 4 5");
+  expect(new Set(await effectsOf(key)).size).toBe(5);
+  const asking = await sliced.start("asking", { key: newKey() });
+  expect(await sliced.finish(asking)).toBe("1 One? 2 Two? Three?");
+});
+
+describe("what is stored", () => {
+  test("is 6 rows, one more for each step, and 6 for each round of questions", async () => {
+    const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
+    const finished = async (tool: string, args: Members) => {
+      await client.finish(await client.start(tool, { key: newKey(), ...args }));
+      return rows();
+    };
+    // Of tasks before.
+    await rows();
+    expect(await finished("steps", { steps: 0 })).toBe(6);
+    expect(await finished("steps", { steps: 5 })).toBe(11);
+    expect(await finished("asking_by_returning", {})).toBe(6 + 2 * 5);
+    expect(await finished("asking_again", {})).toBe(6 + 3 * 6);
+  });
+
+  test("is all gone when its time is over, whatever has become of it", async () => {
+    const completed = await client.start("steps", { key: newKey() });
+    await client.finish(completed);
+    const waiting = await client.start("asking", { key: newKey() });
+    await client.reaches(waiting, "input_required");
+    const cancelled = await client.start("hold", { key: newKey() });
+    await client.cancel(cancelled);
+    await client.reaches(cancelled, "cancelled");
+    await worker.advance(60 * 60_000 + 1);
+    for (const taskId of [completed, waiting, cancelled]) {
+      expect(await client.error("tasks/get", { taskId })).toMatchObject({ code: -32602 });
+      const { keys, tables, alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
+      expect([keys, tables, alarmAtMs]).toEqual([{}, {}, undefined]);
+    }
+  });
+});
