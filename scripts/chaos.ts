@@ -25,4 +25,5 @@ const [first, count, released, worlds] = [values.seed, values.seeds, values.rele
 const startedAtMs = Date.now();
 await runSeeds({ first, count, released, worlds, trustMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
 console.log(`\n${tally.table()}\n${Math.round((Date.now() - startedAtMs) / 1000)} s`);
-if (tally.violations.length > 0) process.exitCode = 1;
+// Released clients leave reconnections and sockets behind, which would hold the process.
+process.exit(tally.violations.length > 0 ? 1 : 0);

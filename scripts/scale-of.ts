@@ -24,14 +24,16 @@ export interface Weights {
   readonly streaming: number;
   /** With all sessions, right after their calls. */
   readonly used: number;
-  /** With all sessions, settled. */
-  readonly idle: number;
+  /** When all have just answered a ping: in so short a time that few sleep again. */
+  readonly awake: number;
+  /** Then settled. */
+  readonly asleep: number;
   /** When all have answered once more, and settled. */
   readonly again: number;
 }
 
 export interface Scale extends Weights {
-  /** Sessions that answered a ping in the end. */
+  /** Sessions that answered their pings. */
   readonly pings: number;
   /** Streams that heard the notice in the end. */
   readonly heard: number;
@@ -66,23 +68,30 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
     await each(sessions - ids.length, async () => ids.push(await openSession(url)));
     const used = residentOf(worker);
     onStep?.(`${ids.length} sessions are open`);
-    await pause(settleMs);
-    const idle = residentOf(worker);
 
-    let pings = 0;
-    await each(sessions, async (place) => {
-      const answer = await post(url, { id: 1, method: "ping" }, ids[place]);
-      const isAnswered = "result" in ((await answer.json()) as object);
-      if (answer.status === 200 && isAnswered) pings += 1;
-    });
-    onStep?.(`${pings} sessions have answered`);
+    const first = await pinged(url, ids);
+    const awake = residentOf(worker);
+    onStep?.(`${first} sessions have answered`);
+    await pause(settleMs);
+    const asleep = residentOf(worker);
+    const pings = await pinged(url, ids);
+    onStep?.(`${pings} sessions have answered again`);
     await pause(settleMs);
     const again = residentOf(worker);
 
     await (await post(url, { id: 2, method: "tools/call", params: { name: "change" } }, ids[0])).text();
     const told = ({ messages }: HttpStream) => JSON.stringify(messages).includes("notifications/tools/list_changed");
     await Promise.all(open.map((stream) => stream.waitFor("the notice", told).catch(() => undefined)));
-    return { empty, streaming, used, idle, again, pings, heard: open.filter(told).length };
+    return {
+      empty,
+      streaming,
+      used,
+      awake,
+      asleep,
+      again,
+      pings: Math.min(first, pings),
+      heard: open.filter(told).length,
+    };
   } finally {
     for (const stream of open) stream.cut();
   }
@@ -112,6 +121,17 @@ async function openSession(url: string): Promise<string> {
   if (called.status !== 200) throw new Error(`A call was answered ${called.status}: ${await called.text()}`);
   await called.text();
   return id;
+}
+
+/** How many of the sessions answer a ping. */
+async function pinged(url: string, ids: readonly string[]): Promise<number> {
+  let answered = 0;
+  await each(ids.length, async (place) => {
+    const answer = await post(url, { id: 1, method: "ping" }, ids[place]);
+    const hasResult = "result" in ((await answer.json()) as object);
+    if (answer.status === 200 && hasResult) answered += 1;
+  });
+  return answered;
 }
 
 function post(url: string, message: object, id?: string): Promise<Response> {

@@ -30,6 +30,8 @@ export interface AskedBy {
 export interface AskedOptions extends QuestionOptions {
   /** Throws what is wrong with an answer. It is still given as it stands. */
   readonly read?: (answer: unknown) => unknown;
+  /** Of the question, where what came of it is kept. */
+  readonly digest?: string;
 }
 
 /** Asks one client. Every method rejects with a {@link QuestionError} when there is no good answer. */

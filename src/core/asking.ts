@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
-import { type AskedBy, type Asker, QuestionError } from "./asker.ts";
+import { type AskedBy, type AskedOptions, type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
 import { KitError, McpError } from "./errors.ts";
 import type {
@@ -31,6 +31,7 @@ import {
   requireJson,
   shapeQuestion,
 } from "./questions.ts";
+import { answerOf, type JournalEntry } from "./replay/journal.ts";
 import { audited } from "./sampling-audit.ts";
 import { warnOfSecrets } from "./secret-fields.ts";
 import { urlParams } from "./url-elicitation.ts";
@@ -42,10 +43,26 @@ export interface AskOptions {
   readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
   /** Of the request being served: when it aborts, so does the question. */
   readonly signal: AbortSignal;
-  readonly timeoutMs: number;
+  /** Undefined: whoever keeps the question calls {@link PendingQuestions.expire}. */
+  readonly timeoutMs: number | undefined;
+  /** Of a question that went out in a former life of the object: it is not asked again. */
+  readonly askedAs?: RequestId | undefined;
+  /** Called with the id before the question goes out. */
+  readonly onAsk?: (id: string) => void;
+}
+
+/** What is known of questions that a former run of the call asked. */
+export interface AskedBefore {
+  /** The id a question went out with that has no answer. */
+  find(key: string): RequestId | undefined;
+  /** What came of one meanwhile. */
+  entry(key: string): JournalEntry | undefined;
+  /** Keeps that a question goes out. */
+  add(id: string, key: string, digest: string, timeoutMs: number): void;
 }
 
 interface Pending {
+  expire(): void;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -63,20 +80,21 @@ export class PendingQuestions {
    *   is told that the question is off); the reason of `signal` when that aborts first.
    */
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
-    const { client, emit, signal, timeoutMs } = options;
+    const { client, emit, signal, timeoutMs, askedAs, onAsk } = options;
     checkQuestion(question, client);
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#isOver) return Promise.reject(interrupted());
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
-    const id = crypto.randomUUID();
+    const id = askedAs ?? crypto.randomUUID();
     const giveUp = (reason: string) =>
       emit({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const expire = () => {
         settle();
         giveUp("timed out");
-        reject(new QuestionError("timeout", `The client did not answer ${question.method} within ${timeoutMs} ms.`));
-      }, timeoutMs);
+        reject(timedOut(question.method));
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
       const onAbort = () => {
         settle();
         giveUp("the request it belonged to is over");
@@ -89,6 +107,7 @@ export class PendingQuestions {
       };
       signal.addEventListener("abort", onAbort, { once: true });
       this.#pending.set(id, {
+        expire,
         resolve: (result) => {
           settle();
           resolve(result);
@@ -98,6 +117,8 @@ export class PendingQuestions {
           reject(error);
         },
       });
+      if (askedAs !== undefined) return;
+      onAsk?.(id as string);
       emit({ jsonrpc: "2.0", id, method: question.method, params: shapeQuestion(question, client) });
     });
   }
@@ -114,13 +135,21 @@ export class PendingQuestions {
     for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
   }
 
-  /** Takes an answer. One to nothing that is asked (late, foreign, made up) is ignored. */
-  settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
+  /** Gives up a question that has had its time. False when nobody waits for it here. */
+  expire(id: RequestId): boolean {
+    const pending = this.#pending.get(id);
+    pending?.expire();
+    return pending !== undefined;
+  }
+
+  /** Takes an answer. One to nothing that is asked here (late, foreign, made up) is not, and false. */
+  settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): boolean {
     const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
-    if (!pending) return;
-    if ("error" in response)
-      pending.reject(refusedQuestion("the question", new McpError(response.error.code, response.error.message)));
-    else pending.resolve(response.result);
+    if (pending) {
+      if ("error" in response) pending.reject(refusalOf(response));
+      else pending.resolve(response.result);
+    }
+    return pending !== undefined;
   }
 }
 
@@ -128,6 +157,16 @@ export class PendingQuestions {
 function checkQuestion(question: Question | Ping, client: ClientFacts): void {
   requireAnswerable(question, client);
   requireJson(question);
+}
+
+/** What the handler meets when the client answered with an error. */
+export function refusalOf({ error }: JSONRPCErrorResponse): QuestionError {
+  return refusedQuestion("the question", new McpError(error.code, error.message));
+}
+
+/** What the handler meets when the client does not answer. */
+export function timedOut(method: string): QuestionError {
+  return new QuestionError("timeout", `The client did not answer ${method} in time.`);
 }
 
 function interrupted(): QuestionError {
@@ -144,17 +183,26 @@ function overLimit(what: string, limit: keyof Limits, max: number): QuestionErro
 /** An asker over the stream of a legacy request. */
 export function createAsker(
   questions: PendingQuestions,
-  options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits },
+  options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits; readonly before?: AskedBefore | undefined },
   by?: AskedBy,
   /** Sampling requests of the call so far, shared by its contexts. */
   count: { samples: number } = { samples: 0 },
 ): Asker {
-  const { client, emit, limits } = options;
+  const { client, emit, limits, before } = options;
   const over = new AbortController();
-  const send = async (question: Question | Ping, signal: AbortSignal): Promise<unknown> => {
+  const send = async (
+    question: Question | Ping,
+    signal: AbortSignal,
+    { key, digest }: AskedOptions = {},
+  ): Promise<unknown> => {
     if (over.signal.aborted) throw closed(question.method);
+    const common = { client, emit, signal: AbortSignal.any([signal, over.signal]) };
     const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
-    return questions.ask(question, { client, emit, signal: AbortSignal.any([signal, over.signal]), timeoutMs });
+    if (!before || key === undefined || digest === undefined) return questions.ask(question, { ...common, timeoutMs });
+    const entry = before.entry(key);
+    if (entry) return answerOf(entry);
+    const onAsk = (id: string) => before.add(id, key, digest, timeoutMs);
+    return questions.ask(question, { ...common, timeoutMs: undefined, askedAs: before.find(key), onAsk });
   };
   /** What `work` gives. A question nobody waits for must not end the process when it is called off. */
   const heard = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
@@ -162,25 +210,31 @@ export function createAsker(
     answer.catch(() => undefined);
     return answer;
   };
-  const sample = async <R>(params: JsonObject, signal: AbortSignal, read: (answer: unknown) => R): Promise<R> => {
+  const sample = async <R>(
+    params: JsonObject,
+    signal: AbortSignal,
+    read: (answer: unknown) => R,
+    options?: AskedOptions,
+  ): Promise<R> => {
     const question: Question = { method: "sampling/createMessage", params };
     checkQuestion(question, client);
     const { samplesPerCallMax } = limits;
     if (count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
     questions.countSample(limits);
     count.samples += 1;
-    const sent = () => send(question, signal);
+    const sent = () => send(question, signal, options);
     return by ? audited(params, by, sent, read) : read(await sent());
   };
-  const ask: Asker["ask"] = async (question, signal, { read } = {}): Promise<unknown> => {
+  const ask: Asker["ask"] = async (question, signal, options = {}): Promise<unknown> => {
     if (question.method === "sampling/createMessage") {
-      return sample(question.params ?? {}, signal, (answer) => {
-        read?.(answer);
+      const look = (answer: unknown) => {
+        options.read?.(answer);
         return answer;
-      });
+      };
+      return sample(question.params ?? {}, signal, look, options);
     }
     if (by) warnOfSecrets(question, by);
-    return send(question, signal);
+    return send(question, signal, options);
   };
   return {
     check: (question) => checkQuestion(question, client),

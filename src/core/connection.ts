@@ -27,7 +27,7 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./li
 import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "./once.ts";
-import { replay } from "./replay/index.ts";
+import { installReplay } from "./replay/index.ts";
 import { tellRootsChanged } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
@@ -60,7 +60,7 @@ export async function connect<Env>(
   transport: Transport,
   options: ConnectOptions<Env>,
 ): Promise<Connection> {
-  replay();
+  installReplay();
   const connection = new ServerConnection(server, transport, options);
   await connection.start();
   return connection;

@@ -70,6 +70,8 @@ export interface Call<Env> {
   readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
   /** What runs of this call have had, before the object that ran it was lost; legacy. */
   readonly journal?: unknown;
+  /** The last progress that a run before said. */
+  readonly progressAfter?: number | undefined;
   /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
   /** Runs the handler instead of the engine there is: as a task. */
@@ -123,7 +125,7 @@ export class HandlerContext<Env = unknown> {
   readonly #replay: Replaying | undefined;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
-  #lastProgress = Number.NEGATIVE_INFINITY;
+  #lastProgress: number;
   #isClosed = false;
 
   /** The id of the request, as the client sent it. */
@@ -144,6 +146,7 @@ export class HandlerContext<Env = unknown> {
     read: OwnReader,
   ) {
     this.#call = call;
+    this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
     this.#replay = request.round.replay;
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#read = read;
@@ -224,8 +227,9 @@ export class HandlerContext<Env = unknown> {
    *
    * @throws {McpError} when there is no such resource.
    */
-  async readResource(uri: string): Promise<OwnContents> {
-    return this.#read(uri, this as unknown as HandlerContext<never>);
+  readResource(uri: string): Promise<OwnContents> {
+    const read = async () => this.#read(uri, this as unknown as HandlerContext<never>);
+    return this.#replay?.within(read) ?? read();
   }
 
   /**
@@ -279,12 +283,14 @@ export class HandlerContext<Env = unknown> {
    * asks may be run again from the top, and then gets what this returned. Interrupted before it returned it is done
    * again, with the same key.
    *
-   * @param name Names the step within the handler; the same name again is another step.
+   * @param name Names the step within the handler; the same name again is another step, so branches that run at once
+   *   need names of their own.
    * @param work Returns a JSON value.
    * @throws what `work` throws, which is not kept; {@link KitError} `result-invalid` when JSON has no form for its result.
    */
-  async step<T>(name: string, work: Step<T>): Promise<T> {
-    return this.#replay ? this.#replay.step(name, work) : work({ key: `${crypto.randomUUID()}/${name}` });
+  step<T>(name: string, work: Step<T>): Promise<T> {
+    const alone = async () => work({ key: `${crypto.randomUUID()}/${name}` });
+    return this.#replay?.step(name, work) ?? alone();
   }
 
   /**
@@ -314,7 +320,7 @@ export class HandlerContext<Env = unknown> {
    * @see MCP 2025-11-25, basic/utilities/ping
    */
   ping(): Promise<void> {
-    return this.#call.asker.ping(this.signal);
+    return this.#asker.ping(this.signal);
   }
 
   /** Nothing may be said: the result is on its way, nobody wants it, or it was said by a run before. */

@@ -21,6 +21,7 @@ import {
   FIRST_ROUND,
   installRounds,
   invalidState,
+  isAnswering,
   isInputRequired,
   type Replaying,
   type Round,
@@ -64,8 +65,10 @@ const ROUNDS_MAX = 32;
 
 /** What was sealed: what the author gave, and what the engine keeps. */
 interface SealedState {
-  readonly state?: string;
+  readonly state?: string | undefined;
   readonly journal?: unknown;
+  /** Of a run that was suspended: what its handler had as `ctx.inputResponses`, and is to have again. */
+  readonly responses?: JsonObject;
 }
 
 /** Begins a run that may ask in the middle. @param journal What an earlier run of the same call left. */
@@ -79,6 +82,8 @@ export interface Attempted extends Replaying {
   readonly journal: unknown;
   /** Whether the next run needs it although nothing waits. */
   readonly hasEntries: boolean;
+  /** Resolves when no step is under way: only then the journal has all. */
+  settled(): Promise<void>;
 }
 
 /**
@@ -92,8 +97,8 @@ async function readPresented(
   call: Call<never>,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
   const { inputResponses = {}, requestState } = request.params ?? {};
-  if (!isObject(inputResponses)) {
-    throw invalidParams("params.inputResponses is not an object.", { field: "inputResponses" });
+  if (!isObject(inputResponses) || !Object.values(inputResponses).every(isObject)) {
+    throw invalidParams("params.inputResponses is not an object of objects.", { field: "inputResponses" });
   }
   if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();
@@ -110,20 +115,22 @@ export async function toInputRequiredResult(
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
-  journal?: unknown,
+  more: Omit<SealedState, "state"> = {},
 ): Promise<JsonObject> {
   const questions = Object.entries(asked.inputRequests);
   const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
     (name) => !call.client.can(name),
   );
   if (missing.length > 0) throw lacking(missing);
+  // Not by assignment: that would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
-  const { requestState: state } = asked;
-  const kept = { ...(state === undefined ? {} : { state }), ...(journal === undefined ? {} : { journal }) };
+  const kept = { ...more, state: asked.requestState };
   return {
     resultType: "input_required",
     ...(questions.length > 0 ? { inputRequests } : {}),
-    ...(Object.keys(kept).length > 0 ? { requestState: await seal(kept, server, request, call) } : {}),
+    ...(Object.values(kept).some((each) => each !== undefined)
+      ? { requestState: await seal(kept, server, request, call) }
+      : {}),
   };
 }
 
@@ -181,6 +188,7 @@ export function createRounds(begin?: BeginReplay): RunRounds {
       const returned = await run({ ...round, replay: attempt });
       if (!isInputRequired(returned)) return { returned };
       round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
+      await attempt?.settled();
       journal = attempt?.journal;
     }
     throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
@@ -194,19 +202,28 @@ const runOneRound = async (
   run: (round: Round) => Promise<unknown>,
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
-  const { inputResponses, state, journal } = await readPresented(server, request, call);
-  const attempt = begin?.(call, journal, inputResponses);
+  const presented = await readPresented(server, request, call);
+  const attempt = begin?.(call, presented.journal, presented.inputResponses);
+  // What an explicit question was answered with stays until the handler asks in that form again.
+  const { state, responses = presented.inputResponses } = presented;
+  const keptOf = async () => {
+    await attempt?.settled();
+    return attempt?.hasEntries ? { journal: attempt.journal } : {};
+  };
   try {
-    const returned = await run({ inputResponses, requestState: state, replay: attempt });
+    const returned = await run({ inputResponses: responses, requestState: state, replay: attempt });
     if (attempt && returned === SUSPENDED) {
-      const asked = inputRequired(attempt.questions());
-      return { asked: await toInputRequiredResult(asked, server, request, call, attempt.journal) };
+      const asked = inputRequired(attempt.questions(), state);
+      return {
+        asked: await toInputRequiredResult(asked, server, request, call, { journal: attempt.journal, responses }),
+      };
     }
     if (!isInputRequired(returned)) return { returned };
-    const kept = attempt?.hasEntries ? attempt.journal : undefined;
-    return { asked: await toInputRequiredResult(returned, server, request, call, kept) };
+    return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+    // It asks too, and the next run is to have what this one had.
+    if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
     throw error;
   }
 };

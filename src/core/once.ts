@@ -2,13 +2,14 @@
  * Calls that run once: those of tools declared `once: true`, and any that carries an idempotency key of its client's in
  * `_meta`. A repeat joins the run or gets what came of it. Other calls are untouched.
  *
- * | carries a key | tool is `once` | what counts as the same call |
+ * | presents | tool is `once` | what counts as the same call |
  * | --- | --- | --- |
- * | yes | either | principal and key; another tool or other arguments under the key are refused |
- * | no | yes, with a session or connection | that, the request id, tool and arguments |
- * | no | yes, modern over HTTP | nothing does: each call runs |
+ * | a `requestState` (modern) | yes | principal, state, tool and arguments, whatever the answers: a state is good for one round |
+ * | else a key | either | principal and key; another tool or other arguments under the key are refused |
+ * | neither | yes, with a session or connection | that, the request id, tool and arguments |
+ * | neither | yes, modern over HTTP | nothing does: each call runs |
  *
- * Each round of a call that asks by returning is presented by itself.
+ * Each round of a call that asks by returning is presented by itself; by a key, with its state and answers.
  *
  * @module
  */
@@ -101,19 +102,25 @@ export function otherCall(): McpError {
 async function recognise(
   server: McpServer<never>,
   request: JSONRPCRequest,
-  { principal }: Call<never>,
+  { principal, client }: Call<never>,
   place: string | undefined,
 ): Promise<Presented | undefined> {
   const { name, arguments: args = {}, requestState, inputResponses } = request.params ?? {};
   if (request.method !== "tools/call" || typeof name !== "string") return undefined;
   const key = readKey(request);
-  const isOnce = server.tools.find(name)?.options.once === true && place !== undefined;
+  const isOnce = server.tools.find(name)?.options.once === true;
+  // Most calls are neither, and wait for nothing.
   if (key === undefined && !isOnce) return undefined;
   const digest = await hash([name, canonical(args)]);
-  const who = principal ? [principal.issuer, principal.subject] : null;
-  const which = key === undefined ? ["id", place, request.id, digest] : ["key", key];
   const round = [requestState ?? null, canonical(inputResponses ?? null)];
-  return { name: await hash([server.name, who, which, round]), digest };
+  let which: readonly unknown[];
+  // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
+  if (isOnce && client.era === "modern" && typeof requestState === "string") which = ["state", requestState, digest];
+  else if (key !== undefined) which = ["key", key, round];
+  else if (isOnce && place !== undefined) which = ["id", place, request.id, digest, round];
+  else return undefined;
+  const who = principal ? [principal.issuer, principal.subject] : null;
+  return { name: await hash([server.name, who, which]), digest };
 }
 
 function readKey(request: JSONRPCRequest): string | undefined {

@@ -58,6 +58,8 @@ export interface Replaying {
   step<T>(name: string, work: Step<T>): Promise<T>;
   /** Ends a run on the request, to go on as a task. Absent where that is not to be, or has been. */
   task?(): Promise<void>;
+  /** Does what belongs to the run, unless it is over: then it never settles. */
+  within<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
@@ -101,8 +103,16 @@ export function invalidState(): McpError {
 
 /** An error that some versions have a result for. */
 export interface AnsweringError {
-  /** @throws what the client is to get instead of a result. */
-  answer(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonObject | Promise<JsonObject>;
+  /**
+   * @param kept For the next run, where the answer asks.
+   * @throws what the client is to get instead of a result.
+   */
+  answer(
+    server: McpServer<never>,
+    request: JSONRPCRequest,
+    call: Call<never>,
+    kept?: JsonObject,
+  ): JsonObject | Promise<JsonObject>;
 }
 
 /** True for an error that answers by itself. */

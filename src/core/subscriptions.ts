@@ -25,13 +25,11 @@ const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
   resources: "notifications/resources/list_changed",
 };
 
-const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
 /** URIs one client may be subscribed to, and characters of them all: they are kept for as long as the client stays. */
 const URIS_MAX = 1_000;
 const URI_CHARS_MAX = 64 * 1024;
-/** Tasks one stream may listen to: each is an object that is asked how it stands. */
-const TASKS_MAX = 100;
 
 /** The notices of this process as a source. */
 export function localNotices(bus: NoticeBus): NoticeSource {
@@ -60,8 +58,6 @@ export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPC
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
-    case "task":
-      return undefined;
     default:
       return notification(LIST_CHANGED[notice.kind]);
   }
@@ -171,12 +167,11 @@ export async function releaseUris(
   }
 }
 
-/** What a listen stream tells of tasks. */
+/** Tasks a listen stream hears of, beside what it was asked for. */
 export interface TaskNews {
-  /** Of the tasks asked for, those the caller has. @throws {McpError} -32021 when the client does not take tasks. */
-  admit(ids: readonly string[]): Promise<readonly string[]>;
-  /** What `tasks/get` would say; undefined when the task is no more. */
-  read(id: string): Promise<JsonObject | undefined>;
+  readonly ids: readonly string[];
+  /** Says how a task stands, when that is known. */
+  tell(taskId: string): void;
 }
 
 /** `subscriptions/listen` from a source of notices. */
@@ -195,60 +190,31 @@ async function listen(
 ): Promise<JsonObject> {
   const filter = await honour(readFilter(request), server, call);
   try {
-    await deliver(filter, request.id, server, call, source);
+    await deliver(filter, request.id, call, source);
   } finally {
     await releaseUris(server, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
 
-async function deliver(
-  filter: NoticeFilter,
-  id: RequestId,
-  server: McpServer<never>,
-  call: Call<never>,
-  source: NoticeSource,
-): Promise<void> {
+async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement comes first, though notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
-  const tap = await source.open(filter, (notice) => tell(notice));
+  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice));
   if (call.signal.aborted) {
     tap.stop();
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  const tellOfTask = taskTeller(id, server, call);
-  tell = (notice) => (notice.kind === "task" ? tellOfTask(notice.id) : call.emit(tagged(notice, id)));
+  tell = (notice) => (notice.kind === "elicitation" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
   early.forEach(tell);
-  // What happened before anybody listened.
-  filter.tasks?.forEach(tellOfTask);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
     call.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   tap.stop();
-}
-
-/** Tells how a task stands, in order, and nothing twice. */
-function taskTeller(id: RequestId, server: McpServer<never>, call: Call<never>): (taskId: string) => void {
-  const told = new Map<string, string>();
-  let last = Promise.resolve();
-  const tell = async (taskId: string) => {
-    const task = await call.tasks?.read(taskId);
-    const text = JSON.stringify(task);
-    if (!task || call.signal.aborted || told.get(taskId) === text) return;
-    told.set(taskId, text);
-    call.emit(notification("notifications/tasks", { _meta: { [SUBSCRIPTION_ID]: id }, ...task }));
-  };
-  return (taskId) => {
-    last = last.then(() =>
-      tell(taskId).catch((error: unknown) => {
-        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
-      }),
-    );
-  };
 }
 
 /** What was asked for. */
@@ -264,18 +230,7 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
   }
   checkUris(uris, "subscriptions/listen");
   const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
-  return { lists, uris: [...new Set<string>(uris)], tasks: readTaskIds(asked) };
-}
-
-function readTaskIds({ taskIds = [] }: JsonObject): readonly string[] {
-  const field = "notifications.taskIds";
-  if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
-    throw invalidParams("subscriptions/listen: taskIds is not a list of strings.", { field });
-  }
-  if (taskIds.length > TASKS_MAX) {
-    throw invalidParams(`subscriptions/listen: a stream listens to at most ${TASKS_MAX} tasks.`, { field });
-  }
-  return [...new Set<string>(taskIds)];
+  return { lists, uris: [...new Set<string>(uris)] };
 }
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
@@ -285,7 +240,6 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
     prompts: server.offers("prompts"),
     resources: server.offers("resources"),
   };
-  const tasks = asked.tasks?.length ? await call.tasks?.admit(asked.tasks) : [];
   const uris: string[] = [];
   for (const uri of has.resources ? asked.uris : []) {
     try {
@@ -296,14 +250,13 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris, ...(tasks?.length ? { tasks } : {}) };
+  return { lists: asked.lists.filter((kind) => has[kind]), uris };
 }
 
-function shown({ lists, uris, tasks }: NoticeFilter): JsonObject {
+function shown({ lists, uris }: NoticeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
-  if (tasks) wire.taskIds = tasks;
   return wire;
 }
 

@@ -69,14 +69,19 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   }
 
   /** In the version's own way: the error itself, a result that asks, or a text. */
-  answer(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonObject | Promise<JsonObject> {
+  answer(
+    server: McpServer<never>,
+    request: JSONRPCRequest,
+    call: Call<never>,
+    kept?: JsonObject,
+  ): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;
     if (urlsRequired === "result" && ASKING.includes(request.method)) {
       const questions = this.elicitations.map((params, at): [string, Question] => {
         return [`url-${at + 1}`, { method: "elicitation/create", params }];
       });
-      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), server, request, call);
+      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), server, request, call, kept);
     }
     const text = [this.message, ...this.elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
     if (request.method === "tools/call") return errorText(text);

@@ -43,9 +43,11 @@ export interface LegacyContext<Env> {
   /** What the session has asked its client; absent without a session, which then cannot ask. */
   readonly questions?: {
     asker(emit: Call<Env>["emit"]): Asker;
-    settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): void;
+    settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
   readonly once?: Call<Env>["once"];
+  /** What a call that may outlive its object has had, and how it is kept. */
+  readonly memory?: Pick<Call<Env>, "journal" | "record" | "progressAfter"> | undefined;
   /** Methods the session adds to the protocol's tables. */
   readonly methods?: Call<Env>["methods"];
   /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
@@ -124,7 +126,7 @@ async function serveOne<Env>(
   const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
   const asker = askerOf(context, emit);
-  const given = { client, principal, env, request, limits, onError, methods, disconnect, once };
+  const given = { client, principal, env, request, limits, onError, methods, disconnect, once, ...context.memory };
   const call: Call<Env> = { ...given, emit, signal, logLevel, setLogLevel, asker };
   const answer = await dispatch(server, parsed.message, call).finally(unregister);
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { replay } from "../core/replay/index.ts";
 import { hub } from "../worker/hub/index.ts";
 import { edge } from "../worker/index.ts";
 import { keys } from "../worker/keys/index.ts";
 import { once } from "../worker/once/index.ts";
+import { replay } from "../worker/replay/index.ts";
 import { durable } from "../worker/sessions/index.ts";
 import { tasks } from "../worker/tasks/index.ts";
 import { createReferenceServer } from "./server.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { elicitQuestion, type HandlerContext, inputRequired, type McpServer, type Question } from "../core/index.ts";
+import { elicitQuestion, type HandlerContext, inputRequired, type McpServer } from "../core/index.ts";
 import { jsonSchema } from "../schema/index.ts";
 
 const text = (name: string) =>
@@ -14,20 +14,16 @@ const NAME_FORM = {
   properties: { name: { type: "string", title: "Name" } },
   required: ["name"],
 } as const;
-const askName = elicitQuestion("What is your name?", NAME_FORM);
-const askCapital: Question = {
-  method: "sampling/createMessage",
-  params: {
-    messages: [{ role: "user", content: { type: "text", text: "What is the capital of France?" } }],
-    maxTokens: 100,
-  },
-};
-const askRoots: Question = { method: "roots/list", params: {} };
+const CAPITAL = {
+  messages: [{ role: "user", content: { type: "text", text: "What is the capital of France?" } }],
+  maxTokens: 100,
+} as const;
 
 export function addQuestions(server: McpServer): void {
   addStraightQuestions(server);
   addEnumQuestions(server);
   addRounds(server);
+  addExplicitRounds(server);
 }
 
 /** Asked over the stream of the call: legacy clients. */
@@ -94,79 +90,82 @@ function addEnumQuestions(server: McpServer): void {
   });
 }
 
-/** The content of an accepted form, when a field of it is text. */
-function accepted(ctx: HandlerContext, key: string, field: string): string | undefined {
-  const answer = ctx.inputResponses[key] as { action?: unknown; content?: Record<string, unknown> } | null | undefined;
-  const value = answer?.action === "accept" ? answer.content?.[field] : undefined;
-  return typeof value === "string" ? value : undefined;
-}
-
-/** Asked by returning: the same code in both eras. */
+/** Asked in the middle, by the keys the suite answers: the same code in both eras. */
 function addRounds(server: McpServer): void {
-  server.tool("test_input_required_result_elicitation", { description: "Asks for a name" }, (_, ctx) => {
-    const name = accepted(ctx, "user_name", "name");
-    return name === undefined ? inputRequired({ user_name: askName }) : `Hello, ${name}!`;
-  });
+  const greet = async (ctx: HandlerContext) => {
+    const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
+    return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, whoever you are!";
+  };
+  server.tool("test_input_required_result_elicitation", { description: "Asks for a name" }, (_, ctx) => greet(ctx));
+  server.tool("test_streaming_elicitation", { description: "Asks for a name without streaming a request" }, (_, ctx) =>
+    greet(ctx),
+  );
   server.tool(
-    "test_streaming_elicitation",
-    { description: "Asks for a name without streaming a request" },
-    (_, ctx) => {
-      const name = accepted(ctx, "user_name", "name");
-      return name === undefined ? inputRequired({ user_name: askName }) : `Hello, ${name}!`;
+    "test_input_required_result_sampling",
+    { description: "Asks the model for a capital" },
+    async (_, ctx) => {
+      const answer = await ctx.sample(CAPITAL, { key: "capital_question" });
+      return `The model said: ${JSON.stringify(answer)}`;
     },
   );
-  server.tool("test_input_required_result_sampling", { description: "Asks the model for a capital" }, (_, ctx) => {
-    const answer = ctx.inputResponses.capital_question;
-    return answer === undefined
-      ? inputRequired({ capital_question: askCapital })
-      : `The model said: ${JSON.stringify(answer)}`;
+  server.tool(
+    "test_input_required_result_list_roots",
+    { description: "Asks for the client's roots" },
+    async (_, ctx) => `Roots: ${JSON.stringify(await ctx.listRoots({ key: "client_roots" }))}`,
+  );
+  server.tool("test_input_required_result_tampered_state", { description: "Asks once" }, async (_, ctx) => {
+    const { action } = await ctx.elicit("Go on?", CONFIRM_FORM, { key: "confirm" });
+    return `Confirmed: ${action}`;
   });
-  server.tool("test_input_required_result_list_roots", { description: "Asks for the client's roots" }, (_, ctx) => {
-    const answer = ctx.inputResponses.client_roots;
-    return answer === undefined ? inputRequired({ client_roots: askRoots }) : `Roots: ${JSON.stringify(answer)}`;
-  });
-  for (const name of ["test_input_required_result_request_state", "test_input_required_result_tampered_state"]) {
-    server.tool(name, { description: "Asks once and wants its state back" }, (_, ctx) => {
-      const answer = ctx.inputResponses.confirm;
-      if (answer === undefined) return inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
-      return ctx.requestState === "waiting"
-        ? "state-ok"
-        : inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
-    });
-  }
-  server.tool("test_input_required_result_multiple_inputs", { description: "Asks three things at once" }, (_, ctx) => {
-    const { user_name, greeting, client_roots } = ctx.inputResponses;
-    if (ctx.requestState === "three" && user_name && greeting && client_roots) return "All three are answered.";
-    return inputRequired({ user_name: askName, greeting: askCapital, client_roots: askRoots }, "three");
-  });
+  server.tool(
+    "test_input_required_result_multiple_inputs",
+    { description: "Asks three things at once" },
+    async (_, ctx) => {
+      await Promise.all([
+        ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" }),
+        ctx.sample(CAPITAL, { key: "greeting" }),
+        ctx.listRoots({ key: "client_roots" }),
+      ]);
+      return "All three are answered.";
+    },
+  );
   server.tool(
     "test_input_required_result_multi_round",
     { description: "Asks twice, one after the other" },
-    (_, ctx) => {
-      if (ctx.requestState === undefined) return inputRequired({ step1: askName }, "round 1");
-      if (ctx.requestState === "round 1")
-        return inputRequired({ step2: elicitQuestion("Go on?", CONFIRM_FORM) }, "round 2");
+    async (_, ctx) => {
+      await ctx.elicit("What is your name?", NAME_FORM, { key: "step1" });
+      await ctx.elicit("What is your favorite color?", COLOR_FORM, { key: "step2" });
       return "Both rounds are done.";
     },
   );
   server.tool(
     "test_input_required_result_capabilities",
     { description: "Asks only what the client can answer" },
-    (_, ctx) => {
-      const asked: Record<string, Question> = {};
-      if (ctx.client.can("sampling")) asked.capital_question = askCapital;
-      if (ctx.client.can("elicitation.form")) asked.user_name = askName;
-      const isAnswered = Object.keys(asked).every((key) => ctx.inputResponses[key] !== undefined);
-      return isAnswered ? "Everything asked was answered." : inputRequired(asked);
+    async (_, ctx) => {
+      const asked: Promise<unknown>[] = [];
+      if (ctx.client.can("sampling")) asked.push(ctx.sample(CAPITAL, { key: "capital_question" }));
+      if (ctx.client.can("elicitation.form")) asked.push(greet(ctx));
+      await Promise.all(asked);
+      return "Everything asked was answered.";
     },
   );
-  server.prompt("test_input_required_result_prompt", { description: "Asks for context first" }, (_, ctx) => {
-    const context = accepted(ctx, "user_context", "context");
-    return context === undefined
-      ? inputRequired({ user_context: elicitQuestion("In what context?", CONTEXT_FORM) })
-      : `Context: ${context}`;
+  server.prompt("test_input_required_result_prompt", { description: "Asks for context first" }, async (_, ctx) => {
+    const answer = await ctx.elicit("In what context?", CONTEXT_FORM, { key: "user_context" });
+    return `Context: ${answer.action === "accept" ? answer.content.context : "none"}`;
   });
 }
 
+/** Asked by returning, with a state of the author's: for handlers that keep what they need themselves. */
+function addExplicitRounds(server: McpServer): void {
+  const confirm = inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
+  server.tool(
+    "test_input_required_result_request_state",
+    { description: "Asks once and wants its state back" },
+    (_, { inputResponses, requestState }) =>
+      inputResponses.confirm !== undefined && requestState === "waiting" ? "state-ok" : confirm,
+  );
+}
+
 const CONFIRM_FORM = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
+const COLOR_FORM = { type: "object", properties: { color: { type: "string" } }, required: ["color"] } as const;
 const CONTEXT_FORM = { type: "object", properties: { context: { type: "string" } }, required: ["context"] } as const;

@@ -10,7 +10,6 @@ import { KitError } from "../core/errors.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
-import type { Replay } from "../core/replay/index.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -25,6 +24,7 @@ import {
 } from "../http/handler.ts";
 import type { OriginRules } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
 export interface EdgeRuntime<Env> {
@@ -34,6 +34,8 @@ export interface EdgeRuntime<Env> {
   readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
+  /** How calls outlive what runs them; undefined: they do not. */
+  readonly replay: ReplayPart | undefined;
   /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
   /** Runs calls once. @param place The session they belong to; undefined: none. */
@@ -85,6 +87,11 @@ export interface KeysPart<Objects extends object> {
   attach(): { readonly ring: KeysOf; readonly objects: Objects };
 }
 
+/** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
+export interface ReplayPart {
+  calls(host: LastingHost): LastingCalls;
+}
+
 /** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
 export interface OncePart<Env, Objects extends object> {
   attach(): { readonly once: NonNullable<EdgeRuntime<Env>["once"]>; readonly objects: Objects };
@@ -118,8 +125,8 @@ export interface EdgeOptions<
   readonly tasks?: TasksPart<Env, Tasks>;
   /** Where sealing keys come from. @default the secret MCP_KEYS */
   readonly keys?: KeysPart<Keys>;
-  /** Lets handlers ask in the middle for modern clients too. `replay()` of `mcp-edge/replay` makes it. */
-  readonly replay?: Replay;
+  /** Lets handlers ask in the middle for modern clients too, and wait through losses. */
+  readonly replay?: ReplayPart;
   /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
   readonly httpSse?: RoutesPart<Env>;
   /** Decides who a request acts for. @default everyone is anonymous */
@@ -166,7 +173,7 @@ export function edge<
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
 ): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
-  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay: _, limits, ...http } = options;
+  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits, ...http } = options;
   const calls = once?.attach();
   const sealing = keys?.attach();
   const runtime: EdgeRuntime<Env> = {
@@ -176,6 +183,7 @@ export function edge<
     hasNotices: notices !== undefined,
     once: calls?.once,
     keys: sealing?.ring,
+    replay,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
       return server.forCaller({ env, principal });
@@ -194,11 +202,11 @@ export function edge<
     ...http,
     limits: runtime.limits,
     onError: logError,
-    ...(part ? { sessions: part.routes } : {}),
-    ...(hub ? { notices: hub.notices } : {}),
-    ...(sealing ? { stateKeys: (env: Env, sealed?: string) => sealing.ring(env, STATE, sealed) } : {}),
-    ...(background ? { extend: background.extend } : {}),
-    ...(calls ? { once: (env: Env) => calls.once(env, undefined) } : {}),
+    sessions: part?.routes,
+    notices: hub?.notices,
+    stateKeys: sealing && ((env, sealed) => sealing.ring(env, STATE, sealed)),
+    extend: background?.extend,
+    once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
@@ -212,14 +220,8 @@ export function edge<
       ),
     );
   }
-  return Object.assign(
-    app,
-    part?.objects ?? ({} as Sessions),
-    hub?.objects ?? ({} as Notices),
-    calls?.objects ?? ({} as Calls),
-    sealing?.objects ?? ({} as Keys),
-    background?.objects ?? ({} as Tasks),
-  );
+  // Object.assign passes over what is not there.
+  return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
 }
 
 /** A request as author's functions see it, away from where it arrived. */

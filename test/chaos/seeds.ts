@@ -46,5 +46,5 @@ export async function runSeeds(options: SeedsOptions, tally: Tally): Promise<voi
       await world.stop();
     }
   };
-  await Promise.all(Array.from({ length: Math.min(options.worlds, count) }, work));
+  await Promise.all(Array.from({ length: Math.min(options.worlds, count + released) }, work));
 }

@@ -1,9 +1,11 @@
 /** CONFORMANCE.md 10.6, line by line: what a `requestState` is good for, and for whom. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
+import { installReplay } from "../../src/core/replay/index.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { closePeers, openPeer } from "../features/peer.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
-import type { Members } from "../http/messages.ts";
+import { CAPABILITIES_KEY, CONTENT, type Members, meta, request, standardHeaders } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import type { Told } from "../worker/client.ts";
@@ -12,6 +14,12 @@ import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
 const ENTRY = "test/conformance/fixtures/input-required.ts";
 const [FIRST_KEY, SECOND_KEY] = [newKeys(), newKeys()];
 const ada = { action: "accept", content: { name: "Ada" } };
+/** Who asks: handlers that return questions, and straight-line ones. */
+const FORMS = [
+  { form: "by returning", book: "book", other: "other" },
+  { form: "in the middle", book: "book_straight", other: "other_straight" },
+] as const;
+let names: (typeof FORMS)[number] = FORMS[0];
 const ABLE: ModernOptions = { capabilities: { elicitation: {} } };
 
 let worker: Workerd;
@@ -32,7 +40,7 @@ afterEach(async () => {
 
 /** A call of a tool, again with a state where one is given. */
 function book(args: Members, requestState?: unknown, options: ModernOptions & { url?: string; name?: string } = {}) {
-  const { url = tap.url, name = "book", ...more } = options;
+  const { url = tap.url, name = names.book, ...more } = options;
   const retry = requestState === undefined ? {} : { requestState, inputResponses: { who: ada } };
   return modern(url, "tools/call", { name, arguments: args, ...retry }, { ...ABLE, ...more });
 }
@@ -54,8 +62,14 @@ function expectAccepted(answer: Told, value: unknown = "Oslo"): void {
   expect(JSON.parse(answer.text ?? "null")).toEqual({ value, answer: ada, state: "secret state of book" });
 }
 
-describe("10.6 the integrity of requestState", () => {
-  afterEach(() => oracle.expectClean());
+describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks $form", (form) => {
+  beforeEach(() => {
+    names = form;
+  });
+  afterEach(() => {
+    names = FORMS[0];
+    oracle.expectClean();
+  });
 
   test("10.6 it comes back whole, and says nothing to whoever holds it", async () => {
     const state = await stateOf();
@@ -79,7 +93,7 @@ describe("10.6 the integrity of requestState", () => {
 
   test("10.6 another spelling of the same bytes is refused: a state has one text", async () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const states = await Promise.all(["book", "other"].map((name) => stateOf({}, { name })));
+    const states = await Promise.all([names.book, names.other].map((name) => stateOf({}, { name })));
     const respelled = states.flatMap((state, index) => {
       const others = [...alphabet]
         .map((last) => state.slice(0, -1) + last)
@@ -87,7 +101,7 @@ describe("10.6 the integrity of requestState", () => {
           const isSame = Buffer.from(other, "base64url").equals(Buffer.from(state, "base64url"));
           return other !== state && isSame;
         });
-      return others.map((other) => [index === 0 ? "book" : "other", other] as const);
+      return others.map((other) => [index === 0 ? names.book : names.other, other] as const);
     });
     // One of the two names at least makes a length that leaves bits over.
     expect(respelled.length).toBeGreaterThan(0);
@@ -122,14 +136,20 @@ describe("10.6 the integrity of requestState", () => {
       await book({ value: "Oslo" }, `${state}A`),
       await book({ value: "Rome" }, state),
       await book({ value: "Oslo" }, state, { token: "alice" }),
-      await book({ value: "Oslo" }, state, { name: "other" }),
+      await book({ value: "Oslo" }, state, { name: names.other }),
     ];
     expect(new Set(answers.map((answer) => JSON.stringify(errorOf(answer)))).size).toBe(1);
   });
 });
 
-describe("10.6 what requestState is bound to", () => {
-  afterEach(() => oracle.expectClean());
+describe.each(FORMS)("10.6 what requestState is bound to, of a handler that asks $form", (form) => {
+  beforeEach(() => {
+    names = form;
+  });
+  afterEach(() => {
+    names = FORMS[0];
+    oracle.expectClean();
+  });
 
   test.each<[string, string | undefined, string | undefined]>([
     ["of one user, presented by another", "alice", "bob"],
@@ -143,12 +163,12 @@ describe("10.6 what requestState is bound to", () => {
   });
 
   test("10.6 the tool", async () => {
-    expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: "other" }));
+    expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: names.other }));
   });
 
   test("10.6 the method: a prompt of the same name, and back", async () => {
     const state = await stateOf();
-    const params = { name: "book", arguments: { value: "Oslo" } };
+    const params = { name: names.book, arguments: { value: "Oslo" } };
     const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
     expectRefused(await modern(tap.url, "prompts/get", asPrompt, ABLE));
     const { requestState } = resultOf(await modern(tap.url, "prompts/get", params, ABLE));
@@ -255,15 +275,20 @@ test("10.6 kill -9 between the rounds changes nothing: the state is all there is
   }
 });
 
-test("10.6 expiry: good within the hour, refused after it", async () => {
+test.each(["explicit", "straight"])("10.6 expiry: good within the hour, refused after it (%s)", async (name) => {
   const question = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
   const server = new McpServer({ name: "expiring", version: "1.0.0" });
-  server.tool("ask", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
+  server.tool("explicit", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
+  server.tool("straight", {}, async (_, ctx) => {
+    const kept = await ctx.step("kept", () => "kept");
+    await ctx.elicit("Who?", { type: "object", properties: { name: { type: "string" } } }, { key: "who" });
+    return kept;
+  });
   const peer = await openPeer(server, "2026-07-28", { capabilities: { elicitation: {} } });
   try {
-    const first = await peer.request("tools/call", { name: "ask" });
+    const first = await peer.request("tools/call", { name });
     const { requestState } = "result" in first ? first.result : {};
-    const retry = { name: "ask", requestState, inputResponses: { who: ada } };
+    const retry = { name, requestState, inputResponses: { who: ada } };
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 55 * 60_000 });
     expect(await peer.request("tools/call", retry)).toMatchObject({ result: { content: [{ text: "kept" }] } });
     vi.setSystemTime(Date.now() + 10 * 60_000);
@@ -272,4 +297,36 @@ test("10.6 expiry: good within the hour, refused after it", async () => {
     vi.useRealTimers();
     await closePeers();
   }
+});
+
+test("10.6 key rotation: what a straight-line handler had opens with the keys of the list, and with no others", async () => {
+  installReplay();
+  const server = new McpServer({ name: "rotating", version: "1.0.0" });
+  let steps = 0;
+  server.tool("ask", {}, async (_, ctx) => {
+    await ctx.step("count", () => {
+      steps += 1;
+    });
+    const { action } = await ctx.elicit("Who?", { type: "object", properties: {} }, { key: "who" });
+    return action;
+  });
+  const handle = createHttpHandler(server, { onError: () => undefined });
+  const rotating = new WireOracle();
+  const call = async (keys: string, more: Members = {}) => {
+    const _meta = meta({ [CAPABILITIES_KEY]: { elicitation: {} } });
+    const message = request("tools/call", { name: "ask", ...more, _meta });
+    rotating.observe("client", message);
+    const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
+    const asked = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(message) });
+    const told = await (await handle(asked, { MCP_KEYS: keys })).json();
+    rotating.observe("server", told);
+    return told as { result?: Members; error?: Members };
+  };
+  const requestState = (await call(FIRST_KEY)).result?.requestState;
+  const more = { requestState, inputResponses: { who: ada } };
+  expect(await call(SECOND_KEY, more)).toMatchObject({ error: { code: -32602 } });
+  expect(steps).toBe(1);
+  expect(await call(`${SECOND_KEY},${FIRST_KEY}`, more)).toMatchObject({ result: { content: [{ text: "accept" }] } });
+  expect(steps).toBe(1);
+  rotating.expectClean();
 });

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { IDEMPOTENCY_KEY, McpServer, outcomesInMemory } from "../../src/core/index.ts";
-import { ALL_VERSIONS, closePeers, openPeer, resultOf } from "./peer.ts";
+import * as z from "zod";
+import { IDEMPOTENCY_KEY, inputRequired, McpServer, outcomesInMemory } from "../../src/core/index.ts";
+import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 
 afterEach(closePeers);
 
@@ -39,6 +40,92 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
     const peer = await openPeer(createServer(), version);
     const call = (id: number) => text(peer.request("tools/call", { name: "count_once" }, {}, { id, bad: true }));
     expect([await call(50), await call(50), await call(51)]).toEqual(["1", "1", "2"]);
+  });
+});
+
+describe("a tool declared once that asks, in 2026-07-28", () => {
+  /** Charges when it has its answer, and says how often that was. */
+  async function openShop() {
+    let charged = 0;
+    const server = new McpServer({ name: "once", version: "1.0.0" });
+    const charge = (answer: string) => {
+      charged += 1;
+      return `${answer} ${charged}`;
+    };
+    for (const [name, once] of [
+      ["charge_once", true],
+      ["charge", false],
+    ] as const) {
+      const input = z.object({ of: z.string().optional() });
+      server.tool(name, { input, once }, async (_, ctx) => {
+        const answer = await ctx.elicit("Pay?", z.object({ yes: z.boolean() }), { key: "pay" });
+        return charge(answer.action);
+      });
+    }
+    server.tool("explicit_once", { once: true }, (_, ctx) =>
+      ctx.requestState === undefined ? inputRequired({}, "asked") : charge(ctx.requestState),
+    );
+    const peer = await openPeer(server, MODERN_VERSION, { capabilities: { elicitation: {} } });
+    const call = (name: string, more: Json = {}, meta: Json = {}) =>
+      peer.request("tools/call", { name, ...more }, meta);
+    const text = async (answer: ReturnType<typeof call>) =>
+      (resultOf(await answer).content as { text: string }[])[0]?.text;
+    const stateOf = async (name: string, more?: Json) => resultOf(await call(name, more)).requestState;
+    return { call, text, stateOf };
+  }
+  const accept = { pay: { action: "accept", content: { yes: true } } };
+  const decline = { pay: { action: "decline" } };
+
+  test("a state is good for one round: shown again it gives what came of it, whatever the answers", async () => {
+    const { call, text, stateOf } = await openShop();
+    const requestState = await stateOf("charge_once");
+    const shown = [accept, accept, decline].map((inputResponses) => ({ inputResponses, requestState }));
+    for (const more of shown) expect(await text(call("charge_once", more))).toBe("accept 1");
+    for (const key of ["a", "b"]) {
+      expect(await text(call("charge_once", shown[2], { [IDEMPOTENCY_KEY]: key }))).toBe("accept 1");
+    }
+    const another = await stateOf("charge_once");
+    const both = [1, 2].map(() => text(call("charge_once", { inputResponses: decline, requestState: another })));
+    expect(await Promise.all(both)).toEqual(["decline 2", "decline 2"]);
+  });
+
+  test("so is one of the author's own", async () => {
+    const { call, text, stateOf } = await openShop();
+    const requestState = await stateOf("explicit_once");
+    for (let time = 0; time < 2; time += 1) expect(await text(call("explicit_once", { requestState }))).toBe("asked 1");
+  });
+
+  test("a round that asks again gives the same state again, and that leads on", async () => {
+    const { call, text, stateOf } = await openShop();
+    const requestState = await stateOf("charge_once");
+    const silent = { inputResponses: {}, requestState };
+    const [again, same] = [resultOf(await call("charge_once", silent)), resultOf(await call("charge_once", silent))];
+    expect(same).toEqual(again);
+    expect(again.requestState).not.toBe(requestState);
+    expect(await text(call("charge_once", { inputResponses: accept, requestState: again.requestState }))).toBe(
+      "accept 1",
+    );
+  });
+
+  test("shown with other arguments, or for another tool, it is refused, and still good for its own", async () => {
+    const { call, text, stateOf } = await openShop();
+    const requestState = await stateOf("charge_once");
+    const more = { inputResponses: accept, requestState };
+    for (const wrong of [
+      call("charge_once", { ...more, arguments: { of: "x" } }),
+      call("charge", more),
+      call("explicit_once", more),
+    ]) {
+      expect(errorOf(await wrong).code).toBe(-32602);
+    }
+    expect(await text(call("charge_once", more))).toBe("accept 1");
+  });
+
+  test("without once it may be shown again, and what is no step is done again", async () => {
+    const { call, text, stateOf } = await openShop();
+    const requestState = await stateOf("charge");
+    const more = { inputResponses: accept, requestState };
+    expect([await text(call("charge", more)), await text(call("charge", more))]).toEqual(["accept 1", "accept 2"]);
   });
 });
 

@@ -155,7 +155,7 @@ describe("caps", () => {
       streams.push(await (await flood(session, { key, events: 1 })).end());
     }
     const refused = await session.call("echo", { key: "k" });
-    expect([refused.status, Number(refused.headers.get("retry-after"))]).toEqual([429, 1]);
+    expect([refused.status, Number(refused.headers.get("retry-after"))]).toEqual([429, 3]);
     expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("sessionBytesMax") } });
     for (const [call, stream] of streams.entries()) {
       const again = await (await session.get(stream.events[0]?.id)).end();
@@ -185,6 +185,21 @@ test("a reader that takes nothing is sent no more than a window; the rest waits 
   const messages = (await told(Promise.resolve(response))).messages;
   expect(progressOf(messages)).toEqual(values(1, events));
   expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
+});
+
+test("a response ends within an event of which the rest was forgotten; whoever comes back is told", async () => {
+  const session = await Session.open(`${worker.origin}/small/mcp`);
+  const key = newKey();
+  // Three rows to an event: the window ends within the second or third one, and all but the last are forgotten at once.
+  const cut = await (await flood(session, { key, events: 6, size: 600_000 })).end();
+  expect(cut.raw).not.toMatch(/\n\n$/);
+  const last = progressOf(cut.messages).length;
+  expect(progressOf(cut.messages)).toEqual(values(1, last));
+  const again = await (await session.get(cut.events.at(-1)?.id)).end();
+  expect(again.messages).toMatchObject([
+    { params: { logger: "mcp-edge", data: expect.stringMatching(`^${6 - last} earlier`) } },
+    { result: { content: [{ text: key }] } },
+  ]);
 });
 
 describe("time", () => {
@@ -324,7 +339,7 @@ describe("several sessions to an object", () => {
   });
 });
 
-test("a location hint changes nothing but the place", async () => {
+test("a location hint and a jurisdiction change nothing but the place; a machine that has none serves all the same", async () => {
   const session = await Session.open(await at("Placed"));
   expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
 });
@@ -333,4 +348,18 @@ test("an event id of another session of the same object, or of nobody, is 400", 
   const [one, two] = [await Session.open(await at("Plain")), await Session.open(await at("Plain"))];
   const stream = await (await flood(one, { key: newKey(), events: 1 })).end();
   for (const id of [stream.events[0]?.id ?? "", "garbage"]) expect((await two.get(id, WRONG)).status).toBe(400);
+});
+
+test("DELETE forgets at once what was said, and a call that still runs keeps its stream to the end", async () => {
+  const session = await Session.open(await at("Plain"));
+  await (await flood(session, { key: newKey(), events: 3 })).end();
+  const key = newKey();
+  const running = await session.stream("hold", { key, events: 1 });
+  await running.has("progress", ({ messages }) => messages.length === 1);
+  const rows = async () => (await look("Plain")).map(({ rows: each }) => each.stream_2 ?? 0).reduce((a, b) => a + b, 0);
+  const before = await rows();
+  expect((await session.delete()).status).toBe(204);
+  expect(await rows()).toBeLessThan(before);
+  await running.end();
+  expect(running.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
 });

@@ -147,6 +147,55 @@ test("the secret MCP_KEYS takes the object's place", async () => {
 });
 
 describe("keys that cannot be had", () => {
+  const failing = (worker: TestWorker, how: "yes" | "no") => fetch(worker.url(`/failing/${how}`), { method: "POST" });
+
+  test("what is known goes on while the object fails, and asks it seldom", async () => {
+    const { worker, at, asked } = await start();
+    const client = await LegacyClient.open(await at("/mcp"));
+    await failing(worker, "yes");
+    await worker.advance(2 * 60 * 60_000);
+    const before = await asked();
+    for (let count = 0; count < 20; count += 1) expect(await status(client)).toBe(200);
+    expect((await asked()) - before).toBeLessThanOrEqual(2);
+  });
+
+  test("a session sealed with a key that an isolate could not ask for is 503 there, not 404", async () => {
+    const { worker, at } = await start();
+    const [here, there] = [await at("/mcp"), await at("/twin/mcp")];
+    await Promise.all([LegacyClient.open(here), LegacyClient.open(there)]);
+    // One isolate hears of the next key, the other does not.
+    await worker.advance(20 * DAY_MS - 30 * 60_000);
+    await LegacyClient.open(there);
+    await failing(worker, "yes");
+    await worker.advance(70 * 60_000);
+    const late = await LegacyClient.open(there);
+    expect(await status(late.at(here))).toBe(503);
+    await failing(worker, "no");
+    await worker.advance(11_000);
+    expect(await status(late.at(here))).toBe(200);
+  });
+
+  test("many who come first ask once", async () => {
+    const { at, asked } = await start();
+    const url = await at("/mcp");
+    await Promise.all(Array.from({ length: 50 }, () => LegacyClient.open(url, { silent: true })));
+    expect(await asked()).toBe(1);
+  });
+
+  test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { keepMs: -1 }, { keepMs: Number.POSITIVE_INFINITY }])(
+    "%j is refused where it is written",
+    async (options) => {
+      const source = `import { keys } from "./src/worker/keys/index.ts";
+        let said = "nothing";
+        try { keys({ rotateMs: ${options.rotateMs}, keepMs: ${options.keepMs} }); } catch (error) { said = error.code + " " + error.message; }
+        export default { fetch: () => new Response(said) };`;
+      const worker = await startWorker({ entry: { source } });
+      opened.push(() => worker.stop());
+      const [name = ""] = Object.keys(options);
+      expect(await (await fetch(worker.origin)).text()).toMatch(new RegExp(`^options-invalid keys\\(\\): ${name} `));
+    },
+  );
+
   test.each(["/unbound", "/broken"])("are 503 with Retry-After, never 404, and nothing leaks (%s)", async (path) => {
     const { worker, at } = await start();
     const known = await LegacyClient.open(await at("/mcp"));

@@ -149,6 +149,28 @@ describe("a tool declared once", () => {
     expect(await paid(one, 5)).toBe("paid 1");
   });
 
+  test("that asks runs once for each state, whoever repeats the round and whatever is lost (2026-07-28)", async () => {
+    const key = newKey();
+    const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+    const present = (client: ModernClient, more: Members = {}, token = "alice") => {
+      const headers = { authorization: `Bearer ${token}` };
+      return told(client.request("tools/call", { name: "pay_asking", arguments: { key }, ...more }, { headers, meta }));
+    };
+    const client = new ModernClient(url);
+    const asked = (await present(client)).messages as { result: { requestState: string; inputRequests: Members } }[];
+    const { requestState, inputRequests } = asked[0]?.result ?? { requestState: "", inputRequests: {} };
+    expect(Object.keys(inputRequests)).toEqual(["sure"]);
+    const accept = { requestState, inputResponses: { sure: { action: "accept", content: { yes: true } } } };
+    const both = await Promise.all([present(client, accept), present(client, accept)]);
+    expect(both.map(({ text }) => text)).toEqual(["accept: paid 1", "accept: paid 1"]);
+    await worker.restart();
+    const later = new ModernClient(await at("/mcp"));
+    const decline = { requestState, inputResponses: { sure: { action: "decline" } } };
+    expect((await present(later, decline)).text).toBe("accept: paid 1");
+    expect((await present(later, accept, "bob")).messages).toMatchObject([{ error: { code: -32602 } }]);
+    expect(await effectsOf(key)).toBe(1);
+  });
+
   test("fails where nothing can remember its calls, and onError learns what to do", async () => {
     const client = new ModernClient(await at("/forgetful"));
     const key = newKey();

@@ -10,7 +10,6 @@ import type { Call } from "../context.ts";
 import type { ElicitationSchema } from "../elicitation-schema.ts";
 import { KitError } from "../errors.ts";
 import type { Attempted } from "../input-required.ts";
-import type { JsonObject } from "../jsonrpc.ts";
 import type { Question } from "../question.ts";
 import {
   checkSampleParams,
@@ -23,10 +22,19 @@ import {
   requireJson,
   tryElicitResult,
 } from "../questions.ts";
-import { type QuestionOptions, type Step, type StepContext, SUSPENDED } from "../rounds.ts";
+import { type QuestionOptions, type Step, SUSPENDED } from "../rounds.ts";
 import type { AnySchema } from "../schema.ts";
 import { type UrlElicitation, urlParams } from "../url-elicitation.ts";
-import { digestOf, idFrom, type JournalData, type JournalEntry } from "./journal.ts";
+import {
+  answerOf,
+  digestOf,
+  failedEntry,
+  idFrom,
+  isEarly,
+  type JournalData,
+  type JournalEntry,
+  type StepEntry,
+} from "./journal.ts";
 
 /** What a run needs of the way it is served. */
 export interface AttemptHost {
@@ -40,19 +48,32 @@ export interface AttemptHost {
 
 /** How often an answer that does not fit is asked for again. */
 const REASKS_MAX = 3;
-const never = new Promise<never>(() => undefined);
+/**
+ * Milliseconds a run that waits for an answer is given to come to what was answered before. Branches that run at once
+ * need not come as far in each run: one may ask its next question while another still waits for a `fetch`.
+ */
+const CATCH_UP_MS = 2_000;
 
 export class Attempt implements Attempted {
   readonly #host: AttemptHost;
-  readonly #entries = new Map<string, JournalEntry>();
+  readonly #answers = new Map<string, Exclude<JournalEntry, StepEntry>>();
+  readonly #results = new Map<string, StepEntry>();
   /** What this run has added. */
   readonly #added: JournalEntry[] = [];
-  readonly #unused: Set<string>;
-  readonly #uses = new Map<string, number>();
+  /** What runs before asked, and this one has not yet. */
+  readonly #unasked: Set<string>;
+  /** How often each name was used. */
+  readonly #uses = { questions: new Map<string, number>(), steps: new Map<string, number>() };
+  /** The author's keys of questions without an answer, known or not. */
+  readonly #inUse = new Set<string>();
   readonly #pending = new Map<string, Question>();
-  #stepsUnderWay = 0;
-  #isOnNewGround: boolean;
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** The step whose work is being called. */
+  #starting: string | undefined;
+  #samples = 0;
+  #isOnNewGround = false;
   #isSuspended = false;
+  #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #suspend: (value: typeof SUSPENDED) => void = () => undefined;
   readonly suspended = new Promise<typeof SUSPENDED>((resolve) => {
@@ -62,11 +83,15 @@ export class Attempt implements Attempted {
 
   constructor(host: AttemptHost) {
     this.#host = host;
-    for (const entry of host.journal.entries) this.#entries.set(entry.key, entry);
+    const { entries, asked } = host.journal;
+    for (const entry of entries) {
+      if ("step" in entry) this.#results.set(entry.key, entry);
+      else this.#answers.set(entry.key, entry);
+    }
     // What a client says before it was asked need not be of use.
-    const had = host.journal.entries.filter((entry) => "step" in entry || entry.digest !== undefined);
-    this.#unused = new Set(had.map(({ key }) => key));
-    this.#isOnNewGround = this.#unused.size === 0;
+    const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
+    this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
+    this.#isOnNewGround = this.#unasked.size === 0;
     this.asker = this.#createAsker();
   }
 
@@ -76,44 +101,67 @@ export class Attempt implements Attempted {
   }
 
   get hasEntries(): boolean {
-    return this.#entries.size + this.#added.length > 0;
+    return this.#host.journal.entries.length + this.#added.length + this.#uses.steps.size > 0;
   }
 
   /** The journal with what this run added, and what it waits for. */
   get journal(): JournalData {
     const { id, rounds, entries } = this.#host.journal;
     const asked = [...this.#pending].map(([key, question]) => [key, digestOf(question)] as const);
-    return { id, rounds: rounds + 1, entries: [...entries, ...this.#added], asked };
+    return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
   }
 
   /** What it waits for. @throws {KitError} `replay-diverged` when it no longer asks for what was answered. */
   questions(): Record<string, Question> {
-    const answered = [...this.#unused].filter((key) => !("step" in (this.#entries.get(key) ?? {})));
-    if (answered.length > 0) {
-      throw diverged(
-        `asked for ${list(this.#pending.keys())}, and not again for ${list(answered)}, which was answered`,
-      );
+    const missed = this.#missed();
+    if (missed.length > 0) {
+      throw diverged(`asked for ${list(this.#pending.keys())}, and not again for ${list(missed)}, which was answered`);
     }
     return Object.fromEntries(this.#pending);
   }
 
-  async step<T>(name: string, work: Step<T>): Promise<T> {
-    if (this.#isSuspended) return never;
-    const key = this.#numbered(`step ${name}`);
-    const known = this.#take(key);
-    if (known && "step" in known) return known.step as T;
-    if (known) throw diverged(`began step "${name}" where it asked before`);
-    this.#isOnNewGround = true;
-    this.#stepsUnderWay += 1;
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  step<T>(name: string, work: Step<T>): Promise<T> {
+    return this.within(async () => {
+      const key = this.#numbered(name, this.#uses.steps);
+      const known = this.#results.get(`step ${key}`);
+      if (known) return copy(known.result) as T;
+      if (this.#isClosed) throw closed(`Step "${name}"`);
+      const running = this.#run(name, key, work);
+      this.#underWay.add(running);
+      try {
+        return await running;
+      } finally {
+        this.#underWay.delete(running);
+        this.#look();
+      }
+    });
+  }
+
+  async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
+    const outer = this.#starting;
+    this.#starting = name;
+    let working: T | Promise<T>;
     try {
-      const context: StepContext = { key: `${this.#host.journal.id}/${key.slice("step ".length)}` };
-      const result = plain(name, await work(context));
-      await this.#record({ key, step: result });
-      return result as T;
+      working = work({ key: `${this.#host.journal.id}/${key}` });
     } finally {
-      this.#stepsUnderWay -= 1;
-      this.#look();
+      this.#starting = outer;
     }
+    const result = plain(name, await working);
+    await this.#record({ key: `step ${key}`, step: true, result });
+    return copy(result) as T;
+  }
+
+  /** Rejects only who listens: a question or step that nobody waits for must not end the process. */
+  within<T>(work: () => Promise<T>): Promise<T> {
+    // One for each, not one for all: that would hold on to every run that ever waited for it.
+    if (this.#isSuspended) return new Promise<never>(() => undefined);
+    const result = (async () => work())();
+    result.catch(() => undefined);
+    return result;
   }
 
   // Asking
@@ -121,55 +169,61 @@ export class Attempt implements Attempted {
   #createAsker(): Asker {
     const { call, live = call.asker } = this.#host;
     return {
-      elicit: (message, schema, signal, options) => heard(() => this.#elicit(message, schema, signal, options)),
-      elicitUrl: (elicitation, signal, options) => heard(() => this.#elicitUrl(elicitation, signal, options)),
+      elicit: (message, schema, signal, options) => this.within(() => this.#elicit(message, schema, signal, options)),
+      elicitUrl: (elicitation, signal, options) => this.within(() => this.#elicitUrl(elicitation, signal, options)),
       sample: (params, signal, options) =>
-        heard(async () => {
+        this.within(async () => {
           checkSampleParams(params);
           return this.#once({ method: "sampling/createMessage", params }, readSampleResult, signal, options);
         }),
-      listRoots: (signal, options) => heard(() => this.#once({ method: "roots/list" }, readRoots, signal, options)),
-      ping: (signal) => live.ping(signal),
-      ask: (question, signal) => live.ask(question, signal),
-      close: () => live.close?.(),
+      listRoots: (signal, options) =>
+        this.within(() => this.#once({ method: "roots/list" }, readRoots, signal, options)),
+      ping: (signal) => this.within(() => live.ping(signal)),
+      ask: (question, signal) => this.within(() => live.ask(question, signal)),
+      close: () => {
+        this.#isClosed = true;
+        clearTimeout(this.#timer);
+        live.close?.();
+      },
     };
   }
 
   /** Asks until what the person says fits, some times. */
-  async #elicit<S extends AnySchema | ElicitationSchema>(
+  #elicit<S extends AnySchema | ElicitationSchema>(
     message: string,
     schema: S,
     signal: AbortSignal,
-    options: QuestionOptions = {},
+    options?: QuestionOptions,
   ): Promise<Elicited<S>> {
-    let question = elicitQuestion(message, schema);
-    const key = this.#keyOf(question, options);
-    for (let again = 0; ; again += 1) {
-      const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
-      const read = await tryElicitResult(answer, schema);
-      if (typeof read !== "string") return read;
-      if (again === REASKS_MAX) throw misfit(read);
-      question = elicitQuestion(`${message}\n\n(${read})`, schema);
-    }
+    const first = elicitQuestion(message, schema);
+    return this.#named(first, options, async (key) => {
+      for (let [again, question] = [0, first]; ; again += 1) {
+        const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
+        const read = await tryElicitResult(answer, schema);
+        if (typeof read !== "string") return read;
+        if (again === REASKS_MAX) throw misfit(read);
+        question = elicitQuestion(`${message}\n\n(${read})`, schema);
+      }
+    });
   }
 
-  async #once<T>(
+  #once<T>(
     question: Question,
     read: (answer: unknown) => T,
     signal: AbortSignal,
-    options: QuestionOptions = {},
+    options: QuestionOptions | undefined,
   ): Promise<T> {
-    return read(await this.#ask(this.#keyOf(question, options), question, signal, read));
+    return this.#named(question, options, async (key) => read(await this.#ask(key, question, signal, read)));
   }
 
-  async #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options: QuestionOptions = {}) {
+  #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
     const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
-    const question: Question = { method: "elicitation/create", params };
-    const key = this.#keyOf(question, options);
-    // The same on every run, unlike others: the author may have stored it.
-    const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
-    const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
-    return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
+    return this.#named({ method: "elicitation/create", params }, options, async (key) => {
+      // The same on every run, unlike others: the author may have stored it.
+      const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
+      const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
+      return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
+    });
   }
 
   /** @param read Throws what is wrong with an answer, for the record of what was asked. */
@@ -179,61 +233,88 @@ export class Attempt implements Attempted {
     signal: AbortSignal,
     read?: (answer: unknown) => unknown,
   ): Promise<unknown> {
-    if (this.#isSuspended) return never;
-    const known = this.#take(key);
+    const { live, call } = this.#host;
+    const isSample = question.method === "sampling/createMessage";
+    if (isSample) this.#samples += 1;
+    const known = this.#answers.get(key);
     const digest = digestOf(question);
-    if (known) return answerOf(known, question, digest);
-    requireAnswerable(question, this.#host.call.client);
-    this.#isOnNewGround = true;
-    const { live } = this.#host;
-    if (live)
-      return this.#askNow({ key, digest }, () => live.ask(question, signal, { key, ...(read ? { read } : {}) }));
-    if (this.#pending.has(key)) throw new KitError("options-invalid", `The key "${key}" names two questions at once.`);
+    this.#reach(key);
+    if (known) {
+      if (isEarly(known)) this.#added.push({ ...known, digest });
+      return copy(answerTo(question, known, digest));
+    }
+    if (live) {
+      const options = { key, digest, ...(read ? { read } : {}) };
+      return this.#askNow({ key, digest }, () => live.ask(question, signal, options));
+    }
+    if (this.#isClosed) throw closed("The question");
+    requireAnswerable(question, call.client);
+    const { samplesPerCallMax } = call.limits;
+    if (isSample && this.#samples > samplesPerCallMax) throw overLimit(samplesPerCallMax);
+    if (this.#pending.has(key)) throw twice(key);
     this.#pending.set(key, question);
     this.#look();
-    return never;
+    return new Promise<never>(() => undefined);
   }
 
   async #askNow(entry: { key: string; digest: string }, ask: () => Promise<unknown>): Promise<unknown> {
     try {
       const answer = await ask();
       await this.#record({ ...entry, answer });
-      return answer;
+      return copy(answer);
     } catch (error) {
-      if (error instanceof QuestionError) {
-        const { reason, message, code } = error;
-        await this.#record({ ...entry, failed: { reason, message, code } });
-      }
+      if (error instanceof QuestionError) await this.#record(failedEntry(entry.key, entry.digest, error));
       throw error;
     }
   }
 
   // Keys
 
-  /** The author's key, or one made of what is asked; the same question asked again gets a number. */
-  #keyOf(question: Question, { key }: QuestionOptions): string {
+  /** Asks under the author's key, or one made of what is asked; used again it gets a number. */
+  async #named<T>(question: Question, { key }: QuestionOptions = {}, ask: (key: string) => Promise<T>): Promise<T> {
     requireJson(question);
-    if (key !== undefined) return key;
-    const kind = question.method.slice(0, question.method.indexOf("/"));
-    return this.#numbered(`${kind}-${digestOf(question)}`);
+    if (this.#starting !== undefined) {
+      const message = `Step "${this.#starting}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
+      throw new KitError("options-invalid", message);
+    }
+    if (key === undefined) {
+      const kind = question.method.slice(0, question.method.indexOf("/"));
+      return ask(this.#numbered(`${kind}-${digestOf(question)}`, this.#uses.questions, 2));
+    }
+    // Which is the first of two at once may differ between runs.
+    if (this.#inUse.has(key)) throw twice(key);
+    this.#inUse.add(key);
+    try {
+      return await ask(this.#numbered(key, this.#uses.questions, 2));
+    } finally {
+      this.#inUse.delete(key);
+    }
   }
 
-  #numbered(name: string): string {
-    const use = (this.#uses.get(name) ?? 0) + 1;
-    this.#uses.set(name, use);
-    return use === 1 ? name : `${name}.${use}`;
+  /** @param from The first use that shows its number. */
+  #numbered(name: string, uses: Map<string, number>, from = 1): string {
+    const use = (uses.get(name) ?? 0) + 1;
+    uses.set(name, use);
+    return use < from ? name : `${name}.${use}`;
   }
 
-  #take(key: string): JournalEntry | undefined {
-    const entry = this.#entries.get(key);
-    this.#unused.delete(key);
-    if (this.#unused.size === 0) queueMicrotask(() => this.#arrive());
-    return entry;
+  /** A question is asked. Once all that were asked before are, what the handler says is new. */
+  #reach(key: string): void {
+    if (!this.#unasked.delete(key)) return;
+    if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
+    // It may have waited for this one.
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#look();
   }
 
-  /** Everything known has been had: what comes now is new. */
   #arrive(): void {
     this.#isOnNewGround = true;
+  }
+
+  /** What was answered and this run has not asked for. */
+  #missed(): string[] {
+    return [...this.#unasked].filter((key) => this.#answers.has(key));
   }
 
   async #record(entry: JournalEntry): Promise<void> {
@@ -243,45 +324,58 @@ export class Attempt implements Attempted {
 
   // Suspension
 
+  get #isAtRest(): boolean {
+    return this.#pending.size > 0 && this.#underWay.size === 0 && !this.#isClosed;
+  }
+
   /** Suspends in a later turn, so that what is asked in this one goes out together. */
   #look(): void {
-    if (this.#timer !== undefined || this.#isSuspended) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      // A step that ends looks again.
-      if (this.#pending.size === 0 || this.#stepsUnderWay > 0) return;
-      this.#isSuspended = true;
-      this.#suspend(SUSPENDED);
-    }, 0);
+    if (this.#timer !== undefined || !this.#isAtRest) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        // A step that ends looks again.
+        if (!this.#isAtRest) return;
+        this.#isSuspended = true;
+        this.#suspend(SUSPENDED);
+      },
+      this.#missed().length > 0 ? CATCH_UP_MS : 0,
+    );
   }
 }
 
-/** What `work` gives. A question nobody waits for must not end the process when it is called off. */
-function heard<T>(work: () => Promise<T>): Promise<T> {
-  const answer = work();
-  answer.catch(() => undefined);
-  return answer;
-}
-
-function answerOf(entry: JournalEntry, { method }: Question, digest: string): unknown {
-  if ("step" in entry) throw diverged(`asked ${method} where it began a step`);
+function answerTo({ method }: Question, entry: Exclude<JournalEntry, StepEntry>, digest: string): unknown {
   if (entry.digest !== undefined && entry.digest !== digest) {
     throw diverged(`asked ${method} under the key "${entry.key}", which named another question`);
   }
-  if ("failed" in entry) {
-    const { reason, message, code } = entry.failed;
-    throw new QuestionError(reason as QuestionError["reason"], message, code);
-  }
-  return entry.answer;
+  return answerOf(entry);
+}
+
+/** For a handler to change as it likes: what the journal has stays as it is. */
+function copy(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 /** What JSON makes of a result, so that the first run sees what later ones will. */
 function plain(name: string, result: unknown): unknown {
   try {
-    return result === undefined ? undefined : (JSON.parse(JSON.stringify(result)) as JsonObject);
+    return copy(result);
   } catch (error) {
     throw new KitError("result-invalid", `Step "${name}" returned what JSON has no form for.`, { cause: error });
   }
+}
+
+function closed(what: string): KitError {
+  return new KitError("context-closed", `${what} is off: the handler has returned.`);
+}
+
+function twice(key: string): KitError {
+  return new KitError("options-invalid", `The key "${key}" names two questions at once.`);
+}
+
+function overLimit(max: number): QuestionError {
+  const message = `This call has asked the client's model ${max} times, the most that limits.samplesPerCallMax allows.`;
+  return new QuestionError("limit", message);
 }
 
 function diverged(what: string): KitError {

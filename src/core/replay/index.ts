@@ -1,5 +1,5 @@
 /**
- * mcp-edge/replay: handlers that ask in the middle, as straight-line code, for clients of every version.
+ * Handlers that ask in the middle, as straight-line code, for clients of every version.
  *
  * @module
  */
@@ -9,11 +9,6 @@ import { type BeginReplay, createRounds } from "../input-required.ts";
 import { installRounds } from "../rounds.ts";
 import { Attempt } from "./attempt.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
-
-/** That handlers can be run again. Made by {@link replay}. */
-export interface Replay {
-  readonly replays: true;
-}
 
 /** Runs of one modern call: stops a handler that never has enough. */
 const ROUNDS_MAX = 64;
@@ -28,22 +23,9 @@ const begin: BeginReplay = (call, kept, inputResponses) => {
   return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined });
 };
 
-/**
- * Lets handlers ask in the middle also where a protocol version has no requests from the server (2026-07-28):
- * `await ctx.elicit(...)` and the like end the run, and when the answers come the handler runs again from the top, with
- * everything it had before returned at once. So a handler does the same with the same answers, and what must not be
- * repeated goes into `ctx.step()`; `finally` does not run where a run ends. Elsewhere the run goes on where it is.
- *
- * @example
- * ```ts
- * const app = edge(server, { replay: replay() });
- * ```
- *
- * @see MCP 2026-07-28, basic/patterns/mrtr
- */
-export function replay(): Replay {
+/** Runs handlers this way from now on, whatever server they are of. */
+export function installReplay(): void {
   installRounds(createRounds(begin), true);
-  return { replays: true };
 }
 
 function liveAsker({ asker }: Call<never>) {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { QuestionError } from "../asker.ts";
 import { canonical } from "../canonical.ts";
 import type { Question } from "../question.ts";
 
@@ -12,11 +13,23 @@ export type JournalEntry =
   /** `digest`: of the question; absent when the client answered before any run of ours asked. */
   | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
   | { readonly key: string; readonly digest: string; readonly failed: FailedQuestion }
-  | { readonly key: string; readonly step: unknown };
+  | StepEntry;
+
+/** `result` is absent where the step returned nothing: JSON has no undefined. */
+export interface StepEntry {
+  readonly key: string;
+  readonly step: true;
+  readonly result?: unknown;
+}
+
+/** Whether it is of an answer that came before it was asked for. */
+export function isEarly(entry: JournalEntry): boolean {
+  return "answer" in entry && entry.digest === undefined;
+}
 
 /** A question that ended without an answer. */
 export interface FailedQuestion {
-  readonly reason: string;
+  readonly reason: QuestionError["reason"];
   readonly message: string;
   readonly code?: number | undefined;
 }
@@ -44,6 +57,20 @@ export function withAnswers(journal: JournalData, responses: Readonly<Record<str
     Object.hasOwn(responses, key) ? [{ key, digest, answer: responses[key] }] : [],
   );
   return { ...journal, entries: [...journal.entries, ...answers] };
+}
+
+/** What came of a question. @throws {QuestionError} when it ended without an answer. */
+export function answerOf(entry: JournalEntry): unknown {
+  if ("failed" in entry) {
+    const { reason, message, code } = entry.failed;
+    throw new QuestionError(reason, message, code);
+  }
+  return "answer" in entry ? entry.answer : undefined;
+}
+
+/** The entry of a question that ended without an answer. */
+export function failedEntry(key: string, digest: string, { reason, message, code }: QuestionError): JournalEntry {
+  return { key, digest, failed: { reason, message, code } };
 }
 
 /** Tells one question from another; it need not resist anybody. */

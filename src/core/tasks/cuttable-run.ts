@@ -61,6 +61,10 @@ export class CuttableRun implements Replaying {
     }
   }
 
+  within<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isCut ? never : this.#attempt.within(work);
+  }
+
   async task(): Promise<void> {
     if (!this.#cutAtTask) return undefined;
     this.#isCut = true;

@@ -13,6 +13,7 @@ import type { McpServer } from "../server.ts";
 import { callTool } from "../tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
+import { withTaskNews } from "./task-news.ts";
 
 /** Keeps tasks. A task that is not the caller's is like one that is not there: undefined, or false. */
 export interface TaskKeeper {
@@ -47,7 +48,7 @@ export function taskMethods(
       return work(taskId, server, request, call);
     },
   });
-  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "task", id });
+  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "elicitation", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,
@@ -102,19 +103,9 @@ async function discover(server: McpServer<never>, request: JSONRPCRequest, call:
 function listening({ serve, ...rest }: Method, keeper: TaskKeeper): Method {
   return {
     ...rest,
-    serve: (server, request, call) => {
-      const tasks = {
-        admit: async (ids: readonly string[]) => {
-          if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
-          const found = await Promise.all(ids.map((id) => keeper.read(id, call)));
-          return ids.filter((_, at) => found[at]);
-        },
-        read: async (id: string) => {
-          const task = await keeper.read(id, call);
-          return task && { ...task };
-        },
-      };
-      return serve(server, request, { ...call, tasks });
+    serve: async (server, request, call) => {
+      const hearing = await withTaskNews(server, request, call, (taskId) => keeper.read(taskId, call));
+      return serve(server, request, hearing);
     },
   };
 }

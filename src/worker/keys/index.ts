@@ -4,8 +4,8 @@
  * @module
  */
 import { KitError } from "../../core/errors.ts";
-import { checkBound } from "../../core/limits.ts";
 import type { KeysPart } from "../edge.ts";
+import { within } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";
@@ -13,7 +13,7 @@ import type { Rotation } from "./rotation.ts";
 export interface KeysOptions {
   /** Name of the Durable Object binding. @default "MCP_KEY_STORE" */
   readonly binding?: string;
-  /** Milliseconds a key seals before the next one does. @default 20 days, and at most 2^31 - 1 */
+  /** Milliseconds a key seals before the next one does, at least a minute. @default 20 days */
   readonly rotateMs?: number;
   /**
    * Milliseconds a key is kept once it no longer seals. Session ids sealed with it are unknown afterwards, however often
@@ -24,9 +24,16 @@ export interface KeysOptions {
   readonly jurisdiction?: DurableObjectJurisdiction;
 }
 
+/** Not the bound of a limit: these are longer than a timer can be. */
+function checkLength(name: string, ms: number, leastMs: number): void {
+  if (Number.isFinite(ms) && ms >= leastMs) return;
+  throw new KitError("options-invalid", `keys(): ${name} is ${ms}; it is a number of milliseconds from ${leastMs} on.`);
+}
+
 type KeysNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & KeysRpc>;
 
-const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const NAME = "keys";
 
@@ -47,7 +54,8 @@ const NAME = "keys";
  */
 export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof KeysObject }> {
   const { binding = "MCP_KEY_STORE", rotateMs = 20 * DAY_MS, keepMs = 366 * DAY_MS, jurisdiction } = options;
-  checkBound("keys(): rotateMs", rotateMs);
+  checkLength("rotateMs", rotateMs, MINUTE_MS);
+  checkLength("keepMs", keepMs, 0);
   const rotation: Rotation = { rotateMs, keepMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
   return {
     attach: () => {
@@ -59,7 +67,7 @@ export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof Keys
             "or set the secret MCP_KEYS (npx mcp-edge keys | npx wrangler secret put MCP_KEYS).";
           throw new KitError("binding-missing", message);
         }
-        const place = jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
+        const place = within(namespace, jurisdiction);
         return place.get(place.idFromName(NAME)).keys(wanted);
       }, rotation);
       return {

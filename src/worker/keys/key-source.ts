@@ -10,6 +10,8 @@ import type { Rotation, StoredKey } from "./rotation.ts";
 
 /** Milliseconds between two asks for a key that is not known: garbage is not to cost requests. */
 const UNKNOWN_PAUSE_MS = 10_000;
+/** Milliseconds the object has to answer. */
+const ANSWER_MS = 5_000;
 
 interface Known {
   readonly keys: readonly StoredKey[];
@@ -26,8 +28,10 @@ export class KeySource {
   readonly #refreshMs: number;
   readonly #rings = new Map<string, Promise<KeyRing>>();
   #known: Known | undefined;
-  #unknownAskedAtMs = Number.NEGATIVE_INFINITY;
-  #isAsking = false;
+  #asking: Promise<Known> | undefined;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  /** Why the last ask failed, if it did. */
+  #failure: unknown;
 
   constructor(ask: AskKeys, rotation: Rotation) {
     this.#ask = ask;
@@ -45,11 +49,15 @@ export class KeySource {
     const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
     if (typeof list === "string" && list.trim() !== "") return this.#ringOf(list, purpose);
     const ring = await this.#ringNow(env, purpose);
-    if (sealed === undefined || ring.knows(sealed) || Date.now() - this.#unknownAskedAtMs < UNKNOWN_PAUSE_MS)
-      return ring;
-    this.#unknownAskedAtMs = Date.now();
-    await this.#refresh(env).catch(() => undefined);
-    return this.#ringNow(env, purpose);
+    if (sealed === undefined || ring.knows(sealed)) return ring;
+    // Those who come while it is being asked wait for the same answer.
+    if (this.#asking || Date.now() - this.#askedAtMs >= UNKNOWN_PAUSE_MS) {
+      await this.#refresh(env);
+      return this.#ringNow(env, purpose);
+    }
+    // There may be a key nobody could tell of: "unknown" would tell the client that its session is gone.
+    if (this.#failure !== undefined) throw this.#failure;
+    return ring;
   }
 
   async #ringNow(env: unknown, purpose: string): Promise<KeyRing> {
@@ -73,24 +81,57 @@ export class KeySource {
   async #current(env: unknown): Promise<Known> {
     const ageMs = Date.now() - (this.#known?.askedAtMs ?? Number.NEGATIVE_INFINITY);
     if (this.#known && ageMs < this.#rotation.publishMs) {
-      if (ageMs >= this.#refreshMs && !this.#isAsking) waitUntil(this.#refresh(env).catch(() => undefined));
+      if (ageMs >= this.#refreshMs && !this.#asking) waitUntil(this.#refresh(env).catch(() => undefined));
       return this.#known;
     }
     // Older: there may be a key that others seal with by now. Without an answer the old ones are better than none.
+    const known = this.#known;
+    const isPausing = this.#failure !== undefined && Date.now() - this.#askedAtMs < UNKNOWN_PAUSE_MS;
+    if (known && isPausing) return known;
     return this.#refresh(env).catch((error: unknown) => {
-      if (this.#known) return this.#known;
+      if (known) return known;
       throw error;
     });
   }
 
-  /** Not shared between requests: one that is cancelled would take the others' answer along. */
+  /**
+   * Asks the object, once for all who come meanwhile. Kept alive beyond the request that began it; and each waits with a
+   * timer of its own, which bounds the wait and tells the platform that the request is not hung.
+   */
   async #refresh(env: unknown): Promise<Known> {
-    this.#isAsking = true;
+    const asking = this.#asking ?? this.#begin(env);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        if (this.#asking === asking) this.#asking = undefined;
+        reject(new Error("The object of keys did not answer in time."));
+      }, ANSWER_MS);
+    });
+    try {
+      return await Promise.race([asking, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #begin(env: unknown): Promise<Known> {
+    this.#askedAtMs = Date.now();
+    const asking = this.#keep(env).finally(() => {
+      if (this.#asking === asking) this.#asking = undefined;
+    });
+    this.#asking = asking;
+    waitUntil(asking.catch(() => undefined));
+    return asking;
+  }
+
+  async #keep(env: unknown): Promise<Known> {
     try {
       this.#known = { keys: await this.#ask(env, this.#rotation), askedAtMs: Date.now() };
+      this.#failure = undefined;
       return this.#known;
-    } finally {
-      this.#isAsking = false;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
     }
   }
 }

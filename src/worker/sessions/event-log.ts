@@ -186,10 +186,11 @@ export class EventLog {
     return left.every(({ id, kind }) => kind !== StreamKind.Call && isOpen(id)) ? "open" : "some";
   }
 
-  /** Forgets all streams of a session. */
-  forget(session: number): void {
-    for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session))
-      this.#drop(id);
+  /** Forgets the streams of a session that nobody writes to. */
+  forget(session: number, isWritten: (stream: number) => boolean): void {
+    for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session)) {
+      if (!isWritten(id)) this.#drop(id);
+    }
   }
 
   /** The tables are gone: everything stored was deleted. */

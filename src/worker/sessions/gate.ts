@@ -12,6 +12,7 @@ import { KitError } from "../../core/errors.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
 import type { KeysOf } from "../edge.ts";
+import { within } from "../placement.ts";
 import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
@@ -124,7 +125,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   #namespace(env: Env): SessionNamespace {
     const { binding, jurisdiction } = this.#options;
     const namespace = (env as Record<string, SessionNamespace | undefined> | undefined)?.[binding];
-    if (namespace) return jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
+    if (namespace) return within(namespace, jurisdiction);
     throw unavailable(
       new KitError(
         "binding-missing",

@@ -101,6 +101,9 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     for (const number of SessionState.stored(this.ctx.storage.kv)) {
       due.push((await this.#session(number).expire(nowMs)) ?? Number.POSITIVE_INFINITY);
     }
+    for (const number of SessionState.withCalls(this.ctx.storage.kv)) {
+      due.push(this.#session(number).expireQuestions(nowMs));
+    }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, newsMs } = this.#options;
     const isOpen = (stream: number) => this.ctx.getWebSockets(`s${stream}`).some(isOpenSocket);
@@ -136,7 +139,9 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
 
   /** One alarm, at the earliest time anything is due. Each setting is a row, so a later time does not move it. */
   async #wakeAt(atMs: number): Promise<void> {
-    this.#alarmAtMs ??= (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    const stored = this.#alarmAtMs === undefined ? await this.ctx.storage.getAlarm() : undefined;
+    // Only now: another may have set one while this looked.
+    this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
     await this.ctx.storage.setAlarm(atMs);

@@ -77,6 +77,11 @@ export class SessionState {
     return keys.map((key) => Number(key.slice(PREFIX.length + 1)));
   }
 
+  /** The sessions of an object that have calls stored: see replay/lasting-calls.ts. */
+  static withCalls(kv: SyncKvStorage): Set<number> {
+    return new Set([...kv.list({ prefix: "call:" })].map(([key]) => Number(key.split(":")[1])));
+  }
+
   get(): StoredState {
     this.#state ??= this.#kv.get<StoredState>(this.#key) ?? {};
     return this.#state;

@@ -33,6 +33,8 @@ export interface StreamHost {
   readonly caps: StreamCaps;
   /** Called when something is stored. */
   readonly onBegin: () => void;
+  /** Whether a call whose run was lost goes on nevertheless. */
+  readonly goesOn: (row: StreamRow) => boolean;
 }
 
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
@@ -60,9 +62,9 @@ export class SessionStreams {
     this.#tag = sessionTag(host.session === 0 ? `${host.ctx.id}` : `${host.ctx.id} ${host.session}`);
   }
 
-  /** A stream for a call about to run. Nothing is stored before it begins. */
-  forCall(requests: readonly RequestId[]): LoggedStream {
-    const stream = this.#make(this.#host.log.nextStream("call"), StreamKind.Call, JSON.stringify(requests));
+  /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
+  forCall(requests: readonly RequestId[], id = this.#host.log.nextStream("call")): LoggedStream {
+    const stream = this.#make(id, StreamKind.Call, JSON.stringify(requests));
     this.#running.set(stream.id, stream);
     return stream;
   }
@@ -129,9 +131,18 @@ export class SessionStreams {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends every stream that is no call's: the session is over. */
+  /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
   end(): void {
     for (const socket of this.#ownSockets()) socket.close(OVER);
+    this.#owned.clear();
+    const { log, session } = this.#host;
+    // Somebody may be waiting for a call that was lost.
+    for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);
+    log.forget(session, (stream) => this.#running.has(stream));
+  }
+
+  isRunning(stream: number): boolean {
+    return this.#running.has(stream);
   }
 
   /** The outcome of a call whose run was lost with a former life of the object. */
@@ -291,7 +302,10 @@ export class SessionStreams {
     const { log, session } = this.#host;
     const row = log.find(stream);
     if (row?.session !== session) return false;
-    if (!log.last(stream).isFinal) this.interrupt(row);
+    if (!log.last(stream).isFinal) {
+      if (this.#host.goesOn(row)) return true;
+      this.interrupt(row);
+    }
     return log.last(stream).seq > seq;
   }
 

@@ -23,6 +23,7 @@ import {
 import { negotiate } from "../../core/lifecycle.ts";
 import type { LoggingLevel } from "../../core/logging.ts";
 import type { NoticeFilter } from "../../core/notices.ts";
+import type { JournalEntry } from "../../core/replay/journal.ts";
 import { tellRootsChanged } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
@@ -32,6 +33,8 @@ import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
+import type { CallMemory } from "../replay/call-memory.ts";
+import type { LastingCalls } from "../replay/lasting-calls.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { EventLog, StreamRow } from "./event-log.ts";
 import type { LoggedStream } from "./logged-stream.ts";
@@ -79,8 +82,10 @@ export class Session<Env> {
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
   readonly #inFlight = new Map<RequestId, Set<AbortController>>();
   readonly #posts = new Set<RunningPost>();
-  /** Questions wait in memory: one that is open when the object is reset ends with its request. */
+  /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
+  /** Calls that outlive this life of the object; undefined: none does. */
+  readonly #lasting: LastingCalls | undefined;
 
   constructor(host: SessionHost<Env>, session: number) {
     const { ctx, log, caps, resumeMs } = host;
@@ -88,7 +93,16 @@ export class Session<Env> {
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
     const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
-    this.#streams = new SessionStreams({ ctx, log, session, caps, onBegin });
+    this.#lasting = host.runtime.replay?.calls({
+      kv: ctx.storage.kv,
+      log,
+      session,
+      wakeAt: (atMs) => void host.wakeAt(atMs),
+      rerun: (memory) => ctx.waitUntil(this.#rerun(memory)),
+      expire: (id) => this.#questions.expire(id),
+    });
+    const goesOn = (row: StreamRow) => this.#lasting?.goesOn(row) ?? false;
+    this.#streams = new SessionStreams({ ctx, log, session, caps, onBegin, goesOn });
   }
 
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
@@ -110,15 +124,28 @@ export class Session<Env> {
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome> {
     const twin = this.#twinOf(post);
     if (twin) return this.#answer(twin);
-    const { messages, isBatch, form } = post;
+    const { messages } = post;
     const refusal = this.#tooMany(messages);
     if (refusal) return { refusal };
     const stream = this.#streams.forCall(requestIds(messages));
-    const context = await this.#context(caller, post, stream);
+    const memory = this.#lasting?.remember(caller, post, stream.id);
+    const context = await this.#context(caller, post, stream, memory);
     if (takeAll(messages, context)) {
       this.#streams.settle(stream);
       return { answer: { text: undefined, status: 202 } };
     }
+    if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
+    return this.#answer(this.#run(caller, post, stream, context, memory));
+  }
+
+  #run(
+    caller: Caller,
+    post: SessionPost,
+    stream: LoggedStream,
+    context: LegacyContext<Env>,
+    memory: CallMemory | undefined,
+  ): RunningPost {
+    const { messages, isBatch, form } = post;
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
@@ -127,13 +154,18 @@ export class Session<Env> {
     });
     const running: RunningPost = { messages, form, stream, outcome };
     this.#posts.add(running);
+    // A run holds the object awake, but not while it waits for a person.
+    const hold = () => this.#host.ctx.waitUntil(memory ? Promise.race([outcome, memory.atRest]) : outcome);
+    if (memory) memory.onAnswer = hold;
+    hold();
     void outcome.then((over) => {
       running.over = over;
       this.#posts.delete(running);
       if (stream.hasBegun) stream.end(over.text);
+      this.#lasting?.forget(stream.id);
       this.#streams.settle(stream);
     });
-    return this.#answer(running);
+    return running;
   }
 
   /** HTTP+SSE: who the client is comes with its handshake, and every answer goes to its stream. False when none is open. */
@@ -160,6 +192,7 @@ export class Session<Env> {
   async end(caller: Caller): Promise<void> {
     const { uris = [] } = this.#state.get();
     this.#state.replace({ isEnded: true }, caller);
+    this.#lasting?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     for (const running of this.#inFlight.values()) {
       for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
@@ -182,9 +215,23 @@ export class Session<Env> {
     return this.#streams.left(socket, this.#filter());
   }
 
-  /** The outcome of a call that died with a former life of the object. */
+  /** A call that died with a former life of the object goes on, or has its outcome now. */
   interrupt(row: StreamRow): void {
-    this.#streams.interrupt(row);
+    if (!this.#streams.isRunning(row.id) && !this.#lasting?.goesOn(row)) this.#streams.interrupt(row);
+  }
+
+  /** Gives up questions that have had their time. @returns When the next of them has had its own. */
+  expireQuestions(nowMs: number): number {
+    return this.#lasting?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs a lost call again, on the stream it had. */
+  async #rerun(memory: CallMemory): Promise<void> {
+    const { caller, post, stream: id } = memory.call;
+    const stream = this.#streams.forCall(requestIds(post.messages), id);
+    stream.begin();
+    memory.rerun();
+    this.#run(caller, post, stream, await this.#context(caller, post, stream, memory), memory);
   }
 
   // Time
@@ -238,7 +285,6 @@ export class Session<Env> {
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
     if (running.over) stream.end(running.over.text);
-    else this.#host.ctx.waitUntil(outcome);
     return { stream: stream.id };
   }
 
@@ -281,7 +327,12 @@ export class Session<Env> {
     }
   }
 
-  async #context(caller: Caller, post: SessionPost, stream?: LoggedStream): Promise<LegacyContext<Env>> {
+  async #context(
+    caller: Caller,
+    post: SessionPost,
+    stream?: LoggedStream,
+    memory?: CallMemory,
+  ): Promise<LegacyContext<Env>> {
     const { env, runtime } = this.#host;
     const { limits, onError, hasNotices } = runtime;
     const client = clientOf(caller);
@@ -303,8 +354,13 @@ export class Session<Env> {
       methods: hasNotices ? subscribeMethods(uris) : undefined,
       logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
-        asker: (emit) => createAsker(this.#questions, { client, emit, limits }),
-        settle: (response) => this.#questions.settle(response),
+        asker: (emit) => createAsker(this.#questions, { client, emit, limits, before: memory }),
+        settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
+      },
+      memory: memory && {
+        journal: memory.call.journal,
+        record: (entry) => memory.record(entry as JournalEntry),
+        progressAfter: memory.call.reruns > 0 ? this.#lasting?.lastProgress(memory.call.stream) : undefined,
       },
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
@@ -381,9 +437,15 @@ export class Session<Env> {
 
   #cancel({ method, params }: JSONRPCNotification): void {
     if (method !== "notifications/cancelled") return;
-    for (const cancellation of this.#inFlight.get(params?.requestId as RequestId) ?? []) {
-      cancellation.abort(new CancelledError(params?.reason));
+    const id = params?.requestId as RequestId;
+    const lost = this.#lasting?.cancelled(id) ?? [];
+    // Nothing of these runs: their streams end without an answer.
+    for (const number of lost) {
+      const stream = this.#streams.forCall([id], number);
+      stream.end(undefined);
+      this.#streams.settle(stream);
     }
+    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation.abort(new CancelledError(params?.reason));
   }
 }
 

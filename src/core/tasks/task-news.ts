@@ -1,0 +1,78 @@
+/**
+ * What a listen stream tells of tasks.
+ *
+ * @module
+ * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
+ */
+import type { Call } from "../context.ts";
+import { invalidParams } from "../errors.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
+import type { McpServer } from "../server.ts";
+import { SUBSCRIPTION_ID } from "../subscriptions.ts";
+import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
+
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
+
+/** Tasks one stream may listen to: each is an object that is asked how it stands. */
+const TASKS_MAX = 100;
+
+/** Reads how a task stands; undefined when it is no more, or another's. */
+type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
+
+/**
+ * A call to listen that hears of tasks as well: of those it asks for that its caller has, how they stand when it is
+ * acknowledged and each time they stand otherwise, in order and nothing twice.
+ *
+ * @throws {McpError} -32021 when the client does not take tasks; -32602 when the list is none.
+ */
+export async function withTaskNews(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  read: ReadTask,
+): Promise<Call<never>> {
+  const asked = readTaskIds(request);
+  if (asked.length === 0) return call;
+  if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
+  const found = await Promise.all(asked.map(read));
+  const ids = asked.filter((_, at) => found[at]);
+  if (ids.length === 0) return call;
+  const told = new Map<string, string>();
+  const _meta = { [SUBSCRIPTION_ID]: request.id };
+  let last = Promise.resolve();
+  const tellNow = async (taskId: string) => {
+    const task = await read(taskId);
+    const text = JSON.stringify(task);
+    if (!task || call.signal.aborted || told.get(taskId) === text) return;
+    told.set(taskId, text);
+    call.emit({ jsonrpc: "2.0", method: "notifications/tasks", params: { _meta, ...task } });
+  };
+  const tell = (taskId: string) => {
+    last = last.then(() =>
+      tellNow(taskId).catch((error: unknown) => {
+        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
+      }),
+    );
+  };
+  const emit: Call<never>["emit"] = (message) => {
+    if (message.method !== ACKNOWLEDGED) return call.emit(message);
+    const { notifications, ...params } = message.params ?? {};
+    call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });
+    // What happened before anybody listened.
+    return ids.forEach(tell);
+  };
+  return { ...call, emit, tasks: { ids, tell } };
+}
+
+function readTaskIds({ params }: JSONRPCRequest): readonly string[] {
+  // What is malformed otherwise is refused where the rest is read.
+  const { taskIds = [] } = isObject(params?.notifications) ? params.notifications : {};
+  const field = "notifications.taskIds";
+  if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
+    throw invalidParams("subscriptions/listen: taskIds is not a list of strings.", { field });
+  }
+  if (taskIds.length > TASKS_MAX) {
+    throw invalidParams(`subscriptions/listen: a stream listens to at most ${TASKS_MAX} tasks.`, { field });
+  }
+  return [...new Set<string>(taskIds)];
+}

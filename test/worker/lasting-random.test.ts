@@ -1,0 +1,134 @@
+/**
+ * Random handlers, random losses: what comes out is what comes out of a run that nothing interrupts, and each step has
+ * its effect once. A loss comes while the handler waits for its client, so no step is under way.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type Cuttable, Session } from "../conformance/support.ts";
+import type { Members } from "../http/messages.ts";
+import { ModernClient, told } from "./client.ts";
+import type { Script } from "./fixtures/lasting.ts";
+
+let worker: TestWorker;
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/lasting.ts",
+    objects: { MCP_SESSION: "McpSession", HASTY_SESSION: "HastySession", EFFECTS: "Effects" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+
+const leaf: fc.Arbitrary<Script> = fc.constantFrom("ask", "ask", "step", "fail").map((kind) => ({ kind }) as Script);
+const script: fc.Arbitrary<Script> = fc.letrec<{ node: Script }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: "small", maxDepth: 3 },
+    leaf,
+    fc.record({
+      kind: fc.constantFrom("all" as const, "each" as const),
+      of: fc.array(tie("node"), { minLength: 1, maxLength: 3 }),
+    }),
+  ),
+})).node;
+
+const LOSSES = ["none", "none", "evicted", "reset", "killed"] as const;
+type Loss = (typeof LOSSES)[number];
+const losses = fc.infiniteStream(fc.constantFrom(...LOSSES));
+
+/** What a script gives when nothing interrupts it, and its steps. */
+function expected(of: Script, path = "s"): { result: unknown; steps: string[] } {
+  switch (of.kind) {
+    case "ask":
+      return { result: path, steps: [] };
+    case "step":
+      return { result: `${path} 1`, steps: [path] };
+    case "fail":
+      return { result: path, steps: [] };
+    default: {
+      const parts = of.of.map((each, index) => expected(each, `${path}.${index}`));
+      return { result: parts.map(({ result }) => result), steps: parts.flatMap(({ steps }) => steps) };
+    }
+  }
+}
+
+const effectsOf = async (key: string) => (await fetch(worker.url(`/effects/${key}`))).json() as Promise<Members>;
+const able = { elicitation: {}, roots: {} };
+const answerTo = ({ params }: Members) => {
+  const { message } = params as { message: string };
+  return { action: "accept", content: { value: message.replace("?", "") } };
+};
+
+async function lose(how: Loss): Promise<void> {
+  if (how === "evicted") await worker.evict("MCP_SESSION");
+  if (how === "killed") await worker.restart();
+  if (how === "reset") for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+}
+
+/** A legacy client that answers one question at a time, and comes back to its stream when that was lost. */
+async function runLegacy(of: Script, key: string, next: () => Loss): Promise<unknown> {
+  const session = await Session.open(worker.url("/mcp"), { capabilities: able });
+  let stream: Cuttable = await session.stream("follow", { key, script: of });
+  // What asks nothing is answered at once.
+  if (stream.response.headers.get("content-type") === "application/json") {
+    return JSON.parse((await stream.end()).raw) as unknown;
+  }
+  const seen = new Map<unknown, Members>();
+  const answered = new Set<unknown>();
+  for (;;) {
+    const isNews = ({ messages }: Cuttable) => {
+      for (const message of messages) if (message.id !== undefined) seen.set(message.id, message);
+      return [...seen.values()].some((message) => !answered.has(message.id));
+    };
+    await stream.has("a question or the result", () => isNews(stream));
+    const result = [...seen.values()].find((message) => "result" in message || "error" in message);
+    if (result) return result;
+    const how = next();
+    const cursor = stream.events.findLast(({ id }) => id !== undefined)?.id;
+    await lose(how);
+    const open = [...seen.values()].filter(({ id }) => !answered.has(id));
+    const question = open[open.length - 1];
+    if (!question) throw new Error("no question");
+    answered.add(question.id);
+    const sent = await session.send({ jsonrpc: "2.0", id: question.id, result: answerTo(question) });
+    expect(sent.status).toBe(202);
+    if (how === "killed") stream = await session.get(cursor);
+  }
+}
+
+async function runModern(of: Script, key: string, next: () => Loss): Promise<unknown> {
+  let more: Members = {};
+  for (;;) {
+    const params = { name: "follow", arguments: { key, script: of }, ...more };
+    const meta = { "io.modelcontextprotocol/clientCapabilities": able };
+    const { messages } = await told(new ModernClient(worker.url("/mcp")).request("tools/call", params, { meta }));
+    const [{ result }] = messages as [{ result: Members }];
+    if (result.resultType !== "input_required") return { result };
+    await lose(next());
+    const asked = Object.entries(result.inputRequests as Record<string, Members>);
+    // One answer at a time: the others are asked for again.
+    const inputResponses = Object.fromEntries(asked.slice(0, 1).map(([name, question]) => [name, answerTo(question)]));
+    more = { inputResponses, requestState: result.requestState };
+  }
+}
+
+describe.each([
+  ["a legacy session", runLegacy],
+  ["a modern client", runModern],
+] as const)("a random handler asked by %s", (_, run) => {
+  test("gives what it would give uninterrupted, and has each effect once", { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(script, losses, async (of, how) => {
+        const key = crypto.randomUUID();
+        const { result, steps } = expected(of);
+        const answer = (await run(of, key, () => how.next().value as Loss)) as {
+          result: { content: { text: string }[] };
+        };
+        expect(JSON.parse(answer.result.content[0]?.text ?? "")).toEqual(result);
+        expect(await effectsOf(key)).toEqual(Object.fromEntries(steps.map((step) => [step, 1])));
+      }),
+      { numRuns: Number(process.env.REPLAY_RUNS ?? 25) },
+    );
+  });
+});

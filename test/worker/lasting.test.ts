@@ -1,0 +1,241 @@
+/** Questions of legacy sessions that outlive the object which asked them. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
+import { type Members, notification } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { ModernClient, told } from "./client.ts";
+
+let worker: TestWorker;
+let oracle: WireOracle;
+let taps: HttpTap[] = [];
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/lasting.ts",
+    objects: { MCP_SESSION: "McpSession", HASTY_SESSION: "HastySession", EFFECTS: "Effects" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(() => {
+  oracle = new WireOracle();
+});
+afterEach(async () => {
+  await Promise.all(taps.map((tap) => tap.close()));
+  taps = [];
+  if (oracle.messages > 0) oracle.expectClean();
+});
+
+async function at(path: string): Promise<string> {
+  const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
+  taps.push(tap);
+  return tap.url;
+}
+
+const able = { elicitation: {}, roots: {} };
+const open = async (path = "/mcp") => Session.open(await at(path), { capabilities: able });
+const effectsOf = async (key: string) => (await fetch(`${worker.origin}/effects/${key}`)).json() as Promise<Members>;
+const newKey = () => crypto.randomUUID();
+
+/** The questions on a stream so far. */
+const questionsOf = ({ messages }: Cuttable) =>
+  messages.filter(({ id, method }) => id !== undefined && method !== undefined);
+
+async function asked(stream: Cuttable, count: number): Promise<Members> {
+  await stream.has(`question ${count}`, () => questionsOf(stream).length >= count);
+  return questionsOf(stream)[count - 1] ?? {};
+}
+
+async function answer(session: Session, { id, method, params }: Members): Promise<void> {
+  const { message } = params as { message?: string };
+  const result =
+    method === "roots/list"
+      ? { roots: [{ uri: "file:///a" }] }
+      : { action: "accept", content: { value: message?.replace("?", "") } };
+  expect((await session.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
+}
+
+/** What is lost, and how the client comes to its stream afterwards. */
+const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: boolean][] = [
+  ["evicted", () => worker.evict("MCP_SESSION"), false],
+  [
+    "reset",
+    async () => {
+      for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+    },
+    false,
+  ],
+  ["killed with its process", () => worker.restart(), true],
+];
+
+describe.each(LOSSES)("an object %s between question and answer", (_, lose, comesBack) => {
+  /** The stream on which the call goes on. */
+  async function goOn(session: Session, stream: Cuttable): Promise<[Session, Cuttable]> {
+    await lose();
+    if (!comesBack) return [session, stream];
+    const again = session.with({}, await at("/mcp"));
+    return [again, await again.get(stream.events.findLast(({ id }) => id !== undefined)?.id)];
+  }
+
+  test("goes on with the answer: steps once, progress once, and the result on the stream", async () => {
+    const session = await open();
+    const key = newKey();
+    const first = await session.stream("order", { key });
+    const question = await asked(first, 1);
+    const [second, stream] = await goOn(session, first);
+    await answer(second, question);
+    const next = await asked(stream, comesBack ? 1 : 2);
+    expect(next).toMatchObject({ params: { message: "second?" } });
+    const [third, last] = await goOn(second, stream);
+    await answer(third, next);
+    await last.end();
+    expect(last.messages.at(-1)).toMatchObject({ result: { content: [{ text: "first second 1 1" }] } });
+    expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
+    const streams = comesBack ? [first, stream, last] : [last];
+    expect(streams.flatMap(({ messages }) => progressOf(messages))).toEqual([1, 2, 3]);
+    expect(streams.flatMap(questionsOf)).toHaveLength(2);
+  });
+
+  test("goes on when all that was asked at once is answered, in any order, each asked once", async () => {
+    const session = await open();
+    const first = await session.stream("both", { key: newKey() });
+    const questions = [await asked(first, 1), await asked(first, 2), await asked(first, 3)];
+    const [again, stream] = await goOn(session, first);
+    for (const question of questions.reverse()) await answer(again, question);
+    await stream.end();
+    expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "left right 1" }] } });
+    expect([...new Set([first, stream])].flatMap(questionsOf)).toHaveLength(3);
+  });
+
+  test("an error is an answer; a second answer, and a foreign one, are nothing", async () => {
+    const session = await open();
+    const first = await session.stream("patient", { key: newKey() });
+    const { id } = await asked(first, 1);
+    const [again, stream] = await goOn(session, first);
+    // Past the oracle, to which an id is answered once.
+    const stranger = await Session.open(`${worker.origin}/mcp`, { capabilities: able });
+    await stranger.send({ jsonrpc: "2.0", id, result: { action: "decline" } });
+    const error = { jsonrpc: "2.0", id, error: { code: -1, message: "asleep" } };
+    for (const headers of [{}, WRONG]) expect((await again.send(error, headers)).status).toBe(202);
+    await stream.end();
+    expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "refused -1" }] } });
+  });
+
+  test("DELETE takes what waits along", async () => {
+    const session = await open();
+    const first = await session.stream("patient", { key: newKey() });
+    const question = await asked(first, 1);
+    const [again] = await goOn(session, first);
+    expect((await again.delete()).status).toBe(204);
+    expect((await again.send({ jsonrpc: "2.0", id: question.id, result: { action: "decline" } })).status).toBe(404);
+    for (const id of await worker.objects("MCP_SESSION")) {
+      const { keys } = await worker.storage("MCP_SESSION", id);
+      expect(Object.keys(keys).filter((key) => key.startsWith(`call:`))).toEqual([]);
+    }
+  });
+});
+
+test("a question that nobody answers times out, though its object is gone from memory", async () => {
+  const session = await open("/hasty");
+  const stream = await session.stream("patient", { key: newKey() });
+  await asked(stream, 1);
+  await worker.evict("HASTY_SESSION");
+  await stream.end();
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "timeout" }] } });
+});
+
+test("the object sleeps while a person thinks, and the answer finds the call", { timeout: 40_000 }, async () => {
+  const session = await open();
+  const stream = await session.stream("patient", { key: newKey() });
+  const question = await asked(stream, 1);
+  await new Promise((resolve) => setTimeout(resolve, 13_000));
+  expect(await worker.evict("MCP_SESSION")).toBe(0);
+  await answer(session, question);
+  await stream.end();
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "anybody" }] } });
+});
+
+describe("a process killed while a call runs", () => {
+  async function killed(tool: string) {
+    const session = await open();
+    const key = newKey();
+    const first = await session.stream(tool, { key });
+    await first.has("some progress", ({ messages }) => progressOf(messages).length >= 3);
+    await worker.restart();
+    const again = session.with({}, await at("/mcp"));
+    const second = await again.get(first.events.findLast(({ id }) => id !== undefined)?.id);
+    await second.end();
+    return { key, first, second };
+  }
+
+  test("a tool declared idempotent is run again, from its journal, and its progress goes on", async () => {
+    const { key, first, second } = await killed("repeatable");
+    expect(second.messages.at(-1)).toMatchObject({ result: { content: [{ text: "done 1" }] } });
+    expect(await effectsOf(key)).toEqual({ once: 1, ended: 1 });
+    const progress = [...progressOf(first.messages), ...progressOf(second.messages)];
+    expect(progress).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  test("any other is not, and its client is told", async () => {
+    const { key, second } = await killed("unrepeatable");
+    expect(second.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
+    expect(await effectsOf(key)).toEqual({ once: 1 });
+  });
+});
+
+test("a call that waits can be cancelled after its object was lost", async () => {
+  const session = await open();
+  const stream = await session.stream("patient", { key: newKey() }, "wait");
+  const question = await asked(stream, 1);
+  await worker.evict("MCP_SESSION");
+  expect((await session.send(notification("notifications/cancelled", { requestId: "wait" }))).status).toBe(202);
+  await stream.end();
+  expect(stream.messages.filter((message) => "id" in message && message.id === "wait")).toEqual([]);
+  await session.send({ jsonrpc: "2.0", id: question.id, result: { action: "decline" } });
+  expect((await session.get(stream.events.at(-1)?.id)).status).toBe(405);
+});
+
+test("the same tool asks a modern client, round by round", async () => {
+  const client = new ModernClient(await at("/mcp"));
+  const key = newKey();
+  let more: Members = {};
+  const capabilities = { "io.modelcontextprotocol/clientCapabilities": able };
+  for (const message of ["first?", "second?"]) {
+    const params = { name: "order", arguments: { key }, ...more };
+    const [{ result }] = (await told(client.request("tools/call", params, { meta: capabilities }))).messages as [
+      { result: Members },
+    ];
+    const [[name, question] = ["", {}]] = Object.entries(result.inputRequests as Members);
+    expect(question).toMatchObject({ params: { message } });
+    const content = { value: message.replace("?", "") };
+    more = { inputResponses: { [name]: { action: "accept", content } }, requestState: result.requestState };
+    await worker.restart();
+    await taps[0]?.close();
+    Object.assign(client, { url: await at("/mcp") });
+  }
+  const done = await told(
+    client.request("tools/call", { name: "order", arguments: { key }, ...more }, { meta: capabilities }),
+  );
+  expect(done.text).toBe("first second 1 1");
+  expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
+});
+
+test("DELETE after a loss ends the streams that somebody still holds", async () => {
+  const session = await open();
+  const streams = [
+    await session.stream("patient", { key: newKey() }),
+    await session.stream("unrepeatable", { key: newKey() }),
+  ];
+  await asked(streams[0] as Cuttable, 1);
+  await streams[1]?.has("progress", ({ messages }) => progressOf(messages).length > 0);
+  for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  expect((await session.delete()).status).toBe(204);
+  for (const stream of streams) {
+    // With an outcome, or without where its Worker was not back yet: the client itself has ended the session.
+    await stream.end();
+    const outcomes = stream.messages.filter((message) => "result" in message || "error" in message);
+    expect(outcomes.length).toBeLessThanOrEqual(1);
+  }
+});
