@@ -5,15 +5,12 @@
  */
 import { type LoggingLevel, passesLevel } from "./logging.ts";
 
-/**
- * What happened: a list changed, a resource holds something else, a URL elicitation is done, a task stands otherwise, a
- * message for the log.
- */
+/** What happened: a list changed, a resource holds something else, a URL elicitation is done, a message for the log. */
 export type Notice =
   | { readonly kind: ListKind }
   | { readonly kind: "resource"; readonly uri: string }
+  /** Of a task too: how it stands is asked for, whatever the notice is called. */
   | { readonly kind: "elicitation"; readonly id: string }
-  | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
@@ -23,10 +20,8 @@ export interface NoticeFilter {
   readonly lists: readonly ListKind[];
   /** Resources subscribed to. */
   readonly uris: readonly string[];
-  /** Ids of the URL elicitations that client was asked. */
-  readonly elicitations?: readonly string[];
-  /** Ids of tasks. */
-  readonly tasks?: readonly string[];
+  /** Ids of the URL elicitations that client was asked, or of the tasks it listens to. */
+  readonly elicitations?: readonly string[] | undefined;
   readonly logLevel?: LoggingLevel | undefined;
 }
 
@@ -49,22 +44,14 @@ export interface NoticeTap {
 }
 
 /** A filter as a question about one notice. */
-export function compileFilter({
-  lists,
-  uris,
-  elicitations,
-  tasks,
-  logLevel,
-}: NoticeFilter): (notice: Notice) => boolean {
-  const wanted = { uris: new Set(uris), ids: new Set(elicitations), tasks: new Set(tasks) };
+export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFilter): (notice: Notice) => boolean {
+  const wanted = { uris: new Set(uris), ids: new Set(elicitations) };
   return (notice) => {
     switch (notice.kind) {
       case "resource":
         return wanted.uris.has(notice.uri);
       case "elicitation":
         return wanted.ids.has(notice.id);
-      case "task":
-        return wanted.tasks.has(notice.id);
       case "log":
         return passesLevel(notice.level, logLevel);
       default:

@@ -56,10 +56,10 @@ export interface Replaying {
   /** Whether what the handler says was said by a run before, or comes too late. */
   readonly isSilent: boolean;
   step<T>(name: string, work: Step<T>): Promise<T>;
-  /** Does what belongs to the run, unless it is over: then it never settles. */
-  within<T>(work: () => Promise<T>): Promise<T>;
   /** Ends a run on the request, to go on as a task. Absent where that is not to be, or has been. */
   task?(): Promise<void>;
+  /** Does what belongs to the run, unless it is over: then it never settles. */
+  within<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };

@@ -58,8 +58,6 @@ export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPC
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
-    case "task":
-      return undefined;
     default:
       return notification(LIST_CHANGED[notice.kind]);
   }
@@ -169,16 +167,11 @@ export async function releaseUris(
   }
 }
 
-/** What a listen stream tells of tasks. */
+/** Tasks a listen stream hears of, beside what it was asked for. */
 export interface TaskNews {
-  /**
-   * Of the tasks asked for, those the caller has.
-   *
-   * @throws {McpError} -32602; -32021 when the client does not take tasks.
-   */
-  admit(asked: JsonObject): Promise<readonly string[]>;
-  /** Tells on a stream how a task stands. @param id Of the request that listens. */
-  teller(id: RequestId, server: McpServer<never>): (taskId: string) => void;
+  readonly ids: readonly string[];
+  /** Says how a task stands, when that is known. */
+  tell(taskId: string): void;
 }
 
 /** `subscriptions/listen` from a source of notices. */
@@ -195,39 +188,28 @@ async function listen(
   call: Call<never>,
   source: NoticeSource,
 ): Promise<JsonObject> {
-  const asked = readFilter(request);
-  const tasks = await call.tasks?.admit(asked.wire);
-  const filter = await honour(asked, tasks, server, call);
+  const filter = await honour(readFilter(request), server, call);
   try {
-    await deliver(filter, request.id, server, call, source);
+    await deliver(filter, request.id, call, source);
   } finally {
     await releaseUris(server, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
 
-async function deliver(
-  filter: NoticeFilter,
-  id: RequestId,
-  server: McpServer<never>,
-  call: Call<never>,
-  source: NoticeSource,
-): Promise<void> {
+async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement comes first, though notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
-  const tap = await source.open(filter, (notice) => tell(notice));
+  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice));
   if (call.signal.aborted) {
     tap.stop();
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  const tellOfTask = call.tasks?.teller(id, server);
-  tell = (notice) => (notice.kind === "task" ? tellOfTask?.(notice.id) : call.emit(tagged(notice, id)));
+  tell = (notice) => (notice.kind === "elicitation" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
   early.forEach(tell);
-  // What happened before anybody listened.
-  for (const taskId of filter.tasks ?? []) tellOfTask?.(taskId);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
     call.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -236,7 +218,7 @@ async function deliver(
 }
 
 /** What was asked for. */
-function readFilter(request: JSONRPCRequest): NoticeFilter & { readonly wire: JsonObject } {
+function readFilter(request: JSONRPCRequest): NoticeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
     throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
@@ -248,16 +230,11 @@ function readFilter(request: JSONRPCRequest): NoticeFilter & { readonly wire: Js
   }
   checkUris(uris, "subscriptions/listen");
   const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
-  return { lists, uris: [...new Set<string>(uris)], wire: asked };
+  return { lists, uris: [...new Set<string>(uris)] };
 }
 
 /** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
-async function honour(
-  asked: NoticeFilter,
-  tasks: readonly string[] | undefined,
-  server: McpServer<never>,
-  call: Call<never>,
-): Promise<NoticeFilter> {
+async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
   const has = {
     tools: server.offers("tools"),
     prompts: server.offers("prompts"),
@@ -273,14 +250,13 @@ async function honour(
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }
-  return { lists: asked.lists.filter((kind) => has[kind]), uris, ...(tasks?.length ? { tasks } : {}) };
+  return { lists: asked.lists.filter((kind) => has[kind]), uris };
 }
 
-function shown({ lists, uris, tasks }: NoticeFilter): JsonObject {
+function shown({ lists, uris }: NoticeFilter): JsonObject {
   const wire: JsonObject = {};
   for (const kind of lists) wire[`${kind}ListChanged`] = true;
   if (uris.length > 0) wire.resourceSubscriptions = uris;
-  if (tasks) wire.taskIds = tasks;
   return wire;
 }
 

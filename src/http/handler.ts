@@ -63,15 +63,15 @@ export interface HttpOptions<Env> extends OriginRules {
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<Env>;
   /** Legacy sessions; without them legacy requests each stand alone. */
-  readonly sessions?: SessionRoutes<Env>;
+  readonly sessions?: SessionRoutes<Env> | undefined;
   /** Without it no notice is promised to anyone. */
-  readonly notices?: HttpNotices<Env>;
+  readonly notices?: HttpNotices<Env> | undefined;
   /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
-  readonly stateKeys?: (env: Env, sealed: string | undefined) => Promise<KeyRing>;
+  readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that are to. */
-  readonly once?: (env: Env) => Once;
+  readonly once?: ((env: Env) => Once) | undefined;
   /** Adds methods of an extension to those for modern clients, or takes the place of one. @param methods Those of notices. */
-  readonly extend?: (methods: MethodTable | undefined, env: Env) => MethodTable;
+  readonly extend?: ((methods: MethodTable | undefined, env: Env) => MethodTable) | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.

@@ -202,11 +202,11 @@ export function edge<
     ...http,
     limits: runtime.limits,
     onError: logError,
-    ...(part ? { sessions: part.routes } : {}),
-    ...(hub ? { notices: hub.notices } : {}),
-    ...(sealing ? { stateKeys: (env: Env, sealed?: string) => sealing.ring(env, STATE, sealed) } : {}),
-    ...(background ? { extend: background.extend } : {}),
-    ...(calls ? { once: (env: Env) => calls.once(env, undefined) } : {}),
+    sessions: part?.routes,
+    notices: hub?.notices,
+    stateKeys: sealing && ((env, sealed) => sealing.ring(env, STATE, sealed)),
+    extend: background?.extend,
+    once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
@@ -220,14 +220,8 @@ export function edge<
       ),
     );
   }
-  return Object.assign(
-    app,
-    part?.objects ?? ({} as Sessions),
-    hub?.objects ?? ({} as Notices),
-    calls?.objects ?? ({} as Calls),
-    sealing?.objects ?? ({} as Keys),
-    background?.objects ?? ({} as Tasks),
-  );
+  // Object.assign passes over what is not there.
+  return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
 }
 
 /** A request as author's functions see it, away from where it arrived. */

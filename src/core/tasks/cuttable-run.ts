@@ -11,8 +11,7 @@ import type { Replaying, Step, StepContext, SUSPENDED } from "../rounds.ts";
 /** What a run ends with that was cut. */
 export const CUT: unique symbol = Symbol("cut");
 
-/** One for each, not one for all: that would hold on to every run that ever waited for it. */
-const never = () => new Promise<never>(() => undefined);
+const never = new Promise<never>(() => undefined);
 
 export class CuttableRun implements Replaying {
   readonly #attempt: Attempt;
@@ -41,7 +40,7 @@ export class CuttableRun implements Replaying {
   }
 
   async step<T>(name: string, work: Step<T>): Promise<T> {
-    if (this.#isCut) return never();
+    if (this.#isCut) return never;
     let isNew = false;
     const done = (context: StepContext) => {
       isNew = true;
@@ -51,10 +50,10 @@ export class CuttableRun implements Replaying {
     try {
       const result = await this.#attempt.step(name, done);
       if (isNew && this.#isDue()) this.#isCut = true;
-      return this.#isCut ? never() : result;
+      return this.#isCut ? never : result;
     } catch (error) {
       // The next run does it again.
-      if (this.#isCut) return never();
+      if (this.#isCut) return never;
       throw error;
     } finally {
       this.#stepsUnderWay -= 1;
@@ -63,14 +62,14 @@ export class CuttableRun implements Replaying {
   }
 
   within<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isCut ? new Promise<never>(() => undefined) : this.#attempt.within(work);
+    return this.#isCut ? never : this.#attempt.within(work);
   }
 
   async task(): Promise<void> {
     if (!this.#cutAtTask) return undefined;
     this.#isCut = true;
     this.#look();
-    return never();
+    return never;
   }
 
   /** Steps that have begun are awaited first, so that none is done twice for nothing. */

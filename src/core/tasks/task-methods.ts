@@ -13,7 +13,7 @@ import type { McpServer } from "../server.ts";
 import { callTool } from "../tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
-import { taskNews } from "./task-news.ts";
+import { withTaskNews } from "./task-news.ts";
 
 /** Keeps tasks. A task that is not the caller's is like one that is not there: undefined, or false. */
 export interface TaskKeeper {
@@ -48,7 +48,7 @@ export function taskMethods(
       return work(taskId, server, request, call);
     },
   });
-  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "task", id });
+  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "elicitation", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,
@@ -103,6 +103,9 @@ async function discover(server: McpServer<never>, request: JSONRPCRequest, call:
 function listening({ serve, ...rest }: Method, keeper: TaskKeeper): Method {
   return {
     ...rest,
-    serve: (server, request, call) => serve(server, request, { ...call, tasks: taskNews(keeper, call) }),
+    serve: async (server, request, call) => {
+      const hearing = await withTaskNews(server, request, call, (taskId) => keeper.read(taskId, call));
+      return serve(server, request, hearing);
+    },
   };
 }

@@ -1,51 +1,72 @@
 /**
- * What `subscriptions/listen` tells of tasks.
+ * What a listen stream tells of tasks.
  *
  * @module
- * @see io.modelcontextprotocol/tasks, "Status Notifications"
+ * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
  */
 import type { Call } from "../context.ts";
 import { invalidParams } from "../errors.ts";
-import type { JsonObject } from "../jsonrpc.ts";
-import { SUBSCRIPTION_ID, type TaskNews } from "../subscriptions.ts";
-import { takesTasks, tasksMissing } from "./task.ts";
-import type { TaskKeeper } from "./task-methods.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
+import type { McpServer } from "../server.ts";
+import { SUBSCRIPTION_ID } from "../subscriptions.ts";
+import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
+
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
 /** Tasks one stream may listen to: each is an object that is asked how it stands. */
 const TASKS_MAX = 100;
 
-export function taskNews(keeper: TaskKeeper, call: Call<never>): TaskNews {
-  return {
-    admit: async (asked) => {
-      const ids = readTaskIds(asked);
-      if (ids.length === 0) return ids;
-      if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
-      const found = await Promise.all(ids.map((id) => keeper.read(id, call)));
-      return ids.filter((_, at) => found[at]);
-    },
-    // In order, and nothing twice.
-    teller: (id, server) => {
-      const told = new Map<string, string>();
-      let last = Promise.resolve();
-      const tell = async (taskId: string) => {
-        const task = await keeper.read(taskId, call);
-        const text = JSON.stringify(task);
-        if (!task || call.signal.aborted || told.get(taskId) === text) return;
-        told.set(taskId, text);
-        const params = { _meta: { [SUBSCRIPTION_ID]: id }, ...task };
-        call.emit({ jsonrpc: "2.0", method: "notifications/tasks", params });
-      };
-      const failed = (error: unknown) => {
-        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
-      };
-      return (taskId) => {
-        last = last.then(() => tell(taskId).catch(failed));
-      };
-    },
+/** Reads how a task stands; undefined when it is no more, or another's. */
+type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
+
+/**
+ * A call to listen that hears of tasks as well: of those it asks for that its caller has, how they stand when it is
+ * acknowledged and each time they stand otherwise, in order and nothing twice.
+ *
+ * @throws {McpError} -32021 when the client does not take tasks; -32602 when the list is none.
+ */
+export async function withTaskNews(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  read: ReadTask,
+): Promise<Call<never>> {
+  const asked = readTaskIds(request);
+  if (asked.length === 0) return call;
+  if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
+  const found = await Promise.all(asked.map(read));
+  const ids = asked.filter((_, at) => found[at]);
+  if (ids.length === 0) return call;
+  const told = new Map<string, string>();
+  const _meta = { [SUBSCRIPTION_ID]: request.id };
+  let last = Promise.resolve();
+  const tellNow = async (taskId: string) => {
+    const task = await read(taskId);
+    const text = JSON.stringify(task);
+    if (!task || call.signal.aborted || told.get(taskId) === text) return;
+    told.set(taskId, text);
+    call.emit({ jsonrpc: "2.0", method: "notifications/tasks", params: { _meta, ...task } });
   };
+  const tell = (taskId: string) => {
+    last = last.then(() =>
+      tellNow(taskId).catch((error: unknown) => {
+        server.report(error, { correlationId: crypto.randomUUID(), method: "(notifications/tasks)" }, call.onError);
+      }),
+    );
+  };
+  const emit: Call<never>["emit"] = (message) => {
+    if (message.method !== ACKNOWLEDGED) return call.emit(message);
+    const { notifications, ...params } = message.params ?? {};
+    call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });
+    // What happened before anybody listened.
+    return ids.forEach(tell);
+  };
+  return { ...call, emit, tasks: { ids, tell } };
 }
 
-function readTaskIds({ taskIds = [] }: JsonObject): readonly string[] {
+function readTaskIds({ params }: JSONRPCRequest): readonly string[] {
+  // What is malformed otherwise is refused where the rest is read.
+  const { taskIds = [] } = isObject(params?.notifications) ? params.notifications : {};
   const field = "notifications.taskIds";
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {
     throw invalidParams("subscriptions/listen: taskIds is not a list of strings.", { field });

@@ -5,7 +5,7 @@
  */
 import type { Notice, NoticeFilter } from "../../core/notices.ts";
 
-/** What a notice is about: a list kind, a URI, the id of an elicitation or a task, or the log. */
+/** What a notice is about: a list kind, a URI, the id of an elicitation, or the log. */
 export function subjectOf(notice: Notice): number {
   const { uri, id, kind } = notice as { readonly kind: string; readonly uri?: string; readonly id?: string };
   return numberOf(uri ?? id ?? kind);
@@ -20,7 +20,7 @@ function numberOf(text: string): number {
 
 /** A filter as what each shard is asked for. Shards it does not concern are absent. */
 export function partsOf(filter: NoticeFilter, shards: number): Map<number, NoticeFilter> {
-  const { lists, uris, elicitations = [], tasks = [], logLevel } = filter;
+  const { lists, uris, elicitations = [], logLevel } = filter;
   const parts = new Map<number, NoticeFilter>();
   for (let shard = 0; shard < shards; shard += 1) {
     const isHere = (text: string) => numberOf(text) % shards === shard;
@@ -28,7 +28,6 @@ export function partsOf(filter: NoticeFilter, shards: number): Map<number, Notic
       lists: lists.filter(isHere),
       uris: uris.filter(isHere),
       elicitations: elicitations.filter(isHere),
-      tasks: tasks.filter(isHere),
       logLevel: isHere("log") ? logLevel : undefined,
     };
     if (Object.values(wanted).some((each) => each?.length)) parts.set(shard, wanted);
