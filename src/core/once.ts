@@ -109,16 +109,14 @@ async function recognise(
   if (request.method !== "tools/call" || typeof name !== "string") return undefined;
   const key = readKey(request);
   const isOnce = server.tools.find(name)?.options.once === true;
-  // Most calls are neither, and wait for nothing.
-  if (key === undefined && !isOnce) return undefined;
+  const hasState = client.era === "modern" && typeof requestState === "string";
+  // Other calls are not even hashed: they are the rule, and begin at once.
+  if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
   const digest = await hash([name, canonical(args)]);
   const round = [requestState ?? null, canonical(inputResponses ?? null)];
-  let which: readonly unknown[];
+  const byKey = key === undefined ? ["id", place, request.id, digest, round] : ["key", key, round];
   // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
-  if (isOnce && client.era === "modern" && typeof requestState === "string") which = ["state", requestState, digest];
-  else if (key !== undefined) which = ["key", key, round];
-  else if (isOnce && place !== undefined) which = ["id", place, request.id, digest, round];
-  else return undefined;
+  const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
   return { name: await hash([server.name, who, which]), digest };
 }

@@ -2,6 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
+import { installReplay } from "../../src/core/replay/index.ts";
 import { listenMethods, localNotices } from "../../src/core/subscriptions.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
@@ -34,6 +35,8 @@ function createWide(): McpServer {
 
 beforeAll(async () => {
   const options = { onError: (error: unknown) => void reports.push(error) };
+  // What the option of edge() does: the reference server asks in the middle.
+  installReplay();
   const server = createReferenceServer();
   const notices = { source: () => localNotices(server.notices), methods: listenMethods };
   node = await startNodeServer(
