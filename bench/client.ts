@@ -41,6 +41,15 @@ export class Connection {
     this.#socket.destroy();
   }
 
+  /** Sends a request whose answer does not end; `onBytes` sees what comes. Settles only when the connection breaks. */
+  listen(request: Buffer, onBytes: OnBytes): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#fail = reject;
+      this.#take = onBytes;
+      this.#socket.write(request);
+    });
+  }
+
   /** Sends a request and reads its answer to the end. `onBytes` sees the bytes as they come. */
   send(request: Buffer, onBytes?: OnBytes): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -95,11 +104,12 @@ class AnswerReader {
     this.#bytes = [all];
     const end = all.indexOf("\r\n\r\n");
     if (end === -1) return false;
-    this.#head = all.toString("latin1", 0, end);
+    const head = all.toString("latin1", 0, end);
+    this.#head = head;
     this.#bodyAt = end + 4;
-    const length = /\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1];
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
     if (length !== undefined) this.#total = this.#bodyAt + Number(length);
-    else if (!/\r\ntransfer-encoding: chunked/i.test(this.#head)) this.#total = this.#bodyAt;
+    else if (!/\r\ntransfer-encoding: chunked/i.test(head)) this.#total = this.#bodyAt;
     return true;
   }
 

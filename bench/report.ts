@@ -1,6 +1,6 @@
 /** One table: a line for each scenario, a column for each contestant; then what ours is to reach, and whether it does. */
 import type { Contestant } from "./contestants.ts";
-import { SCENARIOS, type Figures, type Scenario } from "./scenarios.ts";
+import { type Figures, SCENARIOS, type Scenario } from "./scenarios.ts";
 import { medianOf } from "./statistics.ts";
 
 /** Measurements by scenario, then by contestant. */
@@ -29,7 +29,9 @@ export class Results {
     const samples = this.#samples.get(scenario)?.get(contestant);
     if (!samples?.[0]) return undefined;
     const keys = Object.keys(samples[0]);
-    return Object.fromEntries(keys.map((key) => [key, medianOf(samples.map((one) => one[key] ?? Number.NaN))])) as Figures;
+    return Object.fromEntries(
+      keys.map((key) => [key, medianOf(samples.map((one) => one[key] ?? Number.NaN))]),
+    ) as Figures;
   }
 
   /** The figure that is compared: over the floor of the same round, where there is a floor. */
@@ -67,7 +69,8 @@ export function tableOf(results: Results, contestants: readonly Contestant[]): s
   });
   const rows = [head, head.map(() => "---"), ...lines];
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const pad = (cell: string, column: number) => (cell === "---" ? "-".repeat(widths[column] ?? 3) : cell.padEnd(widths[column] ?? 0));
+  const pad = (cell: string, column: number) =>
+    cell === "---" ? "-".repeat(widths[column] ?? 3) : cell.padEnd(widths[column] ?? 0);
   return rows.map((row) => `| ${row.map(pad).join(" | ")} |`).join("\n");
 }
 

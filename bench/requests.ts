@@ -19,6 +19,11 @@ export const modernList = (): Buffer => modern("tools/list", {});
 export const statelessCall = ({ legacyVersion = LATEST_LEGACY }: Contestant): Buffer =>
   legacy({ path: "/mcp", version: legacyVersion }, "tools/call", { name: ECHO, arguments: FORECAST });
 
+/** Opens a stream of notices about the list of tools. */
+export const listen = (): Buffer => modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+/** Asks for the notice, of Workers that let a client do so. */
+export const toolsChanged = (): Buffer => Buffer.from("GET /tools-changed HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
 /** Where a legacy request goes, and which version it speaks. */
 interface Place {
   readonly path: string;

@@ -54,7 +54,7 @@ function say(what: string): void {
   console.error(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${what}`);
 }
 
-if (given.grow) await grow(say, given.quick);
+if (given.grow) write("grow", { rows: await grow(say, given.quick) }, []);
 else await compare();
 
 async function compare(): Promise<void> {
@@ -163,6 +163,9 @@ function write(what: string, figures: object, failures: readonly string[]): void
   mkdirSync(folder, { recursive: true });
   const date = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
   const path = join(folder, `${date}${given.quick ? "-quick" : ""}.json`);
-  writeFileSync(path, `${JSON.stringify({ what, date, effort: EFFORT, versions: versions(), figures, failures }, null, 2)}\n`);
+  writeFileSync(
+    path,
+    `${JSON.stringify({ what, date, effort: EFFORT, versions: versions(), figures, failures }, null, 2)}\n`,
+  );
   say(`written to ${path}`);
 }

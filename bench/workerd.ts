@@ -1,16 +1,16 @@
 /** Runs a bundle on workerd: one process, nothing between its socket and ours. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import workerd from "workerd";
 import type { Contestant } from "./contestants.ts";
 
 export const COMPATIBILITY_DATE = "2026-10-20";
 /** A CommonJS module whose `default` is the path of the program. */
-const WORKERD = (workerd as unknown as { readonly default: string }).default;
+const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
 /** Ticks of /proc/<pid>/stat in a second, on every Linux there is. */
 const TICKS_PER_S = 100;
 

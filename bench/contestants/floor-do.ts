@@ -59,7 +59,9 @@ export class Session extends DurableObject<Env> {
       frames.push(`id: ${row.id}\ndata: ${data}\n\n`);
     };
     for (let progress = 1; progress <= count; progress += 1) {
-      log(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${id},"progress":${progress}}}`);
+      log(
+        `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${id},"progress":${progress}}}`,
+      );
     }
     log(cannedAnswer(id, "tools/call"));
     return streamOf(frames);

@@ -64,7 +64,9 @@ class SqlEventStore implements EventStore {
 
   async storeEvent(stream: string, message: unknown): Promise<string> {
     const text = JSON.stringify(message);
-    const { id } = this.#sql.exec("INSERT INTO events (stream, message) VALUES (?, ?) RETURNING id", stream, text).one();
+    const { id } = this.#sql
+      .exec("INSERT INTO events (stream, message) VALUES (?, ?) RETURNING id", stream, text)
+      .one();
     return String(id);
   }
 

@@ -8,12 +8,16 @@ export function makeServer(): McpServer {
       content: [{ type: "text", text: echoText(given) }],
     }));
   }
-  server.registerTool(EMIT.name, { description: EMIT.description, inputSchema: emitInput }, async ({ count }, extra) => {
-    const progressToken = extra._meta?.progressToken;
-    for (let progress = 1; progressToken !== undefined && progress <= count; progress += 1) {
-      await extra.sendNotification({ method: "notifications/progress", params: { progressToken, progress } });
-    }
-    return { content: [{ type: "text", text: "done" }] };
-  });
+  server.registerTool(
+    EMIT.name,
+    { description: EMIT.description, inputSchema: emitInput },
+    async ({ count }, extra) => {
+      const progressToken = extra._meta?.progressToken;
+      for (let progress = 1; progressToken !== undefined && progress <= count; progress += 1) {
+        await extra.sendNotification({ method: "notifications/progress", params: { progressToken, progress } });
+      }
+      return { content: [{ type: "text", text: "done" }] };
+    },
+  );
   return server;
 }

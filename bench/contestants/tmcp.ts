@@ -6,7 +6,9 @@ import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
 
 const server = new McpServer(INFO, { adapter: new ZodJsonSchemaAdapter(), capabilities: { tools: {} } });
 for (const { name, description, input } of echoTools) {
-  server.tool({ name, description, schema: input }, (given) => ({ content: [{ type: "text", text: echoText(given) }] }));
+  server.tool({ name, description, schema: input }, (given) => ({
+    content: [{ type: "text", text: echoText(given) }],
+  }));
 }
 server.tool({ ...EMIT, schema: emitInput }, ({ count }) => {
   for (let progress = 1; progress <= count; progress += 1) server.progress(progress);
