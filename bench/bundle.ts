@@ -1,0 +1,104 @@
+/** Bundles contestants as `wrangler deploy --minify` does. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build, type Plugin } from "esbuild";
+import * as z from "zod";
+import type { Contestant } from "./contestants.ts";
+
+export interface Bundle {
+  readonly path: string;
+  readonly minifiedBytes: number;
+  readonly gzipBytes: number;
+}
+
+export interface BundleSettings {
+  /** Tools besides `emit`. @default 52 */
+  readonly echoTools?: number;
+  /** Counts what goes to objects and what they write: see counted.ts. */
+  readonly isCounted?: boolean;
+}
+
+/** Where no checker of source looks. */
+const BUILD = join(import.meta.dirname, "node_modules/.bench");
+
+export async function bundle(contestant: Contestant, settings: BundleSettings = {}): Promise<Bundle> {
+  const { echoTools = 52, isCounted = false } = settings;
+  const entry = join(import.meta.dirname, "contestants", `${contestant.entry}.ts`);
+  const result = await build({
+    ...(isCounted
+      ? { stdin: { contents: countedEntry(contestant, entry), resolveDir: import.meta.dirname, loader: "ts" } }
+      : { entryPoints: [entry] }),
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    mainFields: ["browser", "module", "main"],
+    external: ["cloudflare:*", "node:*"],
+    define: { ECHO_TOOLS: String(echoTools), "process.env.NODE_ENV": '"production"' },
+    plugins: [nodeModules, noEmail, cannedList(echoTools)],
+    logLevel: "error",
+  });
+  const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
+  mkdirSync(BUILD, { recursive: true });
+  const path = join(BUILD, `${contestant.name}-${echoTools}${isCounted ? "-counted" : ""}.js`);
+  writeFileSync(path, bytes);
+  return { path, minifiedBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
+}
+
+function countedEntry({ objects = {} }: Contestant, entry: string): string {
+  const classes = Object.values(objects);
+  return [
+    `import * as worker from ${JSON.stringify(entry)};`,
+    `import { countedObject, countedWorker } from "./counted.ts";`,
+    `export default countedWorker(worker.default);`,
+    ...classes.map((name) => `export const ${name} = countedObject(worker.${name});`),
+  ].join("\n");
+}
+
+/** Names such as "path" mean the runtime's module, as wrangler has it. */
+const nodeModules: Plugin = {
+  name: "node-modules",
+  setup({ onResolve }) {
+    const filter = new RegExp(`^(${builtinModules.join("|")})$`);
+    onResolve({ filter }, ({ path }) => ({ path: `node:${path}`, external: true }));
+  },
+};
+
+/** A module that miniflare and Cloudflare bring and workerd alone does not; `agents` imports it, and nothing here uses it. */
+const noEmail: Plugin = {
+  name: "no-email",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^cloudflare:email$/ }, ({ path }) => ({ path, namespace: "no-email" }));
+    onLoad({ filter: /.*/, namespace: "no-email" }, () => ({ contents: "export class EmailMessage {}" }));
+  },
+};
+
+/** The list that the floors answer, as JSON text made here: they bring no schema library. */
+function cannedList(echoTools: number): Plugin {
+  return {
+    name: "canned-list",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /canned-list\.txt$/ }, ({ path }) => ({ path, namespace: "canned" }));
+      onLoad({ filter: /.*/, namespace: "canned" }, async () => {
+        (globalThis as { ECHO_TOOLS?: number }).ECHO_TOOLS = echoTools;
+        const {
+          EMIT,
+          echoTools: tools,
+          emitInput,
+        } = (await import(`./tools.ts?${echoTools}`)) as typeof import("./tools.ts");
+        const listed = tools.map(({ name, description, input }) => ({
+          name,
+          description,
+          inputSchema: z.toJSONSchema(input),
+        }));
+        const contents = JSON.stringify({ tools: [...listed, { ...EMIT, inputSchema: z.toJSONSchema(emitInput) }] });
+        return { contents, loader: "text" };
+      });
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** Who takes part, and in what. */
+export interface Contestant {
+  readonly name: string;
+  /** Module in contestants/, without its ending. */
+  readonly entry: string;
+  /** What the table says of it. */
+  readonly what: string;
+  /** Serves 2026-07-28. */
+  readonly hasModern: boolean;
+  /** Serves calls of older versions without a session. */
+  readonly hasStateless: boolean;
+  /** Where its sessions live; undefined: it has none. */
+  readonly sessions?: "durable" | "memory";
+  /** Path of the endpoint with sessions. @default "/mcp" */
+  readonly sessionPath?: string;
+  /** Finished calls can be read again from an event id. */
+  readonly resumes?: boolean;
+  /** Durable Objects: binding to class. */
+  readonly objects?: Readonly<Record<string, string>>;
+  /** The newest version it serves by `initialize`. @default "2025-11-25" */
+  readonly legacyVersion?: string;
+}
+
+const SESSION = { SESSION: "Session" };
+
+export const CONTESTANTS: readonly Contestant[] = [
+  { name: "floor", entry: "floor", what: "Hono, canned", hasModern: true, hasStateless: true },
+  {
+    name: "floor-do",
+    entry: "floor-do",
+    what: "Hono, one RPC, canned",
+    hasModern: false,
+    hasStateless: false,
+    sessions: "durable",
+    resumes: true,
+    objects: SESSION,
+  },
+  { name: "ours", entry: "ours", what: "mcp-edge", hasModern: true, hasStateless: true },
+  {
+    name: "ours-sessions",
+    entry: "ours-sessions",
+    what: "mcp-edge, durable() hub() keys()",
+    hasModern: true,
+    hasStateless: false,
+    sessions: "durable",
+    resumes: true,
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub", MCP_KEY_STORE: "McpKeys" },
+  },
+  { name: "sdk-v2", entry: "sdk-v2", what: "@modelcontextprotocol/server", hasModern: true, hasStateless: true },
+  { name: "sdk-v1", entry: "sdk-v1", what: "@modelcontextprotocol/sdk", hasModern: false, hasStateless: true },
+  {
+    name: "sdk-v1-object",
+    entry: "sdk-v1-object",
+    what: "@modelcontextprotocol/sdk in an object",
+    hasModern: false,
+    hasStateless: false,
+    sessions: "durable",
+    resumes: true,
+    objects: SESSION,
+  },
+  { name: "agents", entry: "agents", what: "agents createMcpHandler", hasModern: true, hasStateless: true },
+  {
+    name: "mcp-agent",
+    entry: "mcp-agent",
+    what: "agents McpAgent",
+    hasModern: false,
+    hasStateless: false,
+    sessions: "durable",
+    objects: SESSION,
+  },
+  {
+    name: "mcp-lite",
+    entry: "mcp-lite",
+    what: "mcp-lite",
+    hasModern: false,
+    hasStateless: true,
+    sessions: "memory",
+    sessionPath: "/sessions",
+    legacyVersion: "2025-06-18",
+  },
+  { name: "tmcp", entry: "tmcp", what: "tmcp", hasModern: true, hasStateless: false, sessions: "memory" },
+  { name: "hono-mcp", entry: "hono-mcp", what: "@hono/mcp on SDK v1", hasModern: false, hasStateless: true },
+];

@@ -1,0 +1,6 @@
+/** Cloudflare's `agents`: the handler for new servers. */
+import { createMcpHandler } from "agents/mcp/server";
+import { makeServer } from "./sdk-v2-server.ts";
+
+const handler = createMcpHandler(makeServer);
+export default { fetch: (request: Request, env: unknown, ctx: ExecutionContext) => handler(request, env, ctx) };

@@ -1,0 +1,16 @@
+/** mcp-edge with all that sessions need. */
+import { hub } from "../../src/worker/hub/index.ts";
+import { edge } from "../../src/worker/index.ts";
+import { keys } from "../../src/worker/keys/index.ts";
+import { durable } from "../../src/worker/sessions/index.ts";
+import { makeServer } from "./ours-server.ts";
+
+const server = makeServer();
+const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
+// What growth runs publish with; nothing else asks for it.
+app.get("/tools-changed", async (context) => {
+  await server.toolsChanged();
+  return context.text("told");
+});
+export default app;
+export const { McpSession, McpHub, McpKeys } = app;

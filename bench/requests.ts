@@ -1,0 +1,97 @@
+/** The requests that are measured, as the bytes that a client sends. */
+import type { Answer, Connection } from "./client.ts";
+import type { Contestant } from "./contestants.ts";
+
+const LATEST_LEGACY = "2025-11-25";
+const MODERN = "2026-07-28";
+const ECHO = "forecast_00";
+const FORECAST = { city: "Oslo", days: 3, units: "metric" };
+const META = {
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+type Params = Readonly<Record<string, unknown>>;
+
+export const modernCall = (): Buffer => modern("tools/call", { name: ECHO, arguments: FORECAST });
+export const modernList = (): Buffer => modern("tools/list", {});
+export const statelessCall = ({ legacyVersion = LATEST_LEGACY }: Contestant): Buffer =>
+  legacy({ path: "/mcp", version: legacyVersion }, "tools/call", { name: ECHO, arguments: FORECAST });
+
+/** Opens a stream of notices about the list of tools. */
+export const listen = (): Buffer => modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+/** Asks for the notice, of Workers that let a client do so. */
+export const toolsChanged = (): Buffer => Buffer.from("GET /tools-changed HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+/** Where a legacy request goes, and which version it speaks. */
+interface Place {
+  readonly path: string;
+  readonly version: string;
+  /** The session; undefined: none. */
+  readonly id?: string;
+}
+
+/** A session, as its client knows it. */
+export interface Session extends Place {
+  readonly id: string;
+}
+
+export const sessionCall = (session: Session): Buffer =>
+  legacy(session, "tools/call", { name: ECHO, arguments: FORECAST });
+export const sessionList = (session: Session): Buffer => legacy(session, "tools/list", {});
+export const emitCall = (session: Session, count: number): Buffer =>
+  legacy(session, "tools/call", { name: "emit", arguments: { count }, _meta: { progressToken: 1 } });
+
+/** A GET that reads a stream again from an event on. */
+export function resume(session: Session, lastEventId: string): Buffer {
+  return Buffer.from(
+    `GET ${session.path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n` +
+      `${legacyHeaders(session)}Last-Event-ID: ${lastEventId}\r\n\r\n`,
+  );
+}
+
+/** Opens a session as clients do: initialize, and the notification that it was done. */
+export async function openSession(connection: Connection, contestant: Contestant): Promise<Session> {
+  const place = { path: contestant.sessionPath ?? "/mcp", version: contestant.legacyVersion ?? LATEST_LEGACY };
+  const answer = await connection.send(initialize(place));
+  const id = /\r\nmcp-session-id: ([^\r]+)/i.exec(answer.head)?.[1];
+  if (id === undefined) throw new Error(`${contestant.name} opened no session: ${answer.head}\n${answer.body}`);
+  const session = { ...place, id };
+  await connection.send(post(place.path, { method: "notifications/initialized" }, legacyHeaders(session)));
+  return session;
+}
+
+/** Throws unless a call was answered as the echoing tool answers, or the list is there. */
+export function assertServed(contestant: Contestant, answer: Answer): void {
+  const isServed = answer.status === 200 && /Oslo: 3 days of sun|"forecast_00"/.test(answer.body);
+  if (!isServed) throw new Error(`${contestant.name} answered ${answer.head}\n${answer.body.slice(0, 500)}`);
+}
+
+function initialize(place: Place): Buffer {
+  const clientInfo = { name: "bench", version: "1.0.0" };
+  return legacy(place, "initialize", { protocolVersion: place.version, capabilities: {}, clientInfo });
+}
+
+function modern(method: string, params: Params): Buffer {
+  const name = typeof params.name === "string" ? `Mcp-Name: ${params.name}\r\n` : "";
+  const headers = `MCP-Protocol-Version: ${MODERN}\r\nMcp-Method: ${method}\r\n${name}`;
+  return post("/mcp", { id: 1, method, params: { ...params, _meta: META } }, headers);
+}
+
+function legacy(place: Place, method: string, params: Params): Buffer {
+  return post(place.path, { id: 1, method, params }, legacyHeaders(place));
+}
+
+function legacyHeaders({ version, id }: Place): string {
+  const session = id === undefined ? "" : `Mcp-Session-Id: ${id}\r\n`;
+  return `MCP-Protocol-Version: ${version}\r\n${session}`;
+}
+
+function post(path: string, message: Params, headers: string): Buffer {
+  const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+      `Accept: application/json, text/event-stream\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

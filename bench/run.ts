@@ -1,0 +1,171 @@
+/** `npm run bench`: measures every contestant, contestants taking turns, and prints one table. See README.md. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Bundle, bundle } from "./bundle.ts";
+import { CONTESTANTS, type Contestant } from "./contestants.ts";
+import { grow } from "./grow.ts";
+import { SLICES, takesPart } from "./measure/calls.ts";
+import { counts } from "./measure/counts.ts";
+import { idle } from "./measure/idle.ts";
+import { start } from "./measure/starts.ts";
+import { progress, resumed } from "./measure/streams.ts";
+import { Results, tableOf } from "./report.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { versions } from "./versions.ts";
+import { Workerd } from "./workerd.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    grow: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+  },
+});
+
+interface Effort {
+  readonly rounds: number;
+  readonly sliceMs: number;
+  readonly starts: number;
+  readonly sessions: number;
+}
+const EFFORT: Effort = given.quick
+  ? { rounds: 3, sliceMs: 200, starts: 3, sessions: 150 }
+  : { rounds: 9, sliceMs: 1_000, starts: 7, sessions: 1_000 };
+const EVENTS = 1_000;
+const WARM_UP_MS = given.quick ? 250 : 1_500;
+
+const only = given.only.split(",").filter(Boolean);
+const chosenScenarios = only.filter((name) => SCENARIOS.some(({ key }) => key === name));
+const chosenNames = only.filter((name) => CONTESTANTS.some(({ name: known }) => known === name));
+const strangers = only.filter((name) => !chosenScenarios.includes(name) && !chosenNames.includes(name));
+if (strangers.length > 0) {
+  const known = [...SCENARIOS.map(({ key }) => key), ...CONTESTANTS.map(({ name }) => name)];
+  throw new Error(`--only ${strangers.join()} is neither a scenario nor a contestant. There are: ${known.join(", ")}.`);
+}
+const wanted = (...keys: string[]) => chosenScenarios.length === 0 || keys.some((key) => chosenScenarios.includes(key));
+/** The floors take part always: the others are divided by them. */
+const contestants = CONTESTANTS.filter(
+  ({ name }) => chosenNames.length === 0 || chosenNames.includes(name) || name.startsWith("floor"),
+);
+
+const startedAt = performance.now();
+function say(what: string): void {
+  console.error(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${what}`);
+}
+
+if (given.grow) write("grow", { rows: await grow(say, given.quick) }, []);
+else await compare();
+
+async function compare(): Promise<void> {
+  const results = new Results();
+  const bundles = new Map<Contestant, Bundle>();
+  for (const contestant of contestants) {
+    const made = await bundle(contestant);
+    bundles.set(contestant, made);
+    results.add("bundle", contestant.name, { value: made.gzipBytes / 1024, minifiedKib: made.minifiedBytes / 1024 });
+  }
+  say("bundled");
+  if (wanted("start")) await measureStarts(results, bundles);
+  if (wanted("object-requests", "rows")) await measureCounts(results);
+  const workerds = await startAll(bundles);
+  try {
+    await measureCalls(results, workerds);
+    if (wanted("first-event", "last-event", "resume")) await measureStreams(results, workerds);
+  } finally {
+    for (const workerd of workerds) await workerd[Symbol.asyncDispose]();
+  }
+  if (wanted("memory", "disk", "wake")) await measureIdle(results, bundles);
+  console.log(tableOf(results, contestants));
+  for (const failure of results.failures) console.log(`failed: ${failure}`);
+  write("run", results.toJson(contestants), results.failures);
+}
+
+async function startAll(bundles: ReadonlyMap<Contestant, Bundle>): Promise<Workerd[]> {
+  const workerds: Workerd[] = [];
+  for (const [contestant, { path }] of bundles) workerds.push(await Workerd.start(contestant, path));
+  return workerds;
+}
+
+async function measureCalls(results: Results, workerds: readonly Workerd[]): Promise<void> {
+  for (const [key, slice] of Object.entries(SLICES)) {
+    if (!wanted(key, ...(key === "modern-call" ? ["cpu"] : []))) continue;
+    const taking = workerds.filter(({ contestant }) => takesPart(contestant, key));
+    for (const workerd of taking) await slice(workerd, WARM_UP_MS).catch(() => undefined);
+    for (let round = 1; round <= EFFORT.rounds; round += 1) {
+      // Each round begins with another contestant.
+      for (const place of taking.keys()) {
+        const workerd = taking[(place + round) % taking.length] as Workerd;
+        await results.measure(key, workerd.contestant, () => slice(workerd, EFFORT.sliceMs));
+      }
+      say(`${key}: round ${round} of ${EFFORT.rounds}`);
+    }
+  }
+  for (const { contestant } of workerds) {
+    const cpuUs = results.of("modern-call", contestant.name)?.cpuUs;
+    if (cpuUs !== undefined) results.add("cpu", contestant.name, { value: cpuUs });
+  }
+}
+
+async function measureStreams(results: Results, workerds: readonly Workerd[]): Promise<void> {
+  const taking = workerds.filter(({ contestant }) => contestant.sessions);
+  for (let round = 0; round <= EFFORT.rounds; round += 1) {
+    const isWarmUp = round === 0;
+    for (const workerd of taking) {
+      const { contestant } = workerd;
+      const into = isWarmUp ? new Results() : results;
+      await into.measure("last-event", contestant, () => progress(workerd, EVENTS));
+      if (contestant.resumes) await into.measure("resume", contestant, () => resumed(workerd, EVENTS));
+    }
+    say(`streams: round ${round} of ${EFFORT.rounds}`);
+  }
+  for (const { contestant } of taking) {
+    const firstMs = results.of("last-event", contestant.name)?.firstMs;
+    if (firstMs !== undefined) results.add("first-event", contestant.name, { value: firstMs });
+  }
+}
+
+async function measureStarts(results: Results, bundles: ReadonlyMap<Contestant, Bundle>): Promise<void> {
+  for (let round = 1; round <= EFFORT.starts; round += 1) {
+    for (const [contestant, made] of bundles) {
+      await results.measure("start", contestant, () => start(contestant, made));
+    }
+    say(`start: round ${round} of ${EFFORT.starts}`);
+  }
+}
+
+async function measureCounts(results: Results): Promise<void> {
+  for (const contestant of contestants.filter(({ objects }) => objects !== undefined)) {
+    await results.measure("object-requests", contestant, () => counts(contestant));
+    const rows = results.of("object-requests", contestant.name)?.rows;
+    if (rows !== undefined) results.add("rows", contestant.name, { value: rows });
+  }
+  say("object requests and rows counted");
+}
+
+async function measureIdle(results: Results, bundles: ReadonlyMap<Contestant, Bundle>): Promise<void> {
+  const taking = new Map([...bundles].filter(([{ sessions }]) => sessions !== undefined));
+  const workerds = await startAll(taking);
+  try {
+    const found = await idle(workerds, EFFORT.sessions, (what) => say(`idle sessions: ${what}`));
+    for (const [name, { memory, disk, wake }] of found) {
+      results.add("memory", name, memory);
+      results.add("disk", name, disk);
+      results.add("wake", name, wake);
+    }
+  } finally {
+    for (const workerd of workerds) await workerd[Symbol.asyncDispose]();
+  }
+}
+
+function write(what: string, figures: object, failures: readonly string[]): void {
+  const folder = join(import.meta.dirname, "results");
+  mkdirSync(folder, { recursive: true });
+  const date = new Date().toISOString().slice(0, 19).replaceAll(":", "-");
+  const path = join(folder, `${date}${given.quick ? "-quick" : ""}.json`);
+  writeFileSync(
+    path,
+    `${JSON.stringify({ what, date, effort: EFFORT, versions: versions(), figures, failures }, null, 2)}\n`,
+  );
+  say(`written to ${path}`);
+}

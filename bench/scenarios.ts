@@ -1,0 +1,104 @@
+/** What is measured, against what it is held, and what the figures should become. */
+
+/** Figures of one measurement. `value` is the one that is compared; the others say more about it. */
+export type Figures = { readonly value: number } & Readonly<Record<string, number>>;
+
+export interface Scenario {
+  readonly key: string;
+  readonly title: string;
+  readonly unit: string;
+  /** The contestant that the others are divided by; undefined: the figures themselves are compared. */
+  readonly floor?: "floor" | "floor-do";
+  /** What ours is to reach: as a ratio where there is a floor. */
+  readonly target?: { readonly atLeast: number } | { readonly atMost: number };
+  /** Which of ours the target is for. */
+  readonly ours: "ours" | "ours-sessions";
+}
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    key: "modern-call",
+    title: "modern tools/call",
+    unit: "req/s",
+    floor: "floor",
+    target: { atLeast: 0.88 },
+    ours: "ours",
+  },
+  {
+    key: "modern-list",
+    title: "modern tools/list",
+    unit: "req/s",
+    floor: "floor",
+    target: { atLeast: 0.95 },
+    ours: "ours",
+  },
+  {
+    key: "stateless-call",
+    title: "legacy stateless tools/call",
+    unit: "req/s",
+    floor: "floor",
+    target: { atLeast: 0.9 },
+    ours: "ours",
+  },
+  {
+    key: "session-call",
+    title: "session tools/call",
+    unit: "req/s",
+    floor: "floor-do",
+    target: { atLeast: 0.9 },
+    ours: "ours-sessions",
+  },
+  {
+    key: "session-list",
+    title: "session tools/list",
+    unit: "req/s",
+    floor: "floor-do",
+    target: { atLeast: 0.95 },
+    ours: "ours-sessions",
+  },
+  {
+    key: "new-session",
+    title: "new session and first call",
+    unit: "/s",
+    floor: "floor-do",
+    target: { atLeast: 1.1 },
+    ours: "ours-sessions",
+  },
+  { key: "cpu", title: "CPU of a modern call", unit: "us", target: { atMost: 80 }, ours: "ours" },
+  { key: "first-event", title: "1,000 events: the first", unit: "ms", ours: "ours-sessions" },
+  { key: "last-event", title: "1,000 events: the last", unit: "ms", target: { atMost: 10 }, ours: "ours-sessions" },
+  {
+    key: "resume",
+    title: "resume of 1,000 events, to the result",
+    unit: "ms",
+    target: { atMost: 5 },
+    ours: "ours-sessions",
+  },
+  {
+    key: "wake",
+    title: "first call after eviction",
+    unit: "ms",
+    floor: "floor-do",
+    target: { atMost: 1.5 },
+    ours: "ours-sessions",
+  },
+  {
+    key: "start",
+    title: "process start to first answer",
+    unit: "ms",
+    floor: "floor",
+    target: { atMost: 2 },
+    ours: "ours",
+  },
+  { key: "bundle", title: "bundle, min+gzip, zod included", unit: "KiB", ours: "ours" },
+  { key: "memory", title: "memory per idle session", unit: "KiB", target: { atMost: 30 }, ours: "ours-sessions" },
+  { key: "disk", title: "disk per idle session", unit: "KiB", target: { atMost: 0 }, ours: "ours-sessions" },
+  {
+    key: "object-requests",
+    title: "object requests per session call",
+    unit: "",
+    target: { atMost: 1 },
+    ours: "ours-sessions",
+  },
+  { key: "rows", title: "rows written per session call", unit: "", target: { atMost: 0 }, ours: "ours-sessions" },
+];

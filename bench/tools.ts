@@ -1,0 +1,35 @@
+/** The tools that every contestant serves: one that echoes, over and over, and one that reports progress. */
+import * as z from "zod";
+
+/** How many echoing tools there are: 52, or what a growth run puts in its place when it bundles. */
+declare const ECHO_TOOLS: number;
+
+export const echoInput = z.object({
+  city: z.string().min(1).max(100).describe("Name of the place"),
+  days: z.number().int().min(1).max(14).describe("How many days ahead"),
+  units: z.enum(["metric", "imperial"]).optional().describe("Units of the answer"),
+  tags: z.array(z.string()).max(10).optional().describe("Marks to put on the answer"),
+});
+
+export const emitInput = z.object({ count: z.number().int().min(0).max(200_000).describe("Events to report") });
+
+export const EMIT = { name: "emit", description: "Reports its progress so many times, then answers" } as const;
+
+export interface EchoTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input: typeof echoInput;
+}
+
+/** Every one with a schema object of its own, as programs have them. */
+export const echoTools: readonly EchoTool[] = Array.from({ length: ECHO_TOOLS }, (_, place) => ({
+  name: `forecast_${String(place).padStart(2, "0")}`,
+  description: `Forecast number ${place} for a place: temperature, wind and rain, day by day`,
+  input: echoInput.extend({}),
+}));
+
+export function echoText({ city, days }: { readonly city: string; readonly days: number }): string {
+  return `${city}: ${days} days of sun`;
+}
+
+export const INFO = { name: "bench", version: "1.0.0" } as const;

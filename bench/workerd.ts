@@ -1,0 +1,129 @@
+/** Runs a bundle on workerd: one process, nothing between its socket and ours. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Contestant } from "./contestants.ts";
+
+export const COMPATIBILITY_DATE = "2026-10-20";
+/** A CommonJS module whose `default` is the path of the program. */
+const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
+/** Ticks of /proc/<pid>/stat in a second, on every Linux there is. */
+const TICKS_PER_S = 100;
+
+export class Workerd implements AsyncDisposable {
+  readonly contestant: Contestant;
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(contestant: Contestant, port: number, folder: string) {
+    this.contestant = contestant;
+    this.port = port;
+    this.#folder = folder;
+  }
+
+  /** Starts a contestant's bundle on an empty state; resolves when its port takes connections. */
+  static async start(contestant: Contestant, bundlePath: string, extra: readonly string[] = []): Promise<Workerd> {
+    const folder = mkdtempSync(join(tmpdir(), "mcp-edge-bench-"));
+    mkdirSync(join(folder, "state"));
+    writeFileSync(join(folder, "worker.js"), readFileSync(bundlePath));
+    const started = new Workerd(contestant, await freePort(), folder);
+    writeFileSync(join(folder, "config.capnp"), configOf(contestant, started.port));
+    await started.restart(extra);
+    return started;
+  }
+
+  /** Kills the process if there is one, and starts it on the same state and port. */
+  async restart(extra: readonly string[] = []): Promise<void> {
+    await this.#kill();
+    const config = join(this.#folder, "config.capnp");
+    const child = spawn(WORKERD, ["serve", "--experimental", ...extra, config], {
+      cwd: this.#folder,
+      stdio: ["ignore", "ignore", process.env.BENCH_LOG ? "inherit" : "ignore"],
+    });
+    this.#process = child;
+    while (!(await takesConnections(this.port))) {
+      if (child.exitCode !== null) throw new Error(`workerd ended with ${child.exitCode}: ${this.contestant.name}`);
+      await pause(1);
+    }
+  }
+
+  /** Time of the processor that the process took so far, in microseconds, in steps of 10,000. */
+  cpuMicroseconds(): number {
+    const stat = readFileSync(`/proc/${this.#process?.pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_S) * 1e6;
+  }
+
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.#process?.pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
+  }
+
+  /** What its objects take on the disk. */
+  diskBytes(): number {
+    return Number(execFileSync("du", ["-sk", join(this.#folder, "state")], { encoding: "utf8" }).split("\t")[0]) * 1024;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (!child || child.exitCode !== null) return;
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+  }
+}
+
+function configOf({ objects = {} }: Contestant, port: number): string {
+  const entries = Object.entries(objects);
+  const namespaces = entries.map(
+    ([, name]) => `( className = "${name}", uniqueKey = "bench-${name}", enableSql = true )`,
+  );
+  const bindings = entries.map(([binding, name]) => `( name = "${binding}", durableObjectNamespace = "${name}" )`);
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [ ( name = "main", worker = .worker ), ( name = "state", disk = ( path = "state", writable = true ) ) ],
+  sockets = [ ( name = "http", address = "127.0.0.1:${port}", http = (), service = "main" ) ]
+);
+const worker :Workerd.Worker = (
+  modules = [ ( name = "worker.js", esModule = embed "worker.js" ) ],
+  compatibilityDate = "${COMPATIBILITY_DATE}",
+  compatibilityFlags = [ "enable_request_signal" ],
+  durableObjectNamespaces = [ ${namespaces.join(", ")} ],
+  durableObjectStorage = ( localDisk = "state" ),
+  bindings = [ ${bindings.join(", ")} ]
+);
+`;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
