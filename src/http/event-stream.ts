@@ -6,9 +6,10 @@
  *
  * @module
  */
+import { encodeText } from "../core/bytes.ts";
 import { CancelledError } from "../core/errors.ts";
 import type { Limits } from "../core/limits.ts";
-import { encodeText, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
+import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 

@@ -22,7 +22,7 @@ import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
-import { classify, unservedVersion, type Verdict } from "./classify.ts";
+import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
@@ -157,14 +157,14 @@ export class Endpoint<Env> {
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
   ): Promise<Response> {
-    const problem = checkOrigin(request, this.#options);
+    const origin = request.headers.get("Origin");
+    const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
     const response = await this.#admit(request, env, allow, serve);
-    const cors = Object.entries(corsHeaders(request));
-    if (cors.length === 0) return response;
+    if (origin === null) return response;
     const readable = new Response(response.body, response);
-    for (const [name, value] of cors) readable.headers.set(name, value);
+    for (const [name, value] of Object.entries(corsHeaders(origin))) readable.headers.set(name, value);
     return readable;
   }
 
@@ -176,7 +176,7 @@ export class Endpoint<Env> {
   ): Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
-    if (!allow.split(", ").includes(method)) return refuse({ reason: "method-not-allowed", method, allow });
+    if (!`, ${allow},`.includes(`, ${method},`)) return refuse({ reason: "method-not-allowed", method, allow });
     const who = await this.#authenticate(request, env);
     if ("reason" in who) return refuse(who);
     const { principal } = who;
@@ -231,19 +231,9 @@ export class Endpoint<Env> {
   }
 
   #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
-    const { headers } = request;
-    const ladderHeaders = {
-      protocolVersion: headers.get("MCP-Protocol-Version"),
-      method: headers.get("Mcp-Method"),
-      name: headers.get("Mcp-Name"),
-      sessionId: headers.get("Mcp-Session-Id"),
-    };
+    const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
-    return classify(body, ladderHeaders, {
-      versions: server.versions,
-      hasSessions,
-      batchMax: this.#limits.batchMax,
-    });
+    return classify(body, readHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
   async #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
@@ -287,11 +277,18 @@ export class Endpoint<Env> {
       methods: extend ? extend(methods, env) : methods,
     };
     return respond(
-      async (emit, signal) => {
-        const { text, errorCode } = await dispatch(server, request, { ...shared, signal, emit });
+      async (emit, gone) => {
+        const call = {
+          ...shared,
+          emit,
+          get signal() {
+            return gone.signal;
+          },
+        };
+        const { text, errorCode } = await dispatch(server, request, call);
         return { text, status: statusOf(errorCode, true) };
       },
-      { form, limits: this.#limits, clientGone: admitted.request.signal, cancelsWithClient: true },
+      { form, limits: this.#limits, request: admitted.request },
     );
   }
 
@@ -318,8 +315,8 @@ export class Endpoint<Env> {
     // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
     const status = isRefused ? 400 : 200;
     const id = isRefused ? undefined : await sessions?.open(client, admitted);
-    const options = { form: isRefused ? "json" : form, limits: this.#limits, clientGone: undefined } as const;
-    const response = await respond(async () => ({ text, status }), { ...options, cancelsWithClient: false });
+    const options = { form: isRefused ? "json" : form, limits: this.#limits } as const;
+    const response = await respond(async () => ({ text, status }), options);
     if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
     return response;
   }
@@ -402,6 +399,22 @@ export class Endpoint<Env> {
     else this.#source.report(error, where, onError);
     return correlationId;
   }
+}
+
+/** Each era reads only its own. */
+function readHeaders(headers: Headers): LadderHeaders {
+  return {
+    protocolVersion: headers.get("MCP-Protocol-Version"),
+    get method() {
+      return headers.get("Mcp-Method");
+    },
+    get name() {
+      return headers.get("Mcp-Name");
+    },
+    get sessionId() {
+      return headers.get("Mcp-Session-Id");
+    },
+  };
 }
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;

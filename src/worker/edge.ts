@@ -22,7 +22,7 @@ import {
   type SessionRoutes,
   type SessionSurroundings,
 } from "../http/handler.ts";
-import type { OriginRules } from "../http/origin.ts";
+import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
@@ -220,6 +220,13 @@ export function edge<
       ),
     );
   }
+  // What the router would do with a request to the one path, as long as its author has added nothing.
+  const { fetch: route } = app;
+  const known = app.routes.length;
+  app.fetch = (request, env, context) => {
+    const isOurs = app.routes.length === known && partsOf(request.url).pathname === path;
+    return isOurs ? endpoint.handle(request, env as Env) : route(request, env, context);
+  };
   // Object.assign passes over what is not there.
   return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
 }

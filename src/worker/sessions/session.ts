@@ -31,6 +31,7 @@ import type { AcceptedForm } from "../../http/headers.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
+import { tooMany } from "../../http/session-refusals.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import type { CallMemory } from "../replay/call-memory.ts";
@@ -280,7 +281,7 @@ export class Session<Env> {
   async #answer(running: RunningPost): Promise<PostOutcome> {
     const { outcome, stream, form } = running;
     const { limits } = this.#host.runtime;
-    const finished = await untilStreaming(outcome, stream.begun, { form, limits });
+    const finished = await untilStreaming(outcome, stream, form, limits);
     if (finished) return { answer: finished };
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
@@ -303,11 +304,11 @@ export class Session<Env> {
     const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
     if (running + asked > caps.inFlightMax) {
       const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
-      return { reason: "too-many", what, retryAfterS: 1 };
+      return tooMany(what, 1);
     }
     if (!this.#streams.isFull) return undefined;
     const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
-    return { reason: "too-many", what, retryAfterS: Math.ceil(resumeMs / 1000) };
+    return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
   /** Answers the handshake of a client whose session id was made before it. */
