@@ -277,12 +277,12 @@ export class Endpoint<Env> {
       methods: extend ? extend(methods, env) : methods,
     };
     return respond(
-      async (emit, gone) => {
+      async (emit, stream) => {
         const call = {
           ...shared,
           emit,
           get signal() {
-            return gone.signal;
+            return stream.gone;
           },
         };
         const { text, errorCode } = await dispatch(server, request, call);

@@ -33,7 +33,7 @@ export async function openHttpSse<Env>(
   const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), principal, env);
   const session = await gate.find(id, principal, env);
   if (!session) return refuse(SESSION_UNKNOWN);
-  const stream = new EventStream(around.limits, request.signal);
+  const stream = new EventStream(around.limits, request);
   stream.write(encodeEndpoint(`${messagesPath}?${SESSION_PARAMETER}=${id}`));
   const refusal = await session.carry({ kind: "standalone" }, stream, around.notices);
   return refusal ? refuse(refusal) : stream.respond();

@@ -5,7 +5,7 @@
  */
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, type Watched } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";
 
@@ -18,17 +18,17 @@ export interface Outcome {
 
 export type Emit = (message: JSONRPCNotification | JSONRPCRequest) => void;
 
-/** Does the work. Never rejects. @param gone Its signal aborts when the client is gone. */
-export type Run = (emit: Emit, gone: { readonly signal: AbortSignal }) => Promise<Outcome>;
+/** Does the work. Never rejects. @param stream Says when the client is gone. */
+export type Run = (emit: Emit, stream: Pick<EventStream, "gone">) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
   readonly limits: Limits;
   /** The HTTP request, where its client is watched: leaving cancels a run of the modern era, and none of the legacy one. */
-  readonly request?: { readonly signal: AbortSignal };
+  readonly request?: Watched;
 }
 
-/** Whether the response has become a stream. */
+/** What the response may become instead. */
 export interface Beginning {
   readonly hasBegun: boolean;
   /** For those who look before it has. */
@@ -37,54 +37,18 @@ export interface Beginning {
 
 /** Runs and answers. */
 export async function respond(run: Run, { form, limits, request }: RespondOptions): Promise<Response> {
-  const streaming = new Streaming(limits, request);
+  const stream = new EventStream(limits, request);
   // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
   const running = run((message) => {
-    if (form !== "json") streaming.emit(message);
-  }, streaming);
-  const finished = await untilStreaming(running, streaming, form, limits);
+    if (form !== "json") stream.write(encodeEvent(JSON.stringify(message)), !("id" in message));
+  }, stream);
+  const finished = await untilStreaming(running, stream, form, limits);
   if (finished) return toJson(finished);
-  const { events } = streaming;
   void running.then(({ text }) => {
-    if (text !== undefined) events.write(encodeEvent(text));
-    events.end();
+    if (text !== undefined) stream.write(encodeEvent(text));
+    stream.end();
   });
-  return events.respond();
-}
-
-/** The stream that a response may become. Most are JSON, and nobody asks for the signal: then none of it is made. */
-class Streaming implements Beginning {
-  readonly #limits: Limits;
-  readonly #request: RespondOptions["request"];
-  #events: EventStream | undefined;
-  #announce: () => void = () => undefined;
-  hasBegun = false;
-
-  constructor(limits: Limits, request: RespondOptions["request"]) {
-    this.#limits = limits;
-    this.#request = request;
-  }
-
-  get events(): EventStream {
-    this.#events ??= new EventStream(this.#limits, this.#request?.signal);
-    return this.#events;
-  }
-
-  get signal(): AbortSignal {
-    return this.events.gone;
-  }
-
-  get begun(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#announce = resolve;
-    });
-  }
-
-  emit(message: JSONRPCNotification | JSONRPCRequest): void {
-    this.events.write(encodeEvent(JSON.stringify(message)), !("id" in message));
-    this.hasBegun = true;
-    this.#announce();
-  }
+  return stream.respond();
 }
 
 /** Turns of the microtask queue within which a run is over that waits for nothing outside. */

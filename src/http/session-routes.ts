@@ -70,7 +70,7 @@ async function carry<Env>(
   { request }: Admitted<Env>,
   around: SessionSurroundings,
 ): Promise<Response> {
-  const stream = new EventStream(around.limits, request.signal);
+  const stream = new EventStream(around.limits, request);
   const refusal = await session.carry(target, stream, around.notices);
   return refusal ? refuse(refusal) : stream.respond();
 }
