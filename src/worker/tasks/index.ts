@@ -7,8 +7,12 @@ import type { Call } from "../../core/context.ts";
 import { KitError, McpError } from "../../core/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { checkBound } from "../../core/limits.ts";
+import { hasOwnTasks } from "../../core/tasks/own-task.ts";
+import { ownTaskMethods } from "../../core/tasks/own-task-methods.ts";
+import { TaskChanges, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import { type TaskKeeper, taskMethods } from "../../core/tasks/task-methods.ts";
+import { taskMethods } from "../../core/tasks/task-methods.ts";
+import type { ExtendMethods } from "../../http/handler.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
@@ -42,6 +46,8 @@ export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObje
 type TaskNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & TaskRpc>;
 
 const MINUTE_MS = 60_000;
+/** Milliseconds one request waits for a task before it asks anew: what it waits on may have gone. */
+const WAIT_MS = 25_000;
 
 /** Headers that let somebody in: they are for the request, not for what it begins. */
 const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
@@ -70,9 +76,24 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask
   }
   return {
     attach: (runtime) => ({
-      extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
+      extend: extension(runtime, options),
       objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
     }),
+  };
+}
+
+/** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
+function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions): ExtendMethods<Env> {
+  const changes = new WeakMap<object, TaskChanges>();
+  const changesOf = (place: object = {}) => {
+    const found = changes.get(place) ?? new TaskChanges();
+    changes.set(place, found);
+    return found;
+  };
+  return (methods, env, client, place) => {
+    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options), methods, checkName);
+    if (!hasOwnTasks(client)) return methods;
+    return ownTaskMethods(keeperOf(env, runtime, options), methods, changesOf(place));
   };
 }
 
@@ -84,7 +105,7 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOpti
   };
 }
 
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): TaskKeeper {
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): WaitingKeeper {
   const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
   const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
   const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
@@ -104,6 +125,10 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
     },
     read: async (taskId, { principal }) =>
       (await ask(taskId, (task) => task.read(ownerOf(principal)))) as TaskView | undefined,
+    wait: async (taskId, { principal }) =>
+      (await ask(taskId, (task) => task.wait(ownerOf(principal), WAIT_MS))) as TaskView | undefined,
+    fail: async (taskId, key, failed, { principal }) =>
+      (await ask(taskId, (task) => task.update(ownerOf(principal), {}, { [key]: failed }))) ?? false,
     update: async (taskId, responses, { principal }) =>
       (await ask(taskId, (task) => task.update(ownerOf(principal), responses))) ?? false,
     cancel: async (taskId, { principal }) => (await ask(taskId, (task) => task.cancel(ownerOf(principal)))) ?? false,
