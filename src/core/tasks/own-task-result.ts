@@ -11,7 +11,7 @@ import { McpError } from "../errors.ts";
 import { ErrorCode, type JsonObject } from "../jsonrpc.ts";
 import type { Question } from "../question.ts";
 import { digestOf, type FailedQuestion, failedEntry } from "../replay/journal.ts";
-import { isOver, resultOf, statusOf, toOwnTask, withRelatedTask } from "./own-task.ts";
+import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
 import { type TaskView, unknownTask } from "./task.ts";
 import type { TaskKeeper } from "./task-methods.ts";
 
@@ -49,18 +49,14 @@ export async function awaitResult(
   keeper: WaitingKeeper,
   changes: TaskChanges,
 ): Promise<JsonObject> {
-  let told: string | undefined;
   for (;;) {
     call.signal.throwIfAborted();
     const task = await keeper.wait(taskId, call);
     if (!task) throw unknownTask();
     if (isOver(task)) return resultOf(task);
-    const status = statusOf(task);
-    if (told !== undefined && told !== status) {
-      call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toOwnTask(task) });
-    }
-    told = status;
-    if (status === "input_required") await askAll(task, call, keeper, changes);
+    if (task.status !== "input_required") continue;
+    call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toOwnTask(task) });
+    await askAll(task, call, keeper, changes);
   }
 }
 

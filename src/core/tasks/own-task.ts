@@ -68,8 +68,8 @@ export function readTtl(task: unknown): number | undefined {
   if (!isObject(task)) throw invalidParams("tools/call: params.task is not an object.", { field: "task" });
   const { ttl } = task;
   if (ttl === undefined) return undefined;
-  if (typeof ttl === "number" && ttl >= 0) return Math.ceil(ttl);
-  throw invalidParams("tools/call: params.task.ttl is not a number of milliseconds.", { field: "task.ttl" });
+  if (Number.isSafeInteger(ttl) && (ttl as number) >= 0) return ttl as number;
+  throw invalidParams("tools/call: params.task.ttl is not a whole number of milliseconds.", { field: "task.ttl" });
 }
 
 function messageOf({ statusMessage, result }: TaskView): string | undefined {
