@@ -381,8 +381,7 @@ export class Endpoint<Env> {
   }
 
   #extend(methods: MethodTable | undefined, env: Env, client: ClientFacts): MethodTable | undefined {
-    const { extend } = this.#options;
-    return extend ? extend(methods, env, client) : methods;
+    return this.#options.extend?.(methods, env, client) ?? methods;
   }
 
   /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */

@@ -51,7 +51,7 @@ export async function awaitResult(
 ): Promise<JsonObject> {
   for (;;) {
     call.signal.throwIfAborted();
-    const task = await keeper.wait(taskId, call);
+    const task = await unlessAborted(keeper.wait(taskId, call), call.signal);
     if (!task) throw unknownTask();
     if (isOver(task)) return resultOf(task);
     if (task.status !== "input_required") continue;
@@ -60,9 +60,19 @@ export async function awaitResult(
   }
 }
 
+/** What comes of it, or the reason why nobody wants it any more. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
 /** Asks all a task waits for. Resolves when all is answered, or the task changed otherwise. */
 async function askAll(task: TaskView, call: Call<never>, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
   const { taskId, inputRequests = {} } = task;
+  const questions = Object.entries(inputRequests) as [string, Question][];
+  if (questions.length === 0) throw waits("It has asked nothing.");
   const withdrawn = new AbortController();
   const signal = AbortSignal.any([call.signal, withdrawn.signal]);
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
@@ -72,8 +82,6 @@ async function askAll(task: TaskView, call: Call<never>, keeper: WaitingKeeper, 
     const left = await keeper.read(taskId, call).catch(() => undefined);
     if (Object.keys(left?.inputRequests ?? {}).length === 0) withdrawn.abort(WITHDRAWN);
   };
-  const questions = Object.entries(inputRequests) as [string, Question][];
-  if (questions.length === 0) throw waits("It has asked nothing.");
   const asked = questions.map(async ([key, question]) => {
     const kept = await ask(taskId, key, question, { ...call, signal }, keeper);
     if (kept) changes.tell(taskId);

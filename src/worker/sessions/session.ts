@@ -353,7 +353,7 @@ export class Session<Env> {
       principal,
       client,
       // The handshake of HTTP+SSE declares no more than these.
-      methods: stream && runtime.extend ? runtime.extend(methods, env, client, this) : methods,
+      methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
         asker: (emit) => createAsker(this.#questions, { client, emit, limits, before: memory }),
