@@ -157,7 +157,7 @@ describe("several requests about a task that asks", () => {
     expect([one, two].map(({ messages }) => textOf(messages))).toEqual(["one", "one"]);
     const [unanswered] = questionsOf(two);
     const cancelled = two.messages.find(({ method }) => method === "notifications/cancelled");
-    expect(cancelled?.params).toMatchObject({ requestId: unanswered?.id });
+    expect(cancelled?.params).toMatchObject({ requestId: unanswered?.id, _meta: { [RELATED]: { taskId } } });
     expect(methodsOf(one.messages)).not.toContain("notifications/cancelled");
   });
 
@@ -180,6 +180,12 @@ describe("several requests about a task that asks", () => {
     expect(await client.get(taskId)).toMatchObject({ status: "input_required" });
     expect(textOf(await client.finish(taskId))).toBe("Still there?");
   });
+});
+
+test("tools say whether they can be tasks also where hooks of the author's stand before the list", async () => {
+  const lasting = await OwnTaskClient.open(await at("/lasting"));
+  const { tools } = await lasting.result("tools/list");
+  expect(tools).toContainEqual(expect.objectContaining({ name: "hold", execution: { taskSupport: "required" } }));
 });
 
 describe("what is lost while it asks", () => {

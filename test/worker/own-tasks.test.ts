@@ -222,6 +222,25 @@ describe("cancelling", () => {
     expect(await effectsOf(key)).toHaveLength(1);
   });
 
+  test("of the wait for a result ends the wait at once, and not the task", async () => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    let answer: string | undefined;
+    const waiting = client.session.request("tasks/result", { taskId }, { id: "wait" });
+    const ended = waiting.then(async (response) => {
+      answer = await response.text();
+    });
+    await until("the wait is over", async () => {
+      // It may not have begun yet.
+      await client.session.notify("notifications/cancelled", { requestId: "wait" });
+      return answer !== undefined;
+    });
+    await ended;
+    expect(answer).not.toContain("result");
+    await release(key);
+    expect(textOf(await client.finish(taskId))).toBe("1 2");
+  });
+
   test("is refused of a task that is over, however it ended", async () => {
     const ended = {
       completed: await client.start("steps", { key: newKey() }),
