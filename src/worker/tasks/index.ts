@@ -24,7 +24,12 @@ import { ownerOf, TaskObject, type TaskObjectOptions, type TaskRpc } from "./tas
 export interface TasksOptions extends Partial<TaskObjectOptions> {
   /** Name of the Durable Object binding. @default "MCP_TASK" */
   readonly binding?: string;
-  /** Milliseconds from its creation until a task is forgotten, whatever has become of it. @default 24 hours */
+  /**
+   * Milliseconds from its creation until a task is forgotten, whatever has become of it. A client of 2025-11-25 may ask
+   * for less.
+   *
+   * @default 24 hours
+   */
   readonly ttlMs?: number;
   /** Milliseconds clients are told to wait between two looks. @default 1 second */
   readonly pollIntervalMs?: number;
@@ -53,11 +58,11 @@ const WAIT_MS = 25_000;
 const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
 
 /**
- * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients of 2026-07-28 that take tasks: the client
- * gets a handle at once and comes back for the result. The handler runs in an object of the task's own. When the object
- * is lost it runs again from the top, with what its questions and `ctx.step()`s had returned at once; so between them it
- * does the same with the same answers. Needs a binding to the class it returns; with the option `notices`, clients can
- * listen to tasks as well.
+ * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients that take tasks (2026-07-28) or ask for
+ * one (2025-11-25): the client gets a handle at once and comes back for the result. The handler runs in an object of the
+ * task's own. When the object is lost it runs again from the top, with what its questions and `ctx.step()`s had returned
+ * at once; so between them it does the same with the same answers. Needs a binding to the class it returns; with the
+ * option `notices`, modern clients can listen to tasks as well.
  *
  * @example
  * ```ts
@@ -66,7 +71,7 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  * export const { McpTask } = app;
  * ```
  *
- * @see io.modelcontextprotocol/tasks
+ * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
