@@ -6,6 +6,7 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { LegacyClient, ModernClient, told } from "./client.ts";
 import { OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
+import { TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;
 let taps: HttpTap[] = [];
@@ -280,6 +281,15 @@ describe("whose a task is", () => {
     expect(textOf(await another.finish(await client.start("whoami", { key: newKey() })))).toBe("anonymous");
   });
 
+  test("it is the same task for clients of either era", async () => {
+    const modern = new TaskClient(client.session.url);
+    const begun = await client.start("asking", { key: newKey() });
+    expect(await modern.finish(begun)).toBe("1 One? 2 Two? Three?");
+    expect(textOf(await client.finish(begun))).toBe("1 One? 2 Two? Three?");
+    const other = await modern.start("asking", { key: newKey() });
+    expect(textOf(await client.finish(other))).toBe("1 One? 2 Two? Three?");
+  });
+
   test("there is no list of them", async () => {
     expect(await client.error("tasks/list")).toMatchObject({ code: -32601 });
   });
@@ -300,6 +310,17 @@ describe("what is lost", () => {
     const taskId = await client.start("steps", { key: newKey() });
     await worker.restart();
     expect(textOf(await client.finish(taskId))).toBe("1 2 3");
+  });
+
+  test("the object of the task, while somebody waits for its result: the wait goes on", async () => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    await hasBegun(key);
+    const waiting = client.finish(taskId);
+    await worker.abort("MCP_TASK", objectOf(taskId));
+    await release(key);
+    expect(textOf(await waiting)).toBe("1 2");
+    expect(await effectsOf(key)).toHaveLength(2);
   });
 
   test("the session: the task goes on for the next", async () => {
