@@ -317,6 +317,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#task = undefined;
     this.#store.reset();
     await this.ctx.storage.deleteAll();
+    this.#waits.end();
   }
 
   get #taskId(): string {
