@@ -87,7 +87,11 @@ export class PendingQuestions {
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
     const id = askedAs ?? crypto.randomUUID();
     const giveUp = (reason: string) =>
-      emit({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
+      emit({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: id, reason, _meta: question.params?._meta },
+      });
     return new Promise((resolve, reject) => {
       const expire = () => {
         settle();

@@ -52,6 +52,19 @@ export type ServerFactory<Env> = (
 
 type MethodTable = Readonly<Record<string, Method>>;
 
+/**
+ * Adds methods to those a client has beside the protocol's own.
+ *
+ * @param methods Those of notices; undefined: there are none.
+ * @param place What lives as long as the client's session does in its object; undefined: there is none.
+ */
+export type ExtendMethods<Env> = (
+  methods: MethodTable | undefined,
+  env: Env,
+  client: ClientFacts,
+  place?: object,
+) => MethodTable | undefined;
+
 /** What joins the notices of all processes, and the methods it adds to the modern era. */
 export interface HttpNotices<Env> {
   source(env: Env): NoticeSource;
@@ -70,8 +83,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that are to. */
   readonly once?: ((env: Env) => Once) | undefined;
-  /** Adds methods of an extension to those for modern clients, or takes the place of one. @param methods Those of notices. */
-  readonly extend?: ((methods: MethodTable | undefined, env: Env) => MethodTable) | undefined;
+  /** Adds methods for a client, or takes the place of one. */
+  readonly extend?: ExtendMethods<Env> | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
@@ -260,7 +273,7 @@ export class Endpoint<Env> {
     const { env, principal, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices, once, stateKeys, extend } = this.#options;
+    const { onError, notices, once, stateKeys } = this.#options;
     // A stream of notices needs a client that takes streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     const shared = {
@@ -274,7 +287,7 @@ export class Endpoint<Env> {
       asker: askNobody(ASK_BY_RETURNING),
       once: once?.(env),
       stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
-      methods: extend ? extend(methods, env) : methods,
+      methods: this.#extend(methods, env, client),
     };
     return respond(
       async (emit, stream) => {
@@ -309,7 +322,7 @@ export class Endpoint<Env> {
       asker: askNobody("the handshake is not over"),
       // What the session to be will keep; declared in the answer.
       setLogLevel: sessions && (() => undefined),
-      methods: sessions && notices ? {} : undefined,
+      methods: this.#extend(sessions && notices ? {} : undefined, env, client),
     });
     const isRefused = errorCode !== undefined;
     // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
@@ -359,8 +372,13 @@ export class Endpoint<Env> {
   ): Promise<Response> {
     const { onError, once } = this.#options;
     const limits = this.#limits;
-    const common = { server, client, principal, env, request, limits, onError, form, once: once?.(env) };
+    const methods = this.#extend(undefined, env, client);
+    const common = { server, client, principal, env, request, limits, onError, form, methods, once: once?.(env) };
     return serveLegacy(messages, isBatch, common);
+  }
+
+  #extend(methods: MethodTable | undefined, env: Env, client: ClientFacts): MethodTable | undefined {
+    return this.#options.extend?.(methods, env, client) ?? methods;
   }
 
   /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */

@@ -38,6 +38,8 @@ export interface EdgeRuntime<Env> {
   readonly replay: ReplayPart | undefined;
   /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
+  /** Adds the methods of tasks to a client's. */
+  extend?: HttpOptions<Env>["extend"];
   /** Runs calls once. @param place The session they belong to; undefined: none. */
   readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
   /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
@@ -121,7 +123,7 @@ export interface EdgeOptions<
   readonly notices?: NoticesPart<Env, Notices>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
   readonly once?: OncePart<Env, Calls>;
-  /** Runs tools that say so as tasks, for modern clients that take tasks. Without it they run on the request. */
+  /** Runs tools that say so as tasks, for clients that take tasks. Without it they run on the request. */
   readonly tasks?: TasksPart<Env, Tasks>;
   /** Where sealing keys come from. @default the secret MCP_KEYS */
   readonly keys?: KeysPart<Keys>;
@@ -192,6 +194,7 @@ export function edge<
   const hub = notices?.attach(runtime);
   const part = sessions?.attach(runtime);
   const background = tasks?.attach(runtime);
+  runtime.extend = background?.extend;
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
     hub?.watch(server);
@@ -205,7 +208,7 @@ export function edge<
     sessions: part?.routes,
     notices: hub?.notices,
     stateKeys: sealing && ((env, sealed) => sealing.ring(env, STATE, sealed)),
-    extend: background?.extend,
+    extend: runtime.extend,
     once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<Bindings<Env>>();

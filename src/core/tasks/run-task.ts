@@ -4,6 +4,7 @@
  * @module
  */
 import { QuestionError } from "../asker.ts";
+import type { ClientFacts } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { McpError, toErrorObject } from "../errors.ts";
 import { lacking, toInputRequest } from "../input-required.ts";
@@ -67,14 +68,14 @@ export async function runTask(
     try {
       const returned = await run({ inputResponses, requestState, replay });
       if (returned === CUT) end = { kind: "cut" };
-      else if (returned === SUSPENDED) end = { kind: "asked", questions: askedOf(attempt.questions()) };
+      else if (returned === SUSPENDED) end = { kind: "asked", questions: askedOf(attempt.questions(), given.client) };
       else if (isInputRequired(returned)) {
         const { inputRequests, requestState } = returned;
         end = {
           kind: "asked",
           questions: Object.entries(inputRequests).map(([key, question]) => ({
             key,
-            request: toInputRequest(question),
+            request: requestOf(question, given.client),
           })),
           round: requestState === undefined ? {} : { requestState },
         };
@@ -82,7 +83,9 @@ export async function runTask(
       // Nobody reads this one.
       return { asked: {} };
     } catch (error) {
-      if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+      // Legacy has no such error: there the handler meets the lack.
+      const isTyped = error instanceof QuestionError && given.client.era === "modern";
+      if (isTyped && error.missing.length > 0) throw lacking(error.missing);
       throw error;
     }
   };
@@ -105,12 +108,17 @@ export async function runTask(
   }
 }
 
-function askedOf(questions: Readonly<Record<string, Question>>): Asked[] {
+function askedOf(questions: Readonly<Record<string, Question>>, client: ClientFacts): Asked[] {
   return Object.entries(questions).map(([key, question]) => ({
     key,
     digest: digestOf(question),
-    request: toInputRequest(question),
+    request: requestOf(question, client),
   }));
+}
+
+/** Legacy clients are asked by requests, of which an elicitation of a URL has an id. */
+function requestOf(question: Question, { era }: ClientFacts): JsonObject {
+  return era === "modern" ? toInputRequest(question) : { ...question };
 }
 
 /** An error that asks: the handler is run again with the answers. */

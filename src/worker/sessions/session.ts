@@ -343,6 +343,7 @@ export class Session<Env> {
       keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
     };
     const server = await runtime.serverFor(post.request, env, principal);
+    const methods = hasNotices ? subscribeMethods(uris) : undefined;
     return {
       server,
       limits,
@@ -352,7 +353,8 @@ export class Session<Env> {
       request: post.request && factsOf(post.request),
       principal,
       client,
-      methods: hasNotices ? subscribeMethods(uris) : undefined,
+      // The handshake of HTTP+SSE declares no more than these.
+      methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
         asker: (emit) => createAsker(this.#questions, { client, emit, limits, before: memory }),
