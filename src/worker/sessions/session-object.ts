@@ -7,6 +7,7 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import type { Principal } from "../../core/client-facts.ts";
 import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { EdgeRuntime } from "../edge.ts";
@@ -20,9 +21,16 @@ import { type Caller, SessionState } from "./session-state.ts";
 /** The methods the Worker calls. */
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
-  post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined>;
+  /** @param wire The caller, without its principal, and the post; see {@link Wire}. @returns A text is a JSON answer with status 200. */
+  post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
   end(caller: Caller): Promise<boolean>;
+}
+
+/** What a POST is on its way to the object, as JSON. */
+interface Wire {
+  readonly caller: Caller;
+  readonly post: SessionPost;
 }
 
 export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
@@ -54,9 +62,14 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     return this.#session(caller.session).admit(caller);
   }
 
-  async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
+  async post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
+    const { caller: plain, post } = JSON.parse(wire) as Wire;
+    const caller = { ...plain, principal };
     const session = this.#session(caller.session);
-    return (await session.admit(caller)) ? session.post(caller, post) : undefined;
+    if (!(await session.admit(caller))) return undefined;
+    const outcome = await session.post(caller, post);
+    const text = "answer" in outcome && outcome.answer.status === 200 ? outcome.answer.text : undefined;
+    return text ?? outcome;
   }
 
   async deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {

@@ -7,7 +7,7 @@
  * @module
  */
 import { askNobody } from "../../core/asker.ts";
-import { createAsker, PendingQuestions } from "../../core/asking.ts";
+import { ClientAsker, PendingQuestions } from "../../core/asking.ts";
 import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
 import { CancelledError, McpError, toErrorObject } from "../../core/errors.ts";
@@ -357,7 +357,7 @@ export class Session<Env> {
       methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
-        asker: (emit) => createAsker(this.#questions, { client, emit, limits, before: memory }),
+        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: memory }),
         settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
       },
       memory: memory && {
@@ -382,7 +382,7 @@ export class Session<Env> {
     const { limits, onError } = runtime;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn
-      ? createAsker(this.#questions, { client, emit, limits })
+      ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open, and a notification has none of its own");
     const { signal } = new AbortController();
     const request = post.request && factsOf(post.request);
