@@ -270,24 +270,17 @@ export class Endpoint<Env> {
     form: AcceptedForm,
     admitted: Admitted<Env>,
   ): Promise<Response> {
-    const { env, principal, server } = admitted;
+    const { env, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices, once, stateKeys } = this.#options;
+    const { notices, stateKeys } = this.#options;
     // A stream of notices needs a client that takes streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     const shared = {
-      client,
-      env,
-      principal,
-      request: admitted.request,
-      limits: this.#limits,
-      onError,
+      ...this.#common(client, admitted, methods),
       logLevel,
       asker: askNobody(ASK_BY_RETURNING),
-      once: once?.(env),
       stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
-      methods: this.#extend(methods, env, client),
     };
     return respond(
       async (emit, stream) => {
@@ -306,23 +299,17 @@ export class Endpoint<Env> {
   }
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
-    const { sessions, notices, onError } = this.#options;
-    const { env, principal, server } = admitted;
+    const { sessions, notices } = this.#options;
+    const { server } = admitted;
     const client = introduced(server, request);
     const { text, errorCode } = await dispatch(server, request, {
-      client,
-      env,
-      principal,
-      request: admitted.request,
-      limits: this.#limits,
-      onError,
+      ...this.#common(client, admitted, sessions && notices ? {} : undefined),
       signal: admitted.request.signal,
       logLevel: undefined,
       emit: () => undefined,
       asker: askNobody("the handshake is not over"),
       // What the session to be will keep; declared in the answer.
       setLogLevel: sessions && (() => undefined),
-      methods: this.#extend(sessions && notices ? {} : undefined, env, client),
     });
     const isRefused = errorCode !== undefined;
     // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
@@ -352,7 +339,9 @@ export class Endpoint<Env> {
     const { notices } = this.#options;
     return {
       limits: this.#limits,
-      notices: notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) },
+      get notices() {
+        return notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) };
+      },
       request: this.#plain(admitted),
       serveHere: (messages, isBatch, client) => this.#serveHere(messages, isBatch, client, form, admitted),
     };
@@ -368,17 +357,24 @@ export class Endpoint<Env> {
     isBatch: boolean,
     client: ClientFacts,
     form: AcceptedForm,
-    { env, principal, server, request }: Admitted<Env>,
+    admitted: Admitted<Env>,
   ): Promise<Response> {
-    const { onError, once } = this.#options;
-    const limits = this.#limits;
-    const methods = this.#extend(undefined, env, client);
-    const common = { server, client, principal, env, request, limits, onError, form, methods, once: once?.(env) };
-    return serveLegacy(messages, isBatch, common);
+    return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
   }
 
-  #extend(methods: MethodTable | undefined, env: Env, client: ClientFacts): MethodTable | undefined {
-    return this.#options.extend?.(methods, env, client) ?? methods;
+  /** What every call has. @param methods Those that this way of serving adds. */
+  #common(client: ClientFacts, admitted: Admitted<Env>, methods?: MethodTable) {
+    const { onError, once, extend } = this.#options;
+    const { env } = admitted;
+    const limits = this.#limits;
+    return {
+      ...admitted,
+      client,
+      limits,
+      onError,
+      once: once?.(env),
+      methods: extend?.(methods, env, client) ?? methods,
+    };
   }
 
   /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */

@@ -223,12 +223,11 @@ export function edge<
       ),
     );
   }
-  // What the router would do with a request to the one path, as long as its author has added nothing.
+  // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;
-  const known = app.routes.length;
   app.fetch = (request, env, context) => {
-    const isOurs = app.routes.length === known && partsOf(request.url).pathname === path;
-    return isOurs ? endpoint.handle(request, env as Env) : route(request, env, context);
+    const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
+    return isOurs ? endpoint.handle(request, (env ?? {}) as Env) : route(request, env, context);
   };
   // Object.assign passes over what is not there.
   return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
