@@ -87,6 +87,12 @@ export class Session<Env> {
   readonly #questions = new PendingQuestions();
   /** Calls that outlive this life of the object; undefined: none does. */
   readonly #lasting: LastingCalls | undefined;
+  /** Who called last. */
+  #caller!: Caller;
+  readonly #subscribing = subscribeMethods({
+    read: () => this.#state.get().uris ?? [],
+    keep: (uris) => this.#want({ uris }, this.#caller),
+  });
 
   constructor(host: SessionHost<Env>, session: number) {
     const { ctx, log, caps, resumeMs } = host;
@@ -338,12 +344,9 @@ export class Session<Env> {
     const { limits, onError, hasNotices } = runtime;
     const client = clientOf(caller);
     const { principal } = caller;
-    const uris = {
-      read: () => this.#state.get().uris ?? [],
-      keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
-    };
+    this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
-    const methods = hasNotices ? subscribeMethods(uris) : undefined;
+    const methods = hasNotices ? this.#subscribing : undefined;
     return {
       server,
       limits,
