@@ -24,6 +24,7 @@ import {
 } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import type { Deliver } from "./http-sse/delivery.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
@@ -34,6 +35,8 @@ export interface EdgeRuntime<Env> {
   readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
+  /** Serves messages of HTTP+SSE clients; undefined: there are none. */
+  readonly deliver: Deliver | undefined;
   /** How calls outlive what runs them; undefined: they do not. */
   readonly replay: ReplayPart | undefined;
   /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
@@ -64,6 +67,8 @@ export interface SessionsPart<Env, Objects extends object> {
 
 /** Further paths for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` makes two. */
 export interface RoutesPart<Env> {
+  /** Serves a message in the object of its session. */
+  readonly deliver: Deliver;
   readonly routes: readonly {
     readonly path: string;
     readonly method: "GET" | "POST";
@@ -186,6 +191,7 @@ export function edge<
     once: calls?.once,
     keys: sealing?.ring,
     replay,
+    deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
       return server.forCaller({ env, principal });

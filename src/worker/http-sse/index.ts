@@ -5,6 +5,7 @@
  */
 import { openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
+import { deliver } from "./delivery.ts";
 
 export interface HttpSseOptions {
   /** Path that clients GET the stream from. @default "/sse" */
@@ -26,6 +27,7 @@ export interface HttpSseOptions {
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   const { path = "/sse", messagesPath = "/messages" } = options;
   return {
+    deliver,
     routes: [
       {
         path,
