@@ -8,7 +8,6 @@
  */
 import { askNobody } from "../../core/asker.ts";
 import { ClientAsker, PendingQuestions } from "../../core/asking.ts";
-import type { ClientFacts } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
 import { CancelledError } from "../../core/errors.ts";
 import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
@@ -329,7 +328,7 @@ export class Session<Env> {
     this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
-    return {
+    const context: LegacyContext<Env> = {
       server,
       limits,
       onError,
@@ -355,24 +354,21 @@ export class Session<Env> {
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
       onNotification: (message) => {
         this.#cancel(message);
-        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client, post));
+        tellRootsChanged(server, message, () => this.#callOfNotification(context));
       },
       register: (id, cancellation) => this.#register(id, cancellation),
     };
+    return context;
   }
 
   /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
-  #callOfNotification({ principal }: Caller, client: ClientFacts, post: SessionPost): Call<Env> {
-    const { env, runtime } = this.#host;
-    const { limits, onError } = runtime;
+  #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call<Env> {
+    const { client, limits } = context;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
-    const asker = this.#streams.hasOwn
+    const asker = this.isHeard
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open, and a notification has none of its own");
-    const { signal } = new AbortController();
-    const request = post.request && factsOf(post.request);
-    const { logLevel } = this.#state.get();
-    return { client, env, principal, request, limits, signal, logLevel, emit, asker, onError };
+    return { ...context, signal: new AbortController().signal, logLevel: logging?.level, emit, asker };
   }
 
   // Notices
