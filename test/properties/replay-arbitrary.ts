@@ -65,6 +65,11 @@ export const scripts: fc.Arbitrary<Script> = fc
   .parts.map((script) => withIds(script, { next: 0 }))
   .filter((script) => weight(script) <= 14);
 
+/** Those whose handler says where it becomes a task: once, with anything before and after. */
+export const scriptsIntoTask: fc.Arbitrary<Script> = fc
+  .tuple(scripts, scripts)
+  .map(([before, after]) => withIds({ do: "sequence", parts: [before, { do: "task" }, after] }, { next: 0 }));
+
 /** The same with an id for each node that asks or does: equal ones at once could not be told apart. */
 function withIds(script: Script, count: { next: number }): Script {
   switch (script.do) {

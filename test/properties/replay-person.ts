@@ -90,6 +90,7 @@ export async function runStraight(script: Script, person: Person): Promise<Strai
     },
     sample: async (params: Json) => person.answer({ method: "sampling/createMessage", params }),
     listRoots: async () => person.answer({ method: "roots/list" }).roots,
+    task: async () => undefined,
     step: async (name: string, work: (context: { key: string }) => unknown) => {
       const use = (uses.get(name) ?? 0) + 1;
       uses.set(name, use);

@@ -12,14 +12,14 @@ export type Script =
   | { readonly do: "ask"; readonly kind: Kind; readonly isKeyed: boolean; readonly id: number }
   | { readonly do: "step"; readonly gives: "value" | "nothing" | "failure"; readonly ms: number; readonly id: number }
   | { readonly do: "wait"; readonly turns: number; readonly ms: number }
-  | { readonly do: "throw" }
+  | { readonly do: "throw" | "task" }
   | { readonly do: "all" | "sequence"; readonly parts: readonly Script[] }
   | { readonly do: "loop"; readonly times: number; readonly body: Script }
   | { readonly do: "branch"; readonly id: number; readonly yes: Script; readonly no: Script }
   | { readonly do: "try"; readonly body: Script; readonly failed: Script };
 
 /** What a script needs of its context. */
-export type Asking = Pick<HandlerContext, "elicit" | "elicitUrl" | "sample" | "listRoots" | "step">;
+export type Asking = Pick<HandlerContext, "elicit" | "elicitUrl" | "sample" | "listRoots" | "step" | "task">;
 
 /** Called by each step as it is done; awaited where it takes time. */
 export type OnEffect = (key: string, hasFailed: boolean) => void | Promise<void>;
@@ -56,6 +56,8 @@ async function runScript(script: Script, ctx: Asking, onEffect: OnEffect): Promi
       return "waited";
     case "throw":
       throw new Error("thrown");
+    case "task":
+      return ctx.task();
     case "sequence": {
       const told: unknown[] = [];
       for (const part of script.parts) told.push(await runScript(part, ctx, onEffect));
