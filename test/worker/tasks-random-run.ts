@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
 import { Person } from "../properties/replay-person.ts";
 import type { Script } from "../properties/replay-script.ts";
 import type { Counted } from "./fixtures/tasks-random.ts";
@@ -104,6 +105,8 @@ export class RandomRun {
     const disturbed = (async () => {
       for (const each of others) await this.#interrupt(each);
     })();
+    // It is heard of below.
+    disturbed.catch(() => undefined);
     const text = await this.#finish(begun.taskId);
     await disturbed;
     return text;
@@ -203,7 +206,11 @@ export class RandomRun {
     const object = this.#taskId && Buffer.from(this.#taskId, "base64url").toString("hex");
     // Before a client knows the task there is nothing to name it by.
     if (how === "killed" || object === undefined) await this.#worker.restart();
-    else if (how === "evicted") await this.#worker.evict(this.#binding, object);
-    else await this.#worker.abort(this.#binding, object);
+    else if (how === "evicted") {
+      // Set at the end of a run. One that is still under way could not be evicted, here or on the platform.
+      const isAtRest = async () => (await this.#worker.storage(this.#binding, object)).alarmAtMs !== undefined;
+      await until("the run is over", isAtRest);
+      await this.#worker.evict(this.#binding, object);
+    } else await this.#worker.abort(this.#binding, object);
   }
 }

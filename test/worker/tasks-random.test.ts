@@ -14,7 +14,7 @@ import { type Counter, type Happened, type Interruption, RandomRun, startCounter
 
 const RUNS = Number(process.env.REPLAY_RUNS ?? 20);
 const SEED = process.env.REPLAY_SEED;
-const ENDPOINTS = { "/mcp": "MCP_TASK", "/sliced": "SLICED_TASK" } as const;
+const ENDPOINTS = { "/mcp": "MCP_TASK", "/sliced": "SLICED_TASK", "/driven": "DRIVEN_TASK" } as const;
 
 let counter: Counter;
 let worker: TestWorker;
@@ -23,7 +23,8 @@ beforeAll(async () => {
   counter = await startCounter();
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks-random.ts",
-    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" },
+    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", DRIVEN_TASK: "DrivenTask" },
+    workflows: { MCP_TASK_WORKFLOW: "McpTaskWorkflow" },
     bindings: { MCP_KEYS: newKeys(), COUNTER: counter.url },
   });
 });
@@ -57,7 +58,7 @@ const tools = fc.oneof(
   { weight: 3, arbitrary: scripts.map((script) => ({ tool: "run", script })) },
   { weight: 1, arbitrary: scriptsIntoTask.map((script) => ({ tool: "run_later", script })) },
 );
-const paths = fc.constantFrom("/mcp" as const, "/mcp" as const, "/sliced" as const);
+const paths = fc.constantFrom("/mcp" as const, "/mcp" as const, "/sliced" as const, "/driven" as const);
 
 const distinct = (values: readonly string[]) => [...new Set(values)].sort();
 
