@@ -16,13 +16,8 @@ import { namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
 import { toObjectId } from "./task-id.ts";
 import { ownerOf, TaskObject, type TaskObjectOptions, type TaskRpc } from "./task-object.ts";
-import type { TaskRunner, TaskTurn } from "./task-runner.ts";
 
-export type { TaskRunner } from "./task-runner.ts";
-
-type None = Record<never, never>;
-
-export interface TasksOptions<Driven extends object = None> extends Partial<Omit<TaskObjectOptions, "driver">> {
+export interface TasksOptions extends Partial<TaskObjectOptions> {
   /** Name of the Durable Object binding. @default "MCP_TASK" */
   readonly binding?: string;
   /** Milliseconds from its creation until a task is forgotten, whatever has become of it. @default 24 hours */
@@ -35,8 +30,6 @@ export interface TasksOptions<Driven extends object = None> extends Partial<Omit
    * this. @default 5 minutes
    */
   readonly runMs?: number;
-  /** What has the handlers run: `workflow()` of `mcp-edge/worker/workflows`. @default the alarm of the task's object */
-  readonly runner?: TaskRunner<Driven>;
   /** Where objects are made, for data that must stay there. */
   readonly jurisdiction?: DurableObjectJurisdiction;
   /** Near what objects are made, as a wish. @default near the client that makes the task */
@@ -45,8 +38,6 @@ export interface TasksOptions<Driven extends object = None> extends Partial<Omit
 
 /** A Durable Object class as the Worker exports it. */
 export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObject<Env>;
-
-type Binding = Pick<TasksOptions, "binding" | "jurisdiction" | "locationHint">;
 
 type TaskNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & TaskRpc>;
 
@@ -71,26 +62,17 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  *
  * @see io.modelcontextprotocol/tasks
  */
-export function tasks<Env, Driven extends object = None>(
-  options: TasksOptions<Driven> = {},
-): TasksPart<Env, { McpTask: TaskClass<Env> } & Driven> {
+export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   for (const [name, value] of Object.entries({ ttlMs, pollIntervalMs, runMs })) checkBound(`tasks(): ${name}`, value);
   if (ttlMs === 0 || pollIntervalMs === 0) {
     throw new KitError("options-invalid", "tasks(): ttlMs and pollIntervalMs are at least 1.");
   }
-  const driven = options.runner?.attach((env, object) => {
-    const namespace = namespaceIn(env, options);
-    return namespace.get(namespace.idFromString(object)).work() as Promise<TaskTurn>;
-  });
   return {
-    attach: (runtime) => {
-      const McpTask = createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs, driver: driven?.driver });
-      return {
-        extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
-        objects: { McpTask, ...(driven?.objects as Driven) },
-      };
-    },
+    attach: (runtime) => ({
+      extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
+      objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
+    }),
   };
 }
 
@@ -102,13 +84,9 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOpti
   };
 }
 
-function namespaceIn(env: unknown, { binding = "MCP_TASK", jurisdiction }: Binding): TaskNamespace {
-  return namespaceOf(env, binding, "tasks", jurisdiction);
-}
-
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: Binding): TaskKeeper {
-  const { locationHint } = options;
-  const namespace = () => namespaceIn(env, options);
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): TaskKeeper {
+  const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
+  const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
   const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
   /** What the object of a task answers; undefined when there can be none. */
   const ask = async <T>(taskId: string, question: (task: ReturnType<typeof get>) => Promise<T>) => {

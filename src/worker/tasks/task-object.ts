@@ -22,15 +22,12 @@ import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import { toTaskId } from "./task-id.ts";
-import type { TaskDriver, TaskTurn } from "./task-runner.ts";
 import { type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
 
 export interface TaskObjectOptions {
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
   readonly runMs: number;
-  /** Who has the handler run; undefined: the alarm. */
-  readonly driver?: TaskDriver | undefined;
 }
 
 /** What a task is made of. Goes over RPC. */
@@ -46,8 +43,6 @@ export interface TaskRpc {
   read(who: string): Promise<TaskView | undefined>;
   update(who: string, responses: JsonObject): Promise<boolean>;
   cancel(who: string): Promise<boolean>;
-  /** Runs the handler once, or joins the run that is under way; nothing where it waits or is over. For drivers. */
-  work(): Promise<TaskTurn>;
 }
 
 /** Runs that come to nothing before the task is given up: each was lost with its object. */
@@ -55,8 +50,6 @@ const STARTS_MAX = 20;
 /** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
 const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
-/** Milliseconds from one word to the driver to the next, of a task that should work and does not. */
-const DRIVE_AGAIN_MS = 10_000;
 
 /** Who a task belongs to, as text. */
 export function ownerOf(principal: Principal | undefined): string {
@@ -71,9 +64,6 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
   /** The run that is under way. */
   #running: AbortController | undefined;
-  #turn: Promise<void> | undefined;
-  /** When its driver was last told to go on. */
-  #drivenAtMs = 0;
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
     super(ctx, env);
@@ -152,40 +142,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     if (isOver(task.state)) return true;
     this.#settle(task.state, { status: "cancelled" });
     this.#running?.abort(new McpError(ErrorCode.InternalError, "The task was cancelled."));
-    // It would find the task over, and end by itself.
-    this.ctx.waitUntil(this.#options.driver?.stop(this.env, this.#taskId).catch(() => undefined) ?? Promise.resolve());
     return true;
-  }
-
-  // Called by a driver
-
-  async work(): Promise<TaskTurn> {
-    const task = this.#load();
-    if (!task || isExpired(task.start)) return { status: "failed", leftMs: 0, steps: [] };
-    const { start, state } = task;
-    const known = this.#store.entries().length;
-    if (state.status === "working") {
-      this.#turn ??= this.#run(start, state).finally(() => {
-        this.#turn = undefined;
-      });
-      await this.#turn;
-    }
-    const added = this.#store.entries().slice(known);
-    const steps = added.flatMap((entry) => ("step" in entry ? [entry.key] : []));
-    return { status: state.status, leftMs: Math.max(overAtMs(start) - Date.now(), 0), steps };
-  }
-
-  /** Tells the driver to go on. */
-  async #drive(driver: TaskDriver, start: StoredStart): Promise<void> {
-    // First: an answer that comes meanwhile sets another.
-    await this.ctx.storage.setAlarm(overAtMs(start));
-    try {
-      await driver.drive(this.env, { taskId: this.#taskId, object: this.ctx.id.toString() });
-      this.#drivenAtMs = Date.now();
-    } catch (error) {
-      this.#redacted(error, start, undefined);
-      await this.ctx.storage.setAlarm(Math.min(Date.now() + DRIVE_AGAIN_MS, overAtMs(start)));
-    }
   }
 
   // Time
@@ -196,11 +153,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
-    const { driver } = this.#options;
-    if (state.status === "working") {
-      if (driver) return this.#drive(driver, start);
-      await this.#run(start, state);
-    }
+    if (state.status === "working") await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
     // It was cut, or it was answered as soon as it asked.
     const goesOn = state.status === "working";
@@ -316,7 +269,6 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
     if (state.status !== "working" || this.#running) return;
-    if (Date.now() - this.#drivenAtMs < DRIVE_AGAIN_MS) return;
     const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
     if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
   }
