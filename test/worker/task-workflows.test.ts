@@ -1,4 +1,7 @@
 /** Tasks run by a Workflow: the same as by alarm, whatever is lost; one instance each, which ends with its task. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
@@ -46,6 +49,41 @@ async function instanceOf(taskId: string, binding = "MCP_TASK_WORKFLOW"): Promis
 
 const becomes = (taskId: string, status: string) =>
   until(`the instance is ${status}`, async () => (await instanceOf(taskId)).status === status);
+
+const WRANGLER_TOML = `
+name = "flows"
+main = "${join(import.meta.dirname, "fixtures/task-workflows.ts")}"
+compatibility_date = "2026-10-20"
+[[durable_objects.bindings]]
+name = "MCP_TASK"
+class_name = "McpTask"
+[[durable_objects.bindings]]
+name = "EFFECTS"
+class_name = "Effects"
+[[migrations]]
+tag = "v1"
+new_sqlite_classes = ["McpTask", "Effects"]
+[[workflows]]
+name = "mcp-tasks"
+binding = "MCP_TASK_WORKFLOW"
+class_name = "McpTaskWorkflow"
+`;
+
+test("the Workflow of a wrangler configuration runs tasks", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "workflows-"));
+  try {
+    const wrangler = join(folder, "wrangler.toml");
+    writeFileSync(wrangler, WRANGLER_TOML);
+    await using own = await startWorker({ wrangler });
+    const caller = new TaskClient(own.url("/mcp"));
+    const taskId = await caller.start("asking", { key: newKey() });
+    expect(await caller.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    const instance = await (await fetch(own.url(`/instances/MCP_TASK_WORKFLOW/task-${taskId}`))).json();
+    expect(instance).toMatchObject({ status: expect.stringMatching(/running|complete/) });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 describe("a task run by a Workflow", () => {
   test("asks in the middle, does each step once, and its instance ends with it", async () => {
