@@ -50,12 +50,7 @@ export function createDrivenTask<Env>(Task: TaskClass<Env>, driver: Driver): Tas
 
     async work(): Promise<Turn> {
       const before = new TaskStore(this.ctx.storage).entries().length;
-      if (this.#stored()?.status === "working") {
-        this.#turn ??= super.alarm().finally(() => {
-          this.#turn = undefined;
-        });
-        await this.#turn;
-      }
+      if (this.#stored()?.status === "working") await this.#takeTurn();
       const stored = this.#stored();
       if (!stored) return { status: "failed", waitMs: 0, steps: [] };
       const { status, overAtMs } = stored;
@@ -71,7 +66,7 @@ export function createDrivenTask<Env>(Task: TaskClass<Env>, driver: Driver): Tas
 
     override async alarm(info?: { readonly retryCount: number }): Promise<void> {
       const stored = this.#stored();
-      if (stored?.status !== "working" || Date.now() >= stored.overAtMs) return super.alarm(info);
+      if (stored?.status !== "working" || Date.now() >= stored.overAtMs) return this.#takeTurn(info);
       // First: an answer that comes meanwhile sets another.
       await this.ctx.storage.setAlarm(stored.overAtMs);
       const { atMs, updatedAtMs } = this.#told;
@@ -94,6 +89,14 @@ export function createDrivenTask<Env>(Task: TaskClass<Env>, driver: Driver): Tas
         this.ctx.waitUntil(driver.stop(this.env, toTaskId(this.ctx.id.toString())).catch(() => undefined));
       }
       return isFound;
+    }
+
+    /** One at a time, whoever wants it. */
+    #takeTurn(info?: { readonly retryCount: number }): Promise<void> {
+      this.#turn ??= super.alarm(info).finally(() => {
+        this.#turn = undefined;
+      });
+      return this.#turn;
     }
 
     #stored() {
