@@ -19,6 +19,8 @@ export interface WorkerOptions {
   readonly root?: string;
   /** Durable Object bindings: name of the binding to name of the exported class. All store in SQLite. */
   readonly objects?: Readonly<Record<string, string>>;
+  /** Workflow bindings: name of the binding to name of the exported class. */
+  readonly workflows?: Readonly<Record<string, string>>;
   /** Variables and secrets: text or JSON values. */
   readonly bindings?: Readonly<Record<string, unknown>>;
   /** @default that of the configuration file, or 2026-10-20 */
@@ -72,6 +74,10 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     ...(compatibilityDate ? { compatibilityDate } : {}),
     compatibilityFlags: [...flags],
     durableObjects: objects,
+    workflows: {
+      ...(worker.workflows as object),
+      ...mapValues(options.workflows ?? {}, (className) => ({ name: className, className })),
+    },
     bindings: { ...(worker.bindings as object), ...bindings },
     ...(outbound ? { outboundService: outbound } : {}),
   };

@@ -129,7 +129,8 @@ export class TestWorker implements AsyncDisposable {
 
   /**
    * Takes objects out of memory, as the platform does with idle ones: stored state stays, fields are lost, the next
-   * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them.
+   * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them. Not while
+   * its alarm handler runs or a fetch of it is open: workerd then gives up after 30 s, and the object with it.
    *
    * Without a name: all objects of the binding that have been awake. Resolves with how many were in memory.
    *

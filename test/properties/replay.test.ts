@@ -11,7 +11,9 @@ import { closePeers, type Json, MODERN_VERSION, openPeer, resultOf } from "../fe
 import { newKeys } from "../harness/workerd.ts";
 import { CAPABILITIES_KEY, isMembers, type Members, meta, requestOf, standardHeaders } from "../http/messages.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { type Asking, runScript, type Script, scripts } from "./replay-script.ts";
+import { scripts } from "./replay-arbitrary.ts";
+import { Choices, nameOfKey, Person, runStraight, type Straight } from "./replay-person.ts";
+import { type Script, textOfScript } from "./replay-script.ts";
 
 const RUNS = Number(process.env.REPLAY_RUNS ?? 100);
 const TIMEOUT_MS = 20_000 + RUNS * 500;
@@ -20,63 +22,7 @@ const LIMITS = { samplesPerCallMax: 1_000 };
 
 afterEach(closePeers);
 
-/** One decision after another, from a list that starts again at its end. */
-class Choices {
-  #at = 0;
-  readonly #list: readonly number[];
-
-  constructor(list: readonly number[]) {
-    this.#list = list;
-  }
-
-  /** A whole number below `max`. */
-  next(max: number): number {
-    const choice = this.#list[this.#at % this.#list.length] ?? 0;
-    this.#at += 1;
-    return (choice + this.#at) % max;
-  }
-
-  shuffle<T>(values: readonly T[]): T[] {
-    const left = [...values];
-    return values.flatMap(() => left.splice(this.next(left.length), 1));
-  }
-}
-
 const choices = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 20 });
-
-/** A person with a mind made up: says the same to the same question, and something else when asked another time. */
-class Person {
-  readonly #seed: number;
-  readonly #asked = new Map<string, number>();
-
-  constructor(seed: number) {
-    this.#seed = seed;
-  }
-
-  answer({ method, params }: Pick<JSONRPCRequest, "method" | "params">): Json {
-    // Of those asked at once nothing tells one from another.
-    if (method === "roots/list") return { roots: [{ uri: "file:///home" }] };
-    if (method === "sampling/createMessage") {
-      const text = `sampled ${this.#number(JSON.stringify(params?.messages))}`;
-      return { role: "assistant", model: "m", content: { type: "text", text } };
-    }
-    const [message = "", wrong] = String(params?.message).split("\n\n");
-    const isUrl = params?.mode === "url";
-    const number = this.#number(wrong === undefined ? message : `${message} again`);
-    if (number % 6 === 0) return { action: "decline" };
-    if (number % 7 === 0) return { action: "cancel" };
-    if (isUrl) return { action: "accept" };
-    // Does not fit, the first time it is asked.
-    if (number % 5 === 0 && wrong === undefined) return { action: "accept", content: { value: 5 } };
-    return { action: "accept", content: { value: `value ${number}` } };
-  }
-
-  #number(message: string): number {
-    const time = (this.#asked.get(message) ?? 0) + 1;
-    this.#asked.set(message, time);
-    return [...`${this.#seed} ${message} ${time}`].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 10_007, 7);
-  }
-}
 
 /** What a step did, in which request. */
 interface Effect {
@@ -96,7 +42,7 @@ class Effects {
   listen() {
     const { request } = this;
     return (key: string, hasFailed: boolean) => {
-      this.all.push({ request, key, name: key.slice(key.indexOf("/") + 1), hasFailed });
+      this.all.push({ request, key, name: nameOfKey(key), hasFailed });
     };
   }
 }
@@ -105,47 +51,10 @@ const names = (effects: readonly Effect[], hasFailed: boolean) =>
   effects.filter((effect) => effect.hasFailed === hasFailed).map(({ name }) => name);
 const distinct = (values: readonly string[]) => [...new Set(values)].sort();
 
-async function textOf(script: Script, ctx: Asking, effects: Effects): Promise<string> {
-  try {
-    return JSON.stringify({ told: await runScript(script, ctx, effects.listen()) });
-  } catch (error) {
-    return JSON.stringify({ threw: (error as Error).message });
-  }
-}
-
 function serverOf(script: Script, effects: Effects): McpServer {
   return new McpServer({ name: "replayed", version: "1.0.0" }).tool("run", {}, (_, ctx) =>
-    textOf(script, ctx, effects),
+    textOfScript(script, ctx, effects.listen()),
   );
-}
-
-/** The uninterrupted run: every question has its answer at once. */
-async function runStraight(script: Script, person: Person): Promise<{ text: string; effects: Effects }> {
-  const effects = new Effects();
-  const uses = new Map<string, number>();
-  const elicited = (message: string) => {
-    const answer = person.answer({ method: "elicitation/create", params: { mode: "form", message } });
-    const isMisfit = (answer.content as { value?: unknown } | undefined)?.value === 5;
-    return isMisfit
-      ? person.answer({ method: "elicitation/create", params: { mode: "form", message: `${message}\n\n(5)` } })
-      : answer;
-  };
-  const ctx = {
-    elicit: async (message: string) => elicited(message),
-    elicitUrl: async ({ message }: { message: string }) => {
-      const { action } = person.answer({ method: "elicitation/create", params: { mode: "url", message } });
-      return { action, elicitationId: crypto.randomUUID() };
-    },
-    sample: async (params: Json) => person.answer({ method: "sampling/createMessage", params }),
-    listRoots: async () => person.answer({ method: "roots/list" }).roots,
-    step: async (name: string, work: (context: { key: string }) => unknown) => {
-      const use = (uses.get(name) ?? 0) + 1;
-      uses.set(name, use);
-      return work({ key: `straight/${name}.${use}` });
-    },
-  };
-  // It answers as a client of the same person would; the types of forms are the caller's.
-  return { text: await textOf(script, ctx as unknown as Asking, effects), effects };
 }
 
 type Send = (more: Json) => Promise<Json>;
@@ -192,15 +101,15 @@ async function drive(send: Send, person: Person, decide: Choices, effects: Effec
   }
 }
 
-function expectModern(straight: Awaited<ReturnType<typeof runStraight>>, { text, lost }: Driven, effects: Effects) {
+function expectModern(straight: Straight, { text, lost }: Driven, effects: Effects) {
   expect(text).toBe(straight.text);
   const kept = effects.all.filter(({ request }) => !lost.has(request));
   // Each once, under a key of its own, all of one call.
-  expect(names(kept, false).sort()).toEqual(names(straight.effects.all, false).sort());
-  expect(distinct(names(kept, true))).toEqual(distinct(names(straight.effects.all, true)));
+  expect(names(kept, false).sort()).toEqual([...straight.done].sort());
+  expect(distinct(names(kept, true))).toEqual(distinct(straight.failed));
   expect(new Set(kept.map(({ key }) => key.split("/")[0])).size).toBeLessThanOrEqual(1);
   const keys = new Set(kept.map(({ key }) => key));
-  const possible = new Set(straight.effects.all.map(({ name }) => name));
+  const possible = new Set([...straight.done, ...straight.failed]);
   for (const [request, hasState] of lost) {
     const done = effects.all.filter((effect) => effect.request === request);
     expect(names(done, false).length).toBe(new Set(names(done, false)).size);
@@ -290,9 +199,8 @@ describe("a handler that asks gives what an uninterrupted run gives, and does wh
           await closePeers();
           const straight = await runStraight(script, new Person(seed));
           expect((result.content as { text: string }[])[0]?.text).toBe(straight.text);
-          for (const hasFailed of [false, true]) {
-            expect(names(effects.all, hasFailed).sort()).toEqual(names(straight.effects.all, hasFailed).sort());
-          }
+          expect(names(effects.all, false).sort()).toEqual([...straight.done].sort());
+          expect(names(effects.all, true).sort()).toEqual([...straight.failed].sort());
         }),
         { numRuns: RUNS },
       ),

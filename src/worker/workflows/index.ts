@@ -1,0 +1,115 @@
+/**
+ * mcp-edge/worker/workflows: tasks whose handlers are run by a Cloudflare Workflow, one instance to each task.
+ *
+ * @module
+ */
+import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
+import { KitError } from "../../core/errors.ts";
+import type { TasksPart } from "../edge.ts";
+import { namespaceOf } from "../placement.ts";
+import type { TaskClass } from "../tasks/index.ts";
+import { createDrivenTask, type DrivenRpc, type DrivenTask } from "./driven-task.ts";
+
+export interface WorkflowOptions {
+  /** Name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
+  readonly binding?: string;
+  /** Name of the binding of the task objects, as in `tasks()`. @default "MCP_TASK" */
+  readonly tasksBinding?: string;
+  /**
+   * How often a run that was lost with its object is begun again, and how long the Workflow waits before it. What a
+   * handler throws is the task's result, not a lost run. @default 10 times, 1 second and twice as long each time
+   */
+  readonly retries?: NonNullable<WorkflowStepConfig["retries"]>;
+  /** How long one run may take: `runMs` of `tasks()`, and one step more. @default "1 hour" */
+  readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
+}
+
+/** A Workflow class as the Worker exports it. */
+export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
+
+/** Tells an instance that its task was answered, or should be looked at. */
+const GO_ON = "go-on";
+/** Instances that do nothing more until they are begun anew. */
+const ENDED: readonly string[] = ["errored", "terminated", "complete"];
+
+/**
+ * Has the handlers of tasks run by a Workflow in the place of their alarms: a run is a step of the instance, a question a
+ * wait for an event. What a client sees, the journal, the keys of steps and what is repeated stay what they are. Needs a
+ * Workflow binding to the class it adds.
+ *
+ * @param part What `tasks()` made. With `runMs: 0` each `ctx.step()` is a step of the instance.
+ * @example
+ * ```ts
+ * const app = edge(server, { tasks: workflow(tasks({ runMs: 0 })) });
+ * export default app;
+ * export const { McpTask, McpTaskWorkflow } = app;
+ * ```
+ */
+export function workflow<Env>(
+  part: TasksPart<Env, { McpTask: TaskClass<Env> }>,
+  options: WorkflowOptions = {},
+): TasksPart<Env, { McpTask: TaskClass<Env>; McpTaskWorkflow: WorkflowClass }> {
+  const { binding = "MCP_TASK_WORKFLOW", tasksBinding = "MCP_TASK", timeout = "1 hour" } = options;
+  const { retries = { limit: 10, delay: "1 second", backoff: "exponential" } as const } = options;
+  return {
+    attach: (runtime) => {
+      const { extend, objects } = part.attach(runtime);
+      const McpTask = createDrivenTask(objects.McpTask, {
+        drive: (env, task) => drive(workflowOf(env, binding), task),
+        stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
+      });
+      const McpTaskWorkflow = createWorkflowClass(tasksBinding, { retries, timeout } as WorkflowStepConfig);
+      return { extend, objects: { McpTask, McpTaskWorkflow } };
+    },
+  };
+}
+
+type DrivenNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & DrivenRpc>;
+
+function createWorkflowClass(tasksBinding: string, config: WorkflowStepConfig): WorkflowClass {
+  return class McpTaskWorkflow extends WorkflowEntrypoint<unknown, DrivenTask> {
+    override async run({ payload }: WorkflowEvent<DrivenTask>, step: WorkflowStep): Promise<{ status: string }> {
+      const namespace: DrivenNamespace = namespaceOf(this.env, tasksBinding, "tasks");
+      const id = namespace.idFromString(payload.object);
+      for (let round = 1; ; round += 1) {
+        const { status, waitMs } = await step.do(`run ${round}`, config, async () => {
+          const { status, waitMs, steps } = await namespace.get(id).work();
+          return { status, waitMs, steps: [...steps] };
+        });
+        if (status !== "working" && status !== "input_required") return { status };
+        if (waitMs > 0) await goesOn(step, round, waitMs);
+      }
+    }
+  };
+}
+
+/** The next run finds out why: it was answered, it is time, or the task's time is over. */
+async function goesOn(step: WorkflowStep, round: number, timeout: number): Promise<void> {
+  await step.waitForEvent(`wait ${round}`, { type: GO_ON, timeout }).catch(() => undefined);
+}
+
+/** Makes the instance of a task, or tells the one there is to go on. */
+async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<void> {
+  const id = instanceOf(task.taskId);
+  const found = await workflow.get(id).catch(() => undefined);
+  if (!found) {
+    await workflow.create({ id, params: task });
+    return;
+  }
+  const { status } = await found.status();
+  if (ENDED.includes(status)) await found.restart();
+  else await found.sendEvent({ type: GO_ON, payload: {} });
+}
+
+/** Ids of instances begin with a letter. */
+function instanceOf(taskId: string): string {
+  return `task-${taskId}`;
+}
+
+/** @throws {KitError} `binding-missing`. */
+function workflowOf(env: unknown, binding: string): Workflow<DrivenTask> {
+  const found = (env as Record<string, Workflow<DrivenTask> | undefined> | undefined)?.[binding];
+  if (found) return found;
+  const message = `Workflow binding "${binding}" is missing. Add it to wrangler.toml, or leave out workflow().`;
+  throw new KitError("binding-missing", message);
+}

@@ -1,0 +1,187 @@
+/** Tasks run by a Workflow: the same as by alarm, whatever is lost; one instance each, which ends with its task. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { answersTo, TaskClient, textOf } from "./task-client.ts";
+
+let worker: TestWorker;
+let taps: HttpTap[] = [];
+let client: TaskClient;
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/task-workflows.ts",
+    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", EFFECTS: "Effects" },
+    workflows: { MCP_TASK_WORKFLOW: "McpTaskWorkflow", SLICED_WORKFLOW: "SlicedWorkflow" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  client = await at("/mcp");
+});
+afterEach(async () => {
+  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
+  await Promise.all(taps.map((tap) => tap.close()));
+  taps = [];
+});
+
+async function at(path: string): Promise<TaskClient> {
+  const tap = await startHttpTap(`${worker.origin}${path}`);
+  taps.push(tap);
+  return new TaskClient(tap.url);
+}
+
+const newKey = () => crypto.randomUUID();
+const effectsOf = async (key: string) => (await (await fetch(worker.url(`/effects/${key}`))).json()) as string[];
+const release = (key: string) => fetch(worker.url(`/release/${key}`), { method: "POST" });
+const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
+const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
+
+async function instanceOf(taskId: string, binding = "MCP_TASK_WORKFLOW"): Promise<Members> {
+  return (await (await fetch(worker.url(`/instances/${binding}/task-${taskId}`))).json()) as Members;
+}
+
+const becomes = (taskId: string, status: string) =>
+  until(`the instance is ${status}`, async () => (await instanceOf(taskId)).status === status);
+
+const WRANGLER_TOML = `
+name = "flows"
+main = "${join(import.meta.dirname, "fixtures/task-workflows.ts")}"
+compatibility_date = "2026-10-20"
+[[durable_objects.bindings]]
+name = "MCP_TASK"
+class_name = "McpTask"
+[[durable_objects.bindings]]
+name = "EFFECTS"
+class_name = "Effects"
+[[migrations]]
+tag = "v1"
+new_sqlite_classes = ["McpTask", "Effects"]
+[[workflows]]
+name = "mcp-tasks"
+binding = "MCP_TASK_WORKFLOW"
+class_name = "McpTaskWorkflow"
+`;
+
+test("the Workflow of a wrangler configuration runs tasks", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "workflows-"));
+  try {
+    const wrangler = join(folder, "wrangler.toml");
+    writeFileSync(wrangler, WRANGLER_TOML);
+    await using own = await startWorker({ wrangler });
+    const caller = new TaskClient(own.url("/mcp"));
+    const taskId = await caller.start("asking", { key: newKey() });
+    expect(await caller.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    const instance = await (await fetch(own.url(`/instances/MCP_TASK_WORKFLOW/task-${taskId}`))).json();
+    expect(instance).toMatchObject({ status: expect.stringMatching(/running|complete/) });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+describe("a task run by a Workflow", () => {
+  test("asks in the middle, does each step once, and its instance ends with it", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(2);
+    await becomes(taskId, "complete");
+  });
+
+  test("is seen in its instance: a step for each run, with what it did", async () => {
+    const sliced = await at("/sliced");
+    const key = newKey();
+    const taskId = await sliced.start("asking", { key });
+    expect(await sliced.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    await until(
+      "the instance is over",
+      async () => (await instanceOf(taskId, "SLICED_WORKFLOW")).status === "complete",
+    );
+    const { output, __LOCAL_DEV_STEP_OUTPUTS: outputs } = await instanceOf(taskId, "SLICED_WORKFLOW");
+    expect(output).toEqual({ status: "completed" });
+    const steps = (outputs as { steps?: string[] }[]).map((each) => each.steps ?? "event");
+    expect(steps.flat()).toEqual(expect.arrayContaining(["step first.1", "step second.1", "event"]));
+    expect(steps.filter((each) => each.includes("step first.1"))).toHaveLength(1);
+  });
+
+  test("waits for answers with no alarm but that of its end", async () => {
+    const taskId = await client.start("asking", { key: newKey() });
+    await client.reaches(taskId, "input_required");
+    const { alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
+    expect(alarmAtMs).toBeGreaterThan(Date.now() + 60 * 60_000);
+  });
+
+  test.each(["reset", "killed"])(
+    "%s while its handler runs: goes on, and repeats no step that was done",
+    async (how) => {
+      const key = newKey();
+      const taskId = await client.start("hold", { key });
+      await hasBegun(key);
+      if (how === "killed") await worker.restart();
+      else await worker.abort("MCP_TASK", objectOf(taskId));
+      await release(key);
+      expect(await client.finish(taskId)).toBe("1 2");
+      expect(await effectsOf(key)).toHaveLength(2);
+    },
+  );
+
+  test("SIGKILL while it waits: the answer is taken, and it goes on", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    const asked = await client.reaches(taskId, "input_required");
+    await worker.restart();
+    await client.update(
+      taskId,
+      answersTo(asked, (message) => message),
+    );
+    await worker.restart();
+    expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(2);
+  });
+
+  test("cancelled while it works or waits: its instance is terminated, and nothing more is done", async () => {
+    const keys = [newKey(), newKey()] as const;
+    const [working, waiting] = await Promise.all([
+      client.start("hold", { key: keys[0] }),
+      client.start("asking", { key: keys[1] }),
+    ]);
+    await hasBegun(keys[0]);
+    await client.reaches(waiting, "input_required");
+    for (const taskId of [working, waiting]) {
+      await client.cancel(taskId);
+      await becomes(taskId, "terminated");
+      expect(await client.get(taskId)).toMatchObject({ status: "cancelled" });
+    }
+    await release(keys[0]);
+    expect(await effectsOf(keys[0])).toHaveLength(1);
+  });
+
+  test("that throws is a result of its task, and no reason to run it again", async () => {
+    const taskId = await client.start("exception", { key: newKey() });
+    const task = await client.reaches(taskId, "completed");
+    expect(task.result).toMatchObject({ isError: true });
+    expect(textOf(task)).not.toContain("nobody reads this");
+    await becomes(taskId, "complete");
+  });
+
+  test("goes on though its instance was lost", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    const asked = await client.reaches(taskId, "input_required");
+    await becomes(taskId, "running");
+    await fetch(worker.url(`/instances/task-${taskId}`), { method: "DELETE" });
+    await becomes(taskId, "terminated");
+    await client.update(
+      taskId,
+      answersTo(asked, (message) => message),
+    );
+    expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,146 @@
+/**
+ * Random handlers as tasks, random interruptions: SIGKILL, eviction and reset, at any moment. What comes out is what comes
+ * out of a run that nothing interrupts; each step has its effect, by its key, and has it again only where it was under way
+ * when something was lost. For long runs: REPLAY_RUNS=150; REPLAY_SEED repeats one.
+ */
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { scripts, scriptsIntoTask } from "../properties/replay-arbitrary.ts";
+import { nameOfKey, Person, runStraight, type Straight } from "../properties/replay-person.ts";
+import { TaskClient } from "./task-client.ts";
+import { type Counter, type Happened, type Interruption, RandomRun, startCounter } from "./tasks-random-run.ts";
+
+const RUNS = Number(process.env.REPLAY_RUNS ?? 20);
+const SEED = process.env.REPLAY_SEED;
+const ENDPOINTS = { "/mcp": "MCP_TASK", "/sliced": "SLICED_TASK", "/driven": "DRIVEN_TASK" } as const;
+
+let counter: Counter;
+let worker: TestWorker;
+
+beforeAll(async () => {
+  counter = await startCounter();
+  worker = await startWorker({
+    entry: "test/worker/fixtures/tasks-random.ts",
+    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", DRIVEN_TASK: "DrivenTask" },
+    workflows: { MCP_TASK_WORKFLOW: "McpTaskWorkflow" },
+    bindings: { MCP_KEYS: newKeys(), COUNTER: counter.url },
+  });
+});
+afterAll(async () => {
+  await worker?.stop();
+  await counter?.stop();
+});
+
+const interruptions: fc.Arbitrary<Interruption[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        during: fc.constantFrom("create" as const, "update" as const, "anything" as const, "anything" as const),
+        afterMs: fc.nat(120),
+        how: fc.constantFrom("killed" as const, "reset" as const),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        during: fc.constant("wait" as const),
+        afterMs: fc.nat(5),
+        how: fc.constant("evicted" as const),
+      }),
+    },
+  ),
+  { maxLength: 3 },
+);
+const tools = fc.oneof(
+  { weight: 3, arbitrary: scripts.map((script) => ({ tool: "run", script })) },
+  { weight: 1, arbitrary: scriptsIntoTask.map((script) => ({ tool: "run_later", script })) },
+);
+const paths = fc.constantFrom("/mcp" as const, "/mcp" as const, "/sliced" as const, "/driven" as const);
+
+const distinct = (values: readonly string[]) => [...new Set(values)].sort();
+
+/** Effects of one attempt by the names of their steps. */
+function namesOf(attempt: string, what: "done" | "failed"): string[] {
+  const own = counter.happened.filter((each) => each.what === what && each.attempt === attempt);
+  return distinct(own.map((each) => nameOfKey("key" in each ? each.key : "")));
+}
+
+/** Steps done again, by key; each because something was lost in a run that did not know it done. */
+function repeatsOf(happened: readonly Happened[]): number {
+  let repeats = 0;
+  /** Where each run was first heard of. */
+  const beginnings = new Map<string, number>();
+  const losses: { readonly from: number; to: number }[] = [];
+  const steps = new Map<string, { readonly run: string; isKnown: boolean }>();
+  for (const [at, each] of happened.entries()) {
+    const loss = losses.at(-1);
+    if (each.what === "interrupted") losses.push({ from: at, to: Number.POSITIVE_INFINITY });
+    else if (each.what !== "over") {
+      const { what, run, attempt, key } = each;
+      const id = `${attempt} ${key}`;
+      const before = steps.get(id);
+      const beginning = beginnings.get(run) ?? at;
+      beginnings.set(run, beginning);
+      if (what === "known" && before?.run === run) before.isKnown = true;
+      if (what !== "done") continue;
+      if (before) {
+        repeats += 1;
+        const isLost = losses.some(({ from, to }) => from < beginning && to > (beginnings.get(before.run) ?? 0));
+        expect({ isKnown: before.isKnown, isLost }, `done again: ${id}`).toEqual({ isKnown: false, isLost: true });
+      }
+      steps.set(id, { run, isKnown: false });
+    } else if (loss) loss.to = at;
+  }
+  return repeats;
+}
+
+function judge(run: RandomRun, text: string, straight: Straight): number {
+  expect(text).toBe(straight.text);
+  expect(namesOf(run.attempt, "done")).toEqual(distinct(straight.done));
+  expect(namesOf(run.attempt, "failed")).toEqual(distinct(straight.failed));
+  const keys = counter.happened.flatMap((each) =>
+    "key" in each && each.attempt === run.attempt ? [each.key.split("/")[0]] : [],
+  );
+  expect(new Set(keys).size).toBeLessThanOrEqual(1);
+  // Of one whose client never heard of it, nothing is done that it would not do.
+  for (const attempt of run.abandoned) {
+    expect(straight.done).toEqual(expect.arrayContaining(namesOf(attempt, "done")));
+  }
+  return repeatsOf(counter.happened);
+}
+
+test("a random handler gives as a task what it gives uninterrupted, and repeats only what was under way", {
+  timeout: 60_000 + RUNS * 20_000,
+}, async () => {
+  const tally = { runs: 0, interruptions: 0, effects: 0, repeats: 0, abandoned: 0 };
+  await fc.assert(
+    fc.asyncProperty(tools, interruptions, paths, fc.nat(1_000), async ({ tool, script }, planned, path, seed) => {
+      const tap: HttpTap = await startHttpTap(worker.url(path));
+      const from = counter.happened.length;
+      try {
+        const surroundings = { worker, binding: ENDPOINTS[path], counter, client: new TaskClient(tap.url) };
+        const run = new RandomRun(surroundings, planned, seed);
+        const text = await run.run(tool, script);
+        tally.repeats = judge(run, text, await runStraight(script, new Person(seed)));
+        tap.oracle.expectClean();
+        tally.runs += 1;
+        tally.interruptions += run.interruptions;
+        tally.abandoned += run.abandoned.length;
+        tally.effects += counter.happened.slice(from).filter(({ what }) => what === "done").length;
+      } finally {
+        await tap.close();
+      }
+    }),
+    {
+      numRuns: RUNS,
+      endOnFailure: true,
+      ...(SEED === undefined
+        ? {}
+        : { seed: Number(SEED), ...(process.env.REPLAY_PATH ? { path: process.env.REPLAY_PATH } : {}) }),
+    },
+  );
+  if (RUNS > 20) console.log(JSON.stringify(tally));
+});
