@@ -117,6 +117,11 @@ export class Attempt implements Attempted {
     if (missed.length > 0) {
       throw diverged(`asked for ${list(this.#pending.keys())}, and not again for ${list(missed)}, which was answered`);
     }
+    return this.pending;
+  }
+
+  /** The same of a run that goes on, or was ended for another reason: what it has not come to yet is none of it. */
+  get pending(): Record<string, Question> {
     return Object.fromEntries(this.#pending);
   }
 

@@ -16,7 +16,8 @@ import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../roun
 import type { McpServer } from "../server.ts";
 import { callTool } from "../tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
-import { CUT, CuttableRun } from "./cuttable-run.ts";
+import { CUT, CuttableRun, WAITING } from "./cuttable-run.ts";
+import type { TriesKeeper } from "./kept-tries.ts";
 
 /** What a run came to. */
 export type RunEnd =
@@ -27,8 +28,12 @@ export type RunEnd =
       readonly kind: "asked";
       readonly questions: readonly Asked[];
       readonly round?: { readonly requestState?: string };
+      /** When another run is to be begun, answered or not. */
+      readonly wakeAtMs?: number | undefined;
     }
-  | { readonly kind: "cut" };
+  | { readonly kind: "cut" }
+  /** All that is left waits for the next try of a step. */
+  | { readonly kind: "waiting"; readonly wakeAtMs: number };
 
 /** One question of a task, as it waits for its answer. JSON. */
 export interface Asked {
@@ -50,6 +55,8 @@ export interface TaskRun {
   readonly report: (message: string) => void;
   /** Whether the run is to end at the next step that is done. */
   readonly isDue: () => boolean;
+  /** Keeps the tries of steps; absent: they wait within the run. */
+  readonly tries?: TriesKeeper;
 }
 
 /** Runs once. Rejects for nothing that a handler does. */
@@ -63,10 +70,11 @@ export async function runTask(
   const rounds: RunRounds = async (_server, _request, call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
-    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false });
+    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
       if (returned === CUT) end = { kind: "cut" };
+      else if (returned === WAITING) end = waiting(replay.wakeAtMs ?? 0, attempt);
       else if (returned === SUSPENDED) end = { kind: "asked", questions: askedOf(attempt.questions()) };
       else if (isInputRequired(returned)) {
         const { inputRequests, requestState } = returned;
@@ -103,6 +111,12 @@ export async function runTask(
     if (McpError.is(error)) return { kind: "failed", error: toErrorObject(error) };
     throw error;
   }
+}
+
+/** A question that waits beside a step goes out. */
+function waiting(wakeAtMs: number, { pending }: Attempt): RunEnd {
+  const questions = askedOf(pending);
+  return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
 }
 
 function askedOf(questions: Readonly<Record<string, Question>>): Asked[] {

@@ -17,6 +17,7 @@ import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
 import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
 import type { McpServer } from "../../core/server.ts";
 import type { TaskStart } from "../../core/tasks/begin-task.ts";
+import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
@@ -64,6 +65,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
   /** The run that is under way. */
   #running: AbortController | undefined;
+  /** Keys of questions that were answered while it is. */
+  readonly #answered = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
     super(ctx, env);
@@ -97,6 +100,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       questions: {},
       answers: {},
       uses: {},
+      tries: {},
     };
     this.#store.start = start;
     this.#store.state = state;
@@ -123,6 +127,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       delete state.questions[key];
       if (digest === undefined) state.answers[own] = responses[key];
       else this.#store.addEntry({ key: own, digest, answer: responses[key] });
+      this.#answered.add(own);
     }
     if (answers === 0) return true;
     // The handler waits for all it has asked for.
@@ -153,11 +158,10 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
-    if (state.status === "working") await this.#run(start, state);
+    const { status, wakeAtMs = Number.POSITIVE_INFINITY } = state;
+    if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
-    // It was cut, or it was answered as soon as it asked.
-    const goesOn = state.status === "working";
-    await this.ctx.storage.setAlarm(goesOn ? Date.now() : overAtMs(start));
+    await this.ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
   /** Runs the handler once. Where it was cut, the task goes on working. */
@@ -173,6 +177,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#store.state = state;
     const running = new AbortController();
     this.#running = running;
+    this.#answered.clear();
     // Else a handler that brings its object down at once would be begun for ever.
     await this.ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
@@ -189,19 +194,19 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
           if (!running.signal.aborted) this.#store.addEntry(entry);
         },
         report: (message) => {
-          if (state.status !== "working") return;
+          if (isOver(state)) return;
           state.message = message;
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
+        tries: this.#triesOf(state, running.signal),
       });
       // It was cancelled meanwhile, or its time is over.
-      if (state.status !== "working" || running.signal.aborted) return;
-      if (end.kind !== "cut") this.#end(state, end);
+      if (isOver(state) || running.signal.aborted) return;
+      this.#end(state, end);
     } catch (error) {
       // Of what finds the server, not of the handler.
-      if (state.status === "working")
-        this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
+      if (!isOver(state)) this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
@@ -236,7 +241,21 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
   }
 
-  #end(state: StoredState, end: Exclude<RunEnd, { kind: "cut" }>): void {
+  #triesOf(state: StoredState, signal: AbortSignal): TriesKeeper {
+    return {
+      find: (key) => state.tries[key],
+      keep: (key, tries) => {
+        if (signal.aborted) return;
+        state.tries[key] = tries;
+        // It got somewhere.
+        state.starts = 0;
+        this.#store.state = state;
+      },
+      forget: (key) => void delete state.tries[key],
+    };
+  }
+
+  #end(state: StoredState, end: RunEnd): void {
     switch (end.kind) {
       case "completed":
         this.#settle(state, { status: "completed", result: end.result });
@@ -244,14 +263,30 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       case "failed":
         this.#settle(state, { status: "failed", error: end.error, message: end.error.message });
         break;
-      case "asked":
+      case "cut":
+        state.wakeAtMs = Date.now();
+        break;
+      case "waiting":
+        this.#waits(state, {}, end.wakeAtMs);
+        break;
+      case "asked": {
         if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
-        state.questions = Object.fromEntries(end.questions.map((asked) => [wireKey(asked, state), asked]));
-        state.status = "input_required";
-        // It got somewhere, though its journal need not have grown.
-        state.starts = 0;
-        this.#save(state);
+        // A question that was open when the run began may have been answered meanwhile.
+        const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answered.has(key));
+        this.#waits(
+          state,
+          Object.fromEntries(open.map((asked) => [wireKey(asked, state), asked])),
+          open.length > 0 ? end.wakeAtMs : Date.now(),
+        );
+      }
     }
+  }
+
+  /** Nothing more can be done for now. It got somewhere, though its journal need not have grown. */
+  #waits(state: StoredState, questions: StoredState["questions"], wakeAtMs: number | undefined): void {
+    const status = Object.keys(questions).length > 0 ? "input_required" : "working";
+    Object.assign(state, { status, questions, wakeAtMs, starts: 0 });
+    this.#save(state);
   }
 
   // Within
@@ -268,7 +303,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
-    if (state.status !== "working" || this.#running) return;
+    if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === overAtMs(start)) return;
     const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
     if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
   }
@@ -322,6 +357,13 @@ function isOver({ status }: StoredState): boolean {
 
 function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
   return createdAtMs + ttlMs;
+}
+
+/** When there is something to do next: at once, when a step is due, or when all is to be forgotten. */
+function nextAlarmMs(start: StoredStart, state: StoredState): number {
+  if (isOver(state)) return overAtMs(start);
+  const idleMs = state.status === "working" ? Date.now() : Number.POSITIVE_INFINITY;
+  return Math.min(state.wakeAtMs ?? idleMs, overAtMs(start));
 }
 
 function isExpired(start: StoredStart): boolean {
