@@ -70,7 +70,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
  *
  * @throws {KitError} `options-invalid` when it is no bound. One too large for a timer would fire at once.
  */
-export function checkBound(what: string, value: number): number {
-  if (value >= 0 && value < 2 ** 31) return value;
-  throw new KitError("options-invalid", `${what} is ${value}; it is a number from 0 to 2147483647.`);
+export function checkBound(what: string, value: number, min = 0): number {
+  if (value >= min && value < 2 ** 31) return value;
+  throw new KitError("options-invalid", `${what} is ${value}; it is a number from ${min} to 2147483647.`);
 }

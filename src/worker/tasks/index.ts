@@ -4,7 +4,7 @@
  * @module
  */
 import type { Call } from "../../core/context.ts";
-import { KitError, McpError } from "../../core/errors.ts";
+import { McpError } from "../../core/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { checkBound } from "../../core/limits.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
@@ -64,10 +64,9 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
-  for (const [name, value] of Object.entries({ ttlMs, pollIntervalMs, runMs })) checkBound(`tasks(): ${name}`, value);
-  if (ttlMs === 0 || pollIntervalMs === 0) {
-    throw new KitError("options-invalid", "tasks(): ttlMs and pollIntervalMs are at least 1.");
-  }
+  checkBound("tasks(): ttlMs", ttlMs, 1);
+  checkBound("tasks(): pollIntervalMs", pollIntervalMs, 1);
+  checkBound("tasks(): runMs", runMs);
   return {
     attach: (runtime) => ({
       extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
@@ -97,7 +96,8 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
   return {
     create: async (start, server, call) => {
       const http = runtime.isPerRequest || server.asksForRequest ? plain(call) : undefined;
-      const seed = { ...start, principal: call.principal, http };
+      const ttlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+      const seed = { ...start, principal: call.principal, http, ttlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
       const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
       return { resultType: "task", ...task };

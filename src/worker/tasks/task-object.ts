@@ -35,6 +35,8 @@ export interface TaskObjectOptions {
 export interface TaskSeed extends TaskStart {
   readonly principal: Principal | undefined;
   readonly http: PlainRequest | undefined;
+  /** The tool's own; undefined: as `tasks()` says. */
+  readonly ttlMs: number | undefined;
 }
 
 /** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
@@ -77,13 +79,13 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   // Called by the Worker
 
-  async create({ request, journal, round, principal, http }: TaskSeed): Promise<TaskView> {
+  async create({ request, journal, round, principal, http, ttlMs: own }: TaskSeed): Promise<TaskView> {
     const { ttlMs, pollIntervalMs } = this.#options;
     const nowMs = Date.now();
     const start: StoredStart = {
       format: 1,
       createdAtMs: nowMs,
-      ttlMs,
+      ttlMs: own ?? ttlMs,
       pollIntervalMs,
       request,
       journal,

@@ -1,4 +1,4 @@
-/** Steps of tasks that are tried again: that waits cost no memory, and no count is lost with what runs the task. */
+/** Runs of tasks: steps that are tried again, how long a task is kept, and what hooks hear of it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Counts } from "../costs/counted.ts";
@@ -259,4 +259,16 @@ describe("a question beside a step that waits", () => {
     await pass(60_000);
     expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
   });
+});
+
+test("a tool's own taskTtlMs is the time of its tasks, and of no other", async () => {
+  const brief = await client.start("brief", { key: newKey() });
+  await stands(brief, "input_required");
+  const other = await client.start("flaky", { key: newKey() });
+  expect(await client.get(brief)).toMatchObject({ ttlMs: 10 * 60_000 });
+  expect(await client.get(other)).toMatchObject({ ttlMs: 24 * 60 * 60_000 });
+  await pass(10 * 60_000);
+  expect(await client.error("tasks/get", { taskId: brief })).toMatchObject({ code: -32602 });
+  expect((await worker.storage("MCP_TASK", objectOf(brief))).keys).toEqual({});
+  expect(await client.get(other)).toMatchObject({ taskId: other });
 });
