@@ -6,6 +6,7 @@
 import { QuestionError } from "../asker.ts";
 import type { Call } from "../context.ts";
 import { McpError, toErrorObject } from "../errors.ts";
+import { describeRequest, runAround } from "../hooks.ts";
 import { lacking, toInputRequest } from "../input-required.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
 import { metaOf } from "../lifecycle.ts";
@@ -13,6 +14,7 @@ import type { Question } from "../question.ts";
 import { Attempt } from "../replay/attempt.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../replay/journal.ts";
 import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../rounds.ts";
+import { warnOfSecrets } from "../secret-fields.ts";
 import type { McpServer } from "../server.ts";
 import { callTool } from "../tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
@@ -46,6 +48,7 @@ export interface Asked {
 }
 
 export interface TaskRun {
+  readonly taskId: string;
   readonly request: JSONRPCRequest;
   readonly journal: JournalData;
   readonly round: TaskRound;
@@ -73,20 +76,13 @@ export async function runTask(
     const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
-      if (returned === CUT) end = { kind: "cut" };
-      else if (returned === WAITING) end = waiting(replay.wakeAtMs ?? 0, attempt);
-      else if (returned === SUSPENDED) end = { kind: "asked", questions: askedOf(attempt.questions()) };
-      else if (isInputRequired(returned)) {
-        const { inputRequests, requestState } = returned;
-        end = {
-          kind: "asked",
-          questions: Object.entries(inputRequests).map(([key, question]) => ({
-            key,
-            request: toInputRequest(question),
-          })),
-          round: requestState === undefined ? {} : { requestState },
-        };
-      } else return { returned };
+      end = endOf(returned, attempt, replay.wakeAtMs);
+      if (!end) return { returned };
+      if (end.kind === "asked") {
+        // They are questions, with what a result leaves out left out.
+        for (const asked of end.questions)
+          warnOfSecrets(asked.request as unknown as Question, { server, request, call });
+      }
       // Nobody reads this one.
       return { asked: {} };
     } catch (error) {
@@ -103,20 +99,50 @@ export async function runTask(
     // A task runs once by being one.
     once: (_server, _request, _call, work) => work(),
   };
+  const serve = async () => {
+    try {
+      const result = await callTool(server, withProgress(request), call);
+      if (!end) return { resultType: "complete", ...result };
+    } catch (error) {
+      if (!isAnswering(error)) throw error;
+      end = answered(await error.answer(server, request, call));
+    }
+    return unfinished(end, task.taskId);
+  };
   try {
-    const result = await callTool(server, withProgress(request), call);
-    return end ?? { kind: "completed", result: { resultType: "complete", ...result } };
+    const data = { ...describeRequest(request, call.client, call.principal), taskId: task.taskId };
+    const result = await runAround(server.around, data, serve);
+    // Made of objects here, and of objects by hooks.
+    return end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
-    if (isAnswering(error)) return answered(await error.answer(server, request, call));
     if (McpError.is(error)) return { kind: "failed", error: toErrorObject(error) };
     throw error;
   }
 }
 
-/** A question that waits beside a step goes out. */
-function waiting(wakeAtMs: number, { pending }: Attempt): RunEnd {
-  const questions = askedOf(pending);
-  return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
+/** What hooks see of a run that did not come to the task's end. */
+function unfinished(end: RunEnd, taskId: string): JsonObject {
+  if (end.kind !== "asked") return { resultType: "task", taskId, status: "working" };
+  const requests = end.questions.map(({ key, request }) => [key, request]);
+  return { resultType: "input_required", inputRequests: Object.fromEntries(requests) as JsonObject };
+}
+
+/** What a run came to that did not come to the handler's end. */
+function endOf(returned: unknown, attempt: Attempt, wakeAtMs: number | undefined): RunEnd | undefined {
+  if (returned === CUT) return { kind: "cut" };
+  if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions()) };
+  if (returned === WAITING && wakeAtMs !== undefined) {
+    // A question that waits beside a step goes out.
+    const questions = askedOf(attempt.pending);
+    return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
+  }
+  if (!isInputRequired(returned)) return undefined;
+  const { inputRequests, requestState } = returned;
+  const questions = Object.entries(inputRequests).map(([key, question]) => ({
+    key,
+    request: toInputRequest(question),
+  }));
+  return { kind: "asked", questions, round: requestState === undefined ? {} : { requestState } };
 }
 
 function askedOf(questions: Readonly<Record<string, Question>>): Asked[] {

@@ -96,8 +96,8 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
   return {
     create: async (start, server, call) => {
       const http = runtime.isPerRequest || server.asksForRequest ? plain(call) : undefined;
-      const ttlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
-      const seed = { ...start, principal: call.principal, http, ttlMs };
+      const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+      const seed = { ...start, principal: call.principal, http, toolTtlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
       const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
       return { resultType: "task", ...task };

@@ -23,7 +23,19 @@ import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import { toTaskId } from "./task-id.ts";
-import { type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
+import { type TaskEnd, TaskReports } from "./task-reports.ts";
+import {
+  expired,
+  type FinalStatus,
+  interrupted,
+  isExpired,
+  isOver,
+  nextAlarmMs,
+  overAtMs,
+  viewOf,
+  wireKey,
+} from "./task-state.ts";
+import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
 
 export interface TaskObjectOptions {
   readonly ttlMs: number;
@@ -36,7 +48,7 @@ export interface TaskSeed extends TaskStart {
   readonly principal: Principal | undefined;
   readonly http: PlainRequest | undefined;
   /** The tool's own; undefined: as `tasks()` says. */
-  readonly ttlMs: number | undefined;
+  readonly toolTtlMs: number | undefined;
 }
 
 /** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
@@ -63,6 +75,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #runtime: EdgeRuntime<Env>;
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
+  readonly #reports: TaskReports<Env>;
   /** As it is stored, with what came since; undefined until it was read. */
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
   /** The run that is under way. */
@@ -75,17 +88,18 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#runtime = runtime;
     this.#options = options;
     this.#store = new TaskStore(ctx.storage);
+    this.#reports = new TaskReports(runtime, env, this.#taskId);
   }
 
   // Called by the Worker
 
-  async create({ request, journal, round, principal, http, ttlMs: own }: TaskSeed): Promise<TaskView> {
+  async create({ request, journal, round, principal, http, toolTtlMs }: TaskSeed): Promise<TaskView> {
     const { ttlMs, pollIntervalMs } = this.#options;
     const nowMs = Date.now();
     const start: StoredStart = {
       format: 1,
       createdAtMs: nowMs,
-      ttlMs: own ?? ttlMs,
+      ttlMs: toolTtlMs ?? ttlMs,
       pollIntervalMs,
       request,
       journal,
@@ -108,30 +122,34 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#store.state = state;
     this.#task = { start, state };
     await this.ctx.storage.setAlarm(nowMs);
-    return this.#view(start, state);
+    return viewOf(this.#taskId, start, state);
   }
 
   async read(who: string): Promise<TaskView | undefined> {
     const task = this.#find(who);
     if (!task) return undefined;
     await this.#wake(task);
-    return this.#view(task.start, task.state);
+    return viewOf(this.#taskId, task.start, task.state);
   }
 
   async update(who: string, responses: JsonObject): Promise<boolean> {
     const task = this.#find(who);
     if (!task) return false;
     const { state } = task;
-    let answers = 0;
-    for (const [key, { key: own, digest }] of Object.entries(state.questions)) {
+    const answered: StoredQuestion[] = [];
+    const answers: unknown[] = [];
+    for (const [key, question] of Object.entries(state.questions)) {
       if (!Object.hasOwn(responses, key)) continue;
-      answers += 1;
+      const { key: own, digest } = question;
+      answered.push(question);
+      answers.push(responses[key]);
       delete state.questions[key];
       if (digest === undefined) state.answers[own] = responses[key];
       else this.#store.addEntry({ key: own, digest, answer: responses[key] });
       this.#answered.add(own);
     }
-    if (answers === 0) return true;
+    if (answered.length === 0) return true;
+    this.ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
     // The handler waits for all it has asked for.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
@@ -171,7 +189,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const entries = this.#store.entries();
     if (entries.length > state.journaled) state.starts = 0;
     if (state.starts >= STARTS_MAX) {
-      this.#settle(state, { status: "failed", error: interrupted() });
+      this.#settle(state, { status: "failed", error: interrupted(STARTS_MAX) });
       return;
     }
     state.starts += 1;
@@ -189,6 +207,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       server = await this.#runtime.serverFor(start.http, this.env, start.principal);
       const call = await this.#call(server, start, running.signal);
       const end = await runTask(server as unknown as McpServer<never>, call, {
+        taskId: this.#taskId,
         request: start.request,
         journal: { ...start.journal, entries: [...start.journal.entries, ...entries] },
         round: state.round,
@@ -269,15 +288,15 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
         state.wakeAtMs = Date.now();
         break;
       case "waiting":
-        this.#waits(state, {}, end.wakeAtMs);
+        this.#rest(state, [], end.wakeAtMs);
         break;
       case "asked": {
         if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
         // A question that was open when the run began may have been answered meanwhile.
         const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answered.has(key));
-        this.#waits(
+        this.#rest(
           state,
-          Object.fromEntries(open.map((asked) => [wireKey(asked, state), asked])),
+          open.map((asked) => [wireKey(asked, state), asked]),
           open.length > 0 ? end.wakeAtMs : Date.now(),
         );
       }
@@ -285,17 +304,41 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   }
 
   /** Nothing more can be done for now. It got somewhere, though its journal need not have grown. */
-  #waits(state: StoredState, questions: StoredState["questions"], wakeAtMs: number | undefined): void {
-    const status = Object.keys(questions).length > 0 ? "input_required" : "working";
-    Object.assign(state, { status, questions, wakeAtMs, starts: 0 });
+  #rest(state: StoredState, asked: readonly (readonly [string, Asked])[], wakeAtMs: number | undefined): void {
+    const questions = asked.map(([key, each]) => {
+      return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
+    });
+    this.#replaceQuestions(state, Object.fromEntries(questions));
+    Object.assign(state, { status: asked.length > 0 ? "input_required" : "working", wakeAtMs, starts: 0 });
     this.#save(state);
   }
 
   // Within
 
-  #settle(state: StoredState, end: Pick<StoredState, "status"> & Partial<StoredState>): void {
-    Object.assign(state, end, { questions: {}, answers: {} });
+  #settle(state: StoredState, end: { readonly status: FinalStatus } & Partial<StoredState>): void {
+    this.#replaceQuestions(state, {});
+    Object.assign(state, end, { answers: {} });
     this.#save(state);
+    this.#tellEnd({ taskStatus: end.status, errorCode: end.error?.code });
+  }
+
+  /** What nobody needs an answer to any more is called off. */
+  #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
+    const closed = Object.entries(state.questions).filter(([key]) => !Object.hasOwn(questions, key));
+    state.questions = questions;
+    const start = this.#load()?.start;
+    if (start)
+      this.ctx.waitUntil(
+        this.#reports.closed(
+          start,
+          closed.map(([, question]) => question),
+        ),
+      );
+  }
+
+  #tellEnd(end: TaskEnd): void {
+    const start = this.#load()?.start;
+    if (start) this.ctx.waitUntil(this.#reports.ended(start, end));
   }
 
   #save(state: StoredState): void {
@@ -324,6 +367,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   }
 
   async #forget(): Promise<void> {
+    const { state } = this.#load() ?? {};
+    if (state && !isOver(state)) {
+      this.#replaceQuestions(state, {});
+      this.#tellEnd({ taskStatus: "expired", errorCode: undefined });
+    }
     this.#task = undefined;
     this.#store.reset();
     await this.ctx.storage.deleteAll();
@@ -332,62 +380,6 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   get #taskId(): string {
     return toTaskId(this.ctx.id.toString());
   }
-
-  #view({ createdAtMs, ttlMs, pollIntervalMs }: StoredStart, state: StoredState): TaskView {
-    const { status, message, updatedAtMs, questions, result, error } = state;
-    const requests = Object.entries(questions).map(([key, { request }]) => [key, request]);
-    return {
-      taskId: this.#taskId,
-      status,
-      ...(message === undefined ? {} : { statusMessage: message }),
-      createdAt: new Date(createdAtMs).toISOString(),
-      lastUpdatedAt: new Date(updatedAtMs).toISOString(),
-      ttlMs,
-      pollIntervalMs,
-      ...(status === "input_required" ? { inputRequests: Object.fromEntries(requests) as JsonObject } : {}),
-      ...(result ? { result } : {}),
-      ...(error ? { error } : {}),
-    };
-  }
 }
 
 type AlarmInvocationInfo = { readonly retryCount: number };
-
-function isOver({ status }: StoredState): boolean {
-  return status === "completed" || status === "failed" || status === "cancelled";
-}
-
-function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
-  return createdAtMs + ttlMs;
-}
-
-/** When there is something to do next: at once, when a step is due, or when all is to be forgotten. */
-function nextAlarmMs(start: StoredStart, state: StoredState): number {
-  if (isOver(state)) return overAtMs(start);
-  const idleMs = state.status === "working" ? Date.now() : Number.POSITIVE_INFINITY;
-  return Math.min(state.wakeAtMs ?? idleMs, overAtMs(start));
-}
-
-function isExpired(start: StoredStart): boolean {
-  return Date.now() >= overAtMs(start);
-}
-
-/** One that this task has not used: a handler that asks by returning may use its own again. */
-function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
-  if (digest !== undefined) return key;
-  const use = (uses[key] ?? 0) + 1;
-  uses[key] = use;
-  return use === 1 ? key : `${key}~${use}`;
-}
-
-function interrupted() {
-  return {
-    code: ErrorCode.InternalError,
-    message: `The task was interrupted ${STARTS_MAX} times without getting any further.`,
-    data: { reason: "interrupted" },
-  };
-}
-
-function expired(): McpError {
-  return new McpError(ErrorCode.InternalError, "The task's time is over.");
-}

@@ -35,6 +35,11 @@ export interface StoredStart extends TaskStart {
   readonly http: PlainRequest | undefined;
 }
 
+/** A question that waits for its answer. */
+export interface StoredQuestion extends Asked {
+  readonly askedAtMs: number;
+}
+
 /** What does. */
 export interface StoredState {
   status: TaskStatus;
@@ -46,7 +51,7 @@ export interface StoredState {
   /** Of a handler that asks by returning. */
   round: TaskRound;
   /** What waits for an answer, by its key on the wire. */
-  questions: Record<string, Asked>;
+  questions: Record<string, StoredQuestion>;
   /** Answers to those of them that were asked by returning. */
   answers: JsonObject;
   /** How often each key was used by a handler that asks by returning. */
