@@ -24,7 +24,10 @@ export interface Limits {
   readonly requestStateBytesMax: number;
   /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
   readonly slowReaderMs: number;
-  /** Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. */
+  /**
+   * Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. Where
+   * asking ends the run, also how long a question waits for steps under way: one of them may wait for the answer.
+   */
   readonly elicitTimeoutMs: number;
   /** Milliseconds a client has to answer a question for itself (roots, sampling). */
   readonly askTimeoutMs: number;

@@ -13,7 +13,7 @@ let client: TaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/task-runs.ts",
-    objects: { MCP_TASK: "McpTask", NOTES: "Notes" },
+    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
   });
 });
 afterAll(() => worker?.stop());
@@ -123,7 +123,7 @@ describe("onRequestEnd", () => {
   test("hears of one whose time was over first, and of a finished one no second time", async () => {
     await using other = await startWorker({
       entry: "test/worker/fixtures/task-runs.ts",
-      objects: { MCP_TASK: "McpTask", NOTES: "Notes" },
+      objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
     });
     const [open, done] = [newKey(), newKey()];
     const elsewhere = client.as({}, other.url("/mcp"));

@@ -6,7 +6,10 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
 
-const PROGRAM = { entry: "test/worker/fixtures/task-runs.ts", objects: { MCP_TASK: "McpTask", NOTES: "Notes" } };
+const PROGRAM = {
+  entry: "test/worker/fixtures/task-runs.ts",
+  objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
+};
 
 let worker: TestWorker;
 let taps: HttpTap[] = [];
@@ -25,8 +28,8 @@ afterEach(async () => {
   taps = [];
 });
 
-async function clientOf({ origin }: TestWorker): Promise<TaskClient> {
-  const tap = await startHttpTap(`${origin}/mcp`);
+async function clientOf({ origin }: TestWorker, path = "/mcp"): Promise<TaskClient> {
+  const tap = await startHttpTap(`${origin}${path}`);
   taps.push(tap);
   return new TaskClient(tap.url);
 }
@@ -180,6 +183,24 @@ describe("tries of a task's step", () => {
       [1, 2],
     ]);
     expect(await notesOf(`${key} more`)).toEqual(["a", "b", "c"]);
+  });
+
+  test("go on where runs are ended for their time", async () => {
+    const sliced = await clientOf(worker, "/sliced");
+    const key = newKey();
+    const taskId = await sliced.start("beside", { key, fails: 1 });
+    await reached("the steps beside are done", async () => (await notesOf(`${key} more`)).length === 3);
+    await reached("the object waits for its alarm", async () => {
+      const { alarmAtMs = 0 } = await worker.storage("SLICED_TASK", objectOf(taskId));
+      return alarmAtMs > Date.now() + aheadMs + 5_000;
+    });
+    await pass(60_000);
+    await reached("it is done", async () => (await sliced.get(taskId)).status === "completed");
+    expect(textOf(await sliced.get(taskId))).toBe("one 2, 123, two 2");
+    expect([await triesOf(key, "one"), await notesOf(`${key} more`)]).toEqual([
+      [1, 2],
+      ["a", "b", "c"],
+    ]);
   });
 
   test("that end a run cost four rows: the try, the end of its run, the alarm, and the next run", async () => {

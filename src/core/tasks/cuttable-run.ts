@@ -15,6 +15,12 @@ export const CUT: unique symbol = Symbol("cut");
 /** What a run ends with whose steps wait for their next try. */
 export const WAITING: unique symbol = Symbol("waiting");
 
+/**
+ * Milliseconds a run that has nothing but steps which wait is given to come to something else: a branch may be at what
+ * is no step, and would begin it anew in each run.
+ */
+const LINGER_MS = 500;
+
 export interface CuttableOptions {
   /** Whether to end after a step that was done now. */
   readonly isDue: () => boolean;
@@ -32,6 +38,7 @@ export class CuttableRun implements Replaying {
   readonly #waits: RunWaits | undefined;
   #stepsUnderWay = 0;
   #isCut = false;
+  #lingering: ReturnType<typeof setTimeout> | undefined;
   readonly #end = Promise.withResolvers<typeof CUT | typeof WAITING>();
   readonly suspended: Promise<typeof SUSPENDED>;
 
@@ -93,11 +100,11 @@ export class CuttableRun implements Replaying {
 
   /** Steps that have begun are awaited first, so that none is done twice for nothing. */
   #look(): void {
-    if (this.#isCut && this.#isAtRest) this.#end.resolve(CUT);
-    else if (this.#waits?.count && this.#isAtRest) setTimeout(() => this.#endWaiting(), 0);
+    clearTimeout(this.#lingering);
+    if (this.#isCut && this.#isAtRest) return this.#end.resolve(CUT);
+    if (this.#waits?.count && this.#isAtRest) this.#lingering = setTimeout(() => this.#endWaiting(), LINGER_MS);
   }
 
-  /** In a later turn, for what else the handler begins in this one. */
   #endWaiting(): void {
     // A step that ends looks again.
     if (!this.#isAtRest) return;
