@@ -101,8 +101,9 @@ export class CuttableRun implements Replaying {
   /** Steps that have begun are awaited first, so that none is done twice for nothing. */
   #look(): void {
     clearTimeout(this.#lingering);
-    if (this.#isCut && this.#isAtRest) return this.#end.resolve(CUT);
-    if (this.#waits?.count && this.#isAtRest) this.#lingering = setTimeout(() => this.#endWaiting(), LINGER_MS);
+    if (!this.#isAtRest) return;
+    if (this.#isCut) this.#end.resolve(CUT);
+    else if (this.#waits?.count) this.#lingering = setTimeout(() => this.#endWaiting(), LINGER_MS);
   }
 
   #endWaiting(): void {
