@@ -8,6 +8,7 @@ import type { ClientCapabilityName } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import type { JSONRPCRequest, JsonObject } from "./jsonrpc.ts";
+import { memo } from "./memo.ts";
 import type { Question } from "./question.ts";
 import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
 import type { QuestionOptions } from "./rounds.ts";
@@ -85,9 +86,9 @@ export class QuestionError extends Error {
 }
 
 /** An asker where nobody can be asked. */
-export function askNobody(why: string): Asker {
+export const askNobody: (why: string) => Asker = memo((why) => {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);
   };
   return { elicit: refuse, elicitUrl: refuse, sample: refuse, listRoots: refuse, ping: refuse, ask: refuse };
-}
+});

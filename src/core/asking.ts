@@ -7,6 +7,7 @@
  */
 import { type AskedBy, type AskedOptions, type Asker, QuestionError } from "./asker.ts";
 import type { ClientFacts } from "./client-facts.ts";
+import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError, McpError } from "./errors.ts";
 import type {
   JSONRPCErrorResponse,
@@ -22,6 +23,7 @@ import {
   checkSampleParams,
   elicitQuestion,
   type Ping,
+  type Root,
   readAnswer,
   readElicitResult,
   readRoots,
@@ -29,12 +31,15 @@ import {
   refusedQuestion,
   requireAnswerable,
   requireJson,
+  type SampleParams,
+  type SampleResult,
   shapeQuestion,
 } from "./questions.ts";
 import { answerOf, type JournalEntry } from "./replay/journal.ts";
 import { audited } from "./sampling-audit.ts";
+import type { AnySchema } from "./schema.ts";
 import { warnOfSecrets } from "./secret-fields.ts";
-import { urlParams } from "./url-elicitation.ts";
+import { type ElicitUrlResult, type UrlElicitation, urlParams } from "./url-elicitation.ts";
 
 /** Where a question goes out, and when it is given up. */
 export interface AskOptions {
@@ -87,7 +92,11 @@ export class PendingQuestions {
     // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
     const id = askedAs ?? crypto.randomUUID();
     const giveUp = (reason: string) =>
-      emit({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason } });
+      emit({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: id, reason, _meta: question.params?._meta },
+      });
     return new Promise((resolve, reject) => {
       const expire = () => {
         settle();
@@ -180,84 +189,127 @@ function overLimit(what: string, limit: keyof Limits, max: number): QuestionErro
   );
 }
 
+/** What an asker asks with. */
+export type AskerOptions = Pick<AskOptions, "client" | "emit"> & {
+  readonly limits: Limits;
+  readonly before?: AskedBefore | undefined;
+};
+
 /** An asker over the stream of a legacy request. */
-export function createAsker(
-  questions: PendingQuestions,
-  options: Pick<AskOptions, "client" | "emit"> & { readonly limits: Limits; readonly before?: AskedBefore | undefined },
-  by?: AskedBy,
-  /** Sampling requests of the call so far, shared by its contexts. */
-  count: { samples: number } = { samples: 0 },
-): Asker {
-  const { client, emit, limits, before } = options;
-  const over = new AbortController();
-  const send = async (
-    question: Question | Ping,
-    signal: AbortSignal,
-    { key, digest }: AskedOptions = {},
-  ): Promise<unknown> => {
-    if (over.signal.aborted) throw closed(question.method);
-    const common = { client, emit, signal: AbortSignal.any([signal, over.signal]) };
-    const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
-    if (!before || key === undefined || digest === undefined) return questions.ask(question, { ...common, timeoutMs });
-    const entry = before.entry(key);
-    if (entry) return answerOf(entry);
-    const onAsk = (id: string) => before.add(id, key, digest, timeoutMs);
-    return questions.ask(question, { ...common, timeoutMs: undefined, askedAs: before.find(key), onAsk });
-  };
-  /** What `work` gives. A question nobody waits for must not end the process when it is called off. */
-  const heard = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
-    const answer = work();
-    answer.catch(() => undefined);
-    return answer;
-  };
-  const sample = async <R>(
-    params: JsonObject,
-    signal: AbortSignal,
-    read: (answer: unknown) => R,
-    options?: AskedOptions,
-  ): Promise<R> => {
-    const question: Question = { method: "sampling/createMessage", params };
-    checkQuestion(question, client);
-    const { samplesPerCallMax } = limits;
-    if (count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
-    questions.countSample(limits);
-    count.samples += 1;
-    const sent = () => send(question, signal, options);
-    return by ? audited(params, by, sent, read) : read(await sent());
-  };
-  const ask: Asker["ask"] = async (question, signal, options = {}): Promise<unknown> => {
+export class ClientAsker implements Asker {
+  readonly #questions: PendingQuestions;
+  readonly #options: AskerOptions;
+  readonly #by: AskedBy | undefined;
+  readonly #count: { samples: number };
+  #isOver = false;
+  /** Calls off what is open when it is over; made for the first question. */
+  #over: AbortController | undefined;
+
+  /** @param count Sampling requests of the call so far, shared by its contexts. */
+  constructor(questions: PendingQuestions, options: AskerOptions, by?: AskedBy, count = { samples: 0 }) {
+    this.#questions = questions;
+    this.#options = options;
+    this.#by = by;
+    this.#count = count;
+  }
+
+  check(question: Question): void {
+    checkQuestion(question, this.#options.client);
+  }
+
+  for(by: AskedBy): Asker {
+    return new ClientAsker(this.#questions, this.#options, by, this.#count);
+  }
+
+  forContext(): Asker {
+    return new ClientAsker(this.#questions, this.#options, this.#by, this.#count);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#over?.abort(closed("The question"));
+  }
+
+  async ask(question: Question, signal: AbortSignal, options: AskedOptions = {}): Promise<unknown> {
     if (question.method === "sampling/createMessage") {
       const look = (answer: unknown) => {
         options.read?.(answer);
         return answer;
       };
-      return sample(question.params ?? {}, signal, look, options);
+      return this.#sample(question.params ?? {}, signal, look, options);
     }
-    if (by) warnOfSecrets(question, by);
-    return send(question, signal, options);
-  };
-  return {
-    check: (question) => checkQuestion(question, client),
-    ask,
-    for: (request) => createAsker(questions, options, request, count),
-    forContext: () => createAsker(questions, options, by, count),
-    close: () => over.abort(closed("The question")),
-    elicit: (message, schema, signal) =>
-      heard(async () => readElicitResult(await ask(elicitQuestion(message, schema), signal), schema)),
-    elicitUrl: (elicitation, signal) =>
-      heard(async () => {
-        const params = urlParams(elicitation);
-        const answer = await ask({ method: "elicitation/create", params }, signal);
-        return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
-      }),
-    sample: (params, signal) =>
-      heard(async () => {
-        checkSampleParams(params);
-        return sample(params, signal, readSampleResult);
-      }),
-    ping: (signal) => heard(async () => void (await send({ method: "ping" }, signal))),
-    listRoots: (signal) => heard(async () => readRoots(await ask({ method: "roots/list" }, signal))),
-  };
+    if (this.#by) warnOfSecrets(question, this.#by);
+    return this.#send(question, signal, options);
+  }
+
+  elicit<S extends AnySchema | ElicitationSchema>(message: string, schema: S, signal: AbortSignal) {
+    const answered = async () => readElicitResult(await this.ask(elicitQuestion(message, schema), signal), schema);
+    return heard(answered());
+  }
+
+  elicitUrl(elicitation: UrlElicitation, signal: AbortSignal): Promise<ElicitUrlResult> {
+    const visited = async () => {
+      const params = urlParams(elicitation);
+      const answer = await this.ask({ method: "elicitation/create", params }, signal);
+      return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
+    };
+    return heard(visited());
+  }
+
+  sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult> {
+    const sampled = async () => {
+      checkSampleParams(params);
+      return this.#sample(params, signal, readSampleResult);
+    };
+    return heard(sampled());
+  }
+
+  ping(signal: AbortSignal): Promise<void> {
+    const answered = async () => void (await this.#send({ method: "ping" }, signal));
+    return heard(answered());
+  }
+
+  listRoots(signal: AbortSignal): Promise<readonly Root[]> {
+    const listed = async () => readRoots(await this.ask({ method: "roots/list" }, signal));
+    return heard(listed());
+  }
+
+  async #sample<R>(
+    params: JsonObject,
+    signal: AbortSignal,
+    read: (answer: unknown) => R,
+    options?: AskedOptions,
+  ): Promise<R> {
+    const question: Question = { method: "sampling/createMessage", params };
+    const { client, limits } = this.#options;
+    checkQuestion(question, client);
+    const { samplesPerCallMax } = limits;
+    if (this.#count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
+    this.#questions.countSample(limits);
+    this.#count.samples += 1;
+    const sent = () => this.#send(question, signal, options);
+    return this.#by ? audited(params, this.#by, sent, read) : read(await sent());
+  }
+
+  async #send(question: Question | Ping, given: AbortSignal, { key, digest }: AskedOptions = {}): Promise<unknown> {
+    if (this.#isOver) throw closed(question.method);
+    this.#over ??= new AbortController();
+    const { client, emit, limits, before } = this.#options;
+    const common = { client, emit, signal: AbortSignal.any([given, this.#over.signal]) };
+    const timeoutMs = question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs;
+    const questions = this.#questions;
+    if (!before || key === undefined || digest === undefined) return questions.ask(question, { ...common, timeoutMs });
+    const entry = before.entry(key);
+    if (entry) return answerOf(entry);
+    const onAsk = (id: string) => before.add(id, key, digest, timeoutMs);
+    return questions.ask(question, { ...common, timeoutMs: undefined, askedAs: before.find(key), onAsk });
+  }
+}
+
+/** A question nobody waits for must not end the process when it is called off. */
+function heard<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  answer.catch(() => undefined);
+  return answer;
 }
 
 function closed(what: string): KitError {

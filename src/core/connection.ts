@@ -6,7 +6,7 @@
  * @module
  */
 import { askNobody } from "./asker.ts";
-import { createAsker, PendingQuestions } from "./asking.ts";
+import { ClientAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
 import type { Call, ErrorReporter } from "./context.ts";
@@ -239,7 +239,7 @@ class ServerConnection<Env> implements Connection {
   #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, signal: AbortSignal): Call<Env> {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
-    const asker = createAsker(this.#questions, { client, emit, limits: this.#limits });
+    const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });
     const stateKeys = () => this.#stateKeys();
     const common = {
       client,

@@ -4,6 +4,7 @@
  * @module
  * @see MCP 2026-07-28, server/tools, "Tool Result"
  */
+import { encodeBase64 } from "./bytes.ts";
 import { KitError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import type { VersionRules } from "./versions.ts";
@@ -148,16 +149,6 @@ function toBase64(data: unknown, what: string): string {
   if (data instanceof Uint8Array) return encodeBase64(data);
   if (data instanceof ArrayBuffer) return encodeBase64(new Uint8Array(data));
   throw invalidBlock(`: ${what} is neither base64 text nor bytes`);
-}
-
-/** Standard base64 (RFC 4648, section 4) of bytes. */
-export function encodeBase64(bytes: Uint8Array): string {
-  let binary = "";
-  // In slices: an argument list of megabytes overflows the stack.
-  for (let at = 0; at < bytes.length; at += 0x8000) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  }
-  return btoa(binary);
 }
 
 /** The named members of a value that are there. */

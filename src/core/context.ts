@@ -10,6 +10,7 @@ import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError } from "./errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
+import { metaOf } from "./lifecycle.ts";
 import type { Limits } from "./limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
@@ -136,26 +137,23 @@ export class HandlerContext<Env = unknown> {
   readonly inputResponses: JsonObject;
   /** The state that run gave to `inputRequired`. */
   readonly requestState: string | undefined;
-  /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
-  readonly signal: AbortSignal;
 
-  constructor(
-    call: Call<Env>,
-    request: { id: RequestId; meta: JsonObject; round: Round },
-    signal: AbortSignal,
-    read: OwnReader,
-  ) {
+  constructor(call: Call<Env>, { id, params }: JSONRPCRequest, round: Round, read: OwnReader) {
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
-    this.#replay = request.round.replay;
+    this.#replay = round.replay;
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#read = read;
-    this.#progressToken = request.meta.progressToken;
-    this.requestId = request.id;
-    this.meta = request.meta;
-    this.inputResponses = request.round.inputResponses;
-    this.requestState = request.round.requestState;
-    this.signal = signal;
+    this.requestId = id;
+    this.meta = metaOf(params);
+    this.#progressToken = this.meta.progressToken;
+    this.inputResponses = round.inputResponses;
+    this.requestState = round.requestState;
+  }
+
+  /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
+  get signal(): AbortSignal {
+    return this.#call.signal;
   }
 
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */

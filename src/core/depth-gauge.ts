@@ -4,7 +4,9 @@
  * @module
  */
 
-const [QUOTE, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d];
+/** What brackets and braces differ by. */
+const BRACE = 0x20;
 
 /** Counts how deep JSON nests while its bytes pass, without parsing. Brackets inside strings do not count. */
 export class DepthGauge {
@@ -16,17 +18,13 @@ export class DepthGauge {
   feed(bytes: Uint8Array): number {
     let deepest = this.#depth;
     for (const byte of bytes) {
-      if (this.#isInString) this.#inString(byte);
-      else if (byte === QUOTE) this.#isInString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) deepest = Math.max(deepest, ++this.#depth);
-      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--;
+      const bracket = byte & ~BRACE;
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === QUOTE) this.#isInString = !this.#isInString;
+      else if (this.#isInString) this.#isEscaped = byte === BACKSLASH;
+      else if (bracket === OPEN) deepest = Math.max(deepest, ++this.#depth);
+      else if (bracket === CLOSE) this.#depth--;
     }
     return deepest;
-  }
-
-  #inString(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === BACKSLASH) this.#isEscaped = true;
-    else if (byte === QUOTE) this.#isInString = false;
   }
 }

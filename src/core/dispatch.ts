@@ -6,6 +6,7 @@
  */
 import type { Call, ErrorReporter } from "./context.ts";
 import { isReasonOf, McpError, toErrorObject } from "./errors.ts";
+import type { RequestWork } from "./hooks.ts";
 import { describeRequest, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
   ErrorCode,
@@ -19,7 +20,7 @@ import { completeResult } from "./lifecycle.ts";
 import { METHODS, type Serve, serveCustom } from "./methods.ts";
 import { quote } from "./quote.ts";
 import { isAnswering } from "./rounds.ts";
-import type { McpServer } from "./server.ts";
+import { attempt, type McpServer } from "./server.ts";
 
 /** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
 export interface Answer {
@@ -45,16 +46,10 @@ export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequ
 async function serve(server: McpServer<never>, request: JSONRPCRequest, given: Call<never>): Promise<Answer> {
   try {
     const call = await server.withContext(given);
-    const result = await runAround(server.around, describeRequest(request, call.client, call.principal), async () => {
-      try {
-        const serve = findMethod(server, request, call);
-        const work = async () => serve(server, request, call);
-        return await (call.once ? call.once(server, request, call, work) : work());
-      } catch (error) {
-        if (isAnswering(error)) return error.answer(server, request, call);
-        throw error;
-      }
-    });
+    const { around } = server;
+    const result = await (around.length === 0
+      ? run(server, request, call)
+      : runAround(around, describeRequest(request, call.client, call.principal), () => run(server, request, call)));
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     return { text: encodeResult(request.id, complete), errorCode: undefined };
   } catch (error) {
@@ -68,17 +63,38 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
   }
 }
 
+async function run(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): ReturnType<RequestWork> {
+  try {
+    const serve = findMethod(server, request, call);
+    return await (call.once
+      ? call.once(server, request, call, async () => serve(server, request, call))
+      : serve(server, request, call));
+  } catch (error) {
+    if (isAnswering(error)) return error.answer(server, request, call);
+    throw error;
+  }
+}
+
 function encode(error: McpError, { id }: JSONRPCRequest): Answer {
   return { text: encodeError(id, toErrorObject(error)), errorCode: error.code };
 }
 
 function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
-  for (const methods of [call.methods ?? {}, METHODS[call.client.rules.era]]) {
-    const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-    if (method && (method.isOffered?.(server, call) ?? true)) return method.serve;
-  }
+  const found =
+    findIn(call.methods, server, request, call) ?? findIn(METHODS[call.client.rules.era], server, request, call);
+  if (found) return found;
   if (server.methods.has(request.method)) return serveCustom;
   throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
+}
+
+function findIn(
+  methods: Call<never>["methods"] = {},
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Serve | undefined {
+  const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+  return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;
 }
 
 /**
@@ -117,10 +133,8 @@ export function takeCustomNotification<Env>(
 ): void {
   const handler = server.notifications.get(message.method);
   if (!handler) return;
-  const failed = (error: unknown) => server.report(error, placeOfNotification(message), runtime);
-  try {
-    Promise.resolve(handler(message.params ?? {})).catch(failed);
-  } catch (error) {
-    failed(error);
-  }
+  attempt(
+    () => handler(message.params ?? {}),
+    (error) => server.report(error, placeOfNotification(message), runtime),
+  );
 }

@@ -106,6 +106,9 @@ export function subjectOf(request: JSONRPCRequest): Omit<RequestData, "client" |
   };
 }
 
+/** What serves a request. */
+export type RequestWork = () => Promise<JsonObject | JsonText>;
+
 /**
  * Serves a request within its hooks.
  *
@@ -114,9 +117,8 @@ export function subjectOf(request: JSONRPCRequest): Omit<RequestData, "client" |
 export function runAround(
   hooks: readonly AroundHook[],
   data: RequestData,
-  serve: () => Promise<JsonObject | JsonText>,
+  serve: RequestWork,
 ): Promise<JsonObject | JsonText> {
-  if (hooks.length === 0) return serve();
   const innermost = async (): Promise<JsonObject> => {
     try {
       const result = await serve();

@@ -8,6 +8,7 @@
  */
 
 import { QuestionError } from "./asker.ts";
+import { encodeText } from "./bytes.ts";
 import { canonical } from "./canonical.ts";
 import { type ClientCapabilityName, capabilityObject, type Principal } from "./client-facts.ts";
 import type { Call } from "./context.ts";
@@ -153,7 +154,7 @@ async function seal(
 ): Promise<string> {
   const ring = await keysOf(call);
   const text = JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS });
-  const bytes = Uint8Array.from(new TextEncoder().encode(text));
+  const bytes = encodeText(text);
   const { requestStateBytesMax } = call.limits;
   if (bytes.length > requestStateBytesMax) {
     const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { decodeBase64Url, encodeBase64Url, encodeText } from "./bytes.ts";
 import { KitError } from "./errors.ts";
 
 /** The variable or secret the keys come from. */
@@ -60,26 +61,26 @@ export class KeyRing {
   async seal(plain: Uint8Array<ArrayBuffer>, bound = ""): Promise<string> {
     const head = Uint8Array.of(LAYOUT, ...this.#first.id);
     const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-    const options = { name: "AES-GCM", iv, additionalData: concat(head, new TextEncoder().encode(bound)) };
+    const options = { name: "AES-GCM", iv, additionalData: concat(head, encodeText(bound)) };
     const sealed = await crypto.subtle.encrypt(options, this.#first.aes, plain);
-    return toBase64Url(concat(head, iv, new Uint8Array(sealed)));
+    return encodeBase64Url(concat(head, iv, new Uint8Array(sealed)));
   }
 
   /** Whether a sealed text names one of these keys. It need not open. */
   knows(text: string): boolean {
-    const bytes = fromBase64Url(text);
+    const bytes = decodeBase64Url(text);
     return bytes !== undefined && this.#find(bytes) !== undefined;
   }
 
   /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose, bound to this text. */
   async open(text: string, bound = ""): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const bytes = fromBase64Url(text);
+    const bytes = decodeBase64Url(text);
     const key = bytes && this.#find(bytes);
     if (!bytes || !key) return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
     const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
     try {
-      const options = { name: "AES-GCM", iv, additionalData: concat(head, new TextEncoder().encode(bound)) };
+      const options = { name: "AES-GCM", iv, additionalData: concat(head, encodeText(bound)) };
       const plain = await crypto.subtle.decrypt(options, key.aes, bytes.subarray(HEAD_BYTES + NONCE_BYTES));
       return new Uint8Array(plain);
     } catch {
@@ -95,7 +96,7 @@ export class KeyRing {
 }
 
 function decodeSecret(text: string, place: number): Uint8Array<ArrayBuffer> {
-  const bytes = fromBase64Url(text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
+  const bytes = decodeBase64Url(text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""));
   if (bytes?.length === KEY_BYTES) return bytes;
   throw new KitError(
     "keys-invalid",
@@ -105,7 +106,7 @@ function decodeSecret(text: string, place: number): Uint8Array<ArrayBuffer> {
 
 /** A key per purpose (HKDF, RFC 5869), and an id that says which secret it came from without telling the secret. */
 async function deriveKey(secret: Uint8Array<ArrayBuffer>, purpose: string): Promise<SealingKey> {
-  const label = (text: string) => new TextEncoder().encode(`mcp-edge ${text}`);
+  const label = (text: string) => encodeText(`mcp-edge ${text}`);
   const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey", "deriveBits"]);
   const hkdf = (info: string) => ({ name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: label(info) });
   const [idBits, aes] = await Promise.all([
@@ -123,18 +124,4 @@ function concat(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += part.length;
   }
   return whole;
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** Undefined for anything but the one spelling `toBase64Url` gives, so that a value has exactly one text. */
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  return toBase64Url(bytes) === text ? bytes : undefined;
 }

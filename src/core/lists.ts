@@ -10,6 +10,7 @@ import { pageOf } from "./pagination.ts";
 import type { McpServer } from "./server.ts";
 import type { CacheableMethod } from "./server-options.ts";
 import type { ListedEntry } from "./shelf.ts";
+import type { VersionRules } from "./versions.ts";
 
 /** The member of a list result that holds its entries. */
 const MEMBERS = {
@@ -21,16 +22,34 @@ const MEMBERS = {
 
 export type ListMethod = keyof typeof MEMBERS;
 
+/** First pages as they were last made. */
+const made = new WeakMap<readonly ListedEntry[], { readonly server: McpServer<never>; readonly page: JsonText }>();
+
 /** One page of a list, spliced from the entries' texts. */
 export function listResult(
   method: ListMethod,
   entries: readonly ListedEntry[],
   server: McpServer<never>,
-  request: JSONRPCRequest,
-  call: Call<never>,
+  { params }: JSONRPCRequest,
+  { client: { rules } }: Call<never>,
 ): JsonText {
-  const { rules } = call.client;
-  const page = pageOf(method, entries, request.params?.cursor, server.pageSize);
+  if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, rules);
+  let first = made.get(entries);
+  if (first?.server !== server) {
+    first = { server, page: makePage(method, entries, server, undefined, rules) };
+    made.set(entries, first);
+  }
+  return first.page;
+}
+
+function makePage(
+  method: ListMethod,
+  entries: readonly ListedEntry[],
+  server: McpServer<never>,
+  cursor: unknown,
+  rules: VersionRules,
+): JsonText {
+  const page = pageOf(method, entries, cursor, server.pageSize);
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),

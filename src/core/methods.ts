@@ -100,7 +100,7 @@ async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
   const args = await readPromptArguments(prompt, request.params?.arguments);
   const outcome = await runRounds(server, request, call, (round) => {
-    return withContext(server, request, call, call.signal, round, (ctx) => prompt.handler(args, ctx));
+    return withContext(server, request, call, round, (ctx) => prompt.handler(args, ctx));
   });
   return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
 }
@@ -110,7 +110,7 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
   const defined = server.resources.list(rules);
   const { provider } = server;
   const provided = provider?.list
-    ? await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) => provider.list?.(ctx))
+    ? await withContext(server, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
   // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
   const others = new Map<string, ListedResource>();
@@ -127,7 +127,7 @@ async function read(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   const { rules } = call.client;
   const found = findReader(server, uri, rules);
   const outcome = await runRounds(server, request, call, (round) =>
-    withContext(server, request, call, call.signal, round, (ctx) => found.read(ctx)),
+    withContext(server, request, call, round, (ctx) => found.read(ctx)),
   );
   if ("asked" in outcome) return outcome.asked;
   const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache } : {};
@@ -141,7 +141,7 @@ async function completeArgument(
 ): Promise<JsonObject> {
   const asked = readCompletionRequest(request.params);
   const completers = findCompleters(server, asked.ref);
-  return withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
+  return withContext(server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
 /** @throws {McpError} -32602 when the reference names nothing of this server. */
@@ -165,8 +165,6 @@ export async function serveCustom(
   call: Call<never>,
 ): Promise<JsonObject> {
   const handler = server.methods.get(request.method);
-  const value = await withContext(server, request, call, call.signal, FIRST_ROUND, (ctx) =>
-    handler?.(request.params ?? {}, ctx),
-  );
+  const value = await withContext(server, request, call, FIRST_ROUND, (ctx) => handler?.(request.params ?? {}, ctx));
   return toCustomResult(value, call.client.rules);
 }

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import { encodeText, toHex } from "./bytes.ts";
 import { canonical } from "./canonical.ts";
 import type { Call } from "./context.ts";
 import { invalidParams, McpError, toErrorObject } from "./errors.ts";
@@ -155,7 +156,7 @@ function read(text: string): JsonObject {
 }
 
 async function hash(value: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const bytes = encodeText(JSON.stringify(value));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return toHex(digest);
 }

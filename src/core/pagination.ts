@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2026-07-28, server/utilities/pagination
  */
+import { decodeBase64, encodeBase64, encodeText } from "./bytes.ts";
 import { invalidParams } from "./errors.ts";
 import type { ListedEntry } from "./shelf.ts";
 
@@ -44,16 +45,12 @@ function placeAfter(list: string, entries: readonly ListedEntry[], cursor: unkno
 }
 
 function encodeCursor(list: string, key: string): string {
-  const bytes = new TextEncoder().encode(JSON.stringify([list, key]));
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
+  return encodeBase64(encodeText(JSON.stringify([list, key])));
 }
 
 function decodeCursor(list: string, cursor: string): string | undefined {
   try {
-    const bytes = Uint8Array.from(atob(cursor), (character) => character.charCodeAt(0));
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const value: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(cursor)));
     if (!Array.isArray(value) || value.length !== 2) return undefined;
     // One spelling per cursor: what is not what encodeCursor gives was not issued.
     return value[0] === list && typeof value[1] === "string" && encodeCursor(list, value[1]) === cursor

@@ -25,7 +25,7 @@ export function tellRootsChanged<Env>(
   const request = { jsonrpc: "2.0", id: "", method, params } as const;
   const tell = async () => {
     const given = await anyServer.withContext(anyCall);
-    await withContext(anyServer, request, given, given.signal, FIRST_ROUND, (ctx) => rootsChanged(ctx as never));
+    await withContext(anyServer, request, given, FIRST_ROUND, (ctx) => rootsChanged(ctx as never));
   };
   tell().catch((error: unknown) => server.report(error, placeOfNotification(message), anyCall.onError));
 }

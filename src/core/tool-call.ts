@@ -96,10 +96,10 @@ async function runHandler(
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const deadline = timeoutMs > 0 && timeoutMs < Infinity ? startDeadline(tool.name, timeoutMs) : undefined;
-  const signal = deadline ? AbortSignal.any([call.signal, deadline.signal]) : call.signal;
+  const bounded = deadline ? { ...call, signal: AbortSignal.any([call.signal, deadline.signal]) } : call;
   try {
-    return await withContext(server, request, call, signal, round, (ctx) => {
-      const running = (async () => tool.handler(args, ctx))();
+    return await withContext(server, request, bounded, round, (ctx) => {
+      const running = tool.handler(args, ctx);
       return deadline ? Promise.race([running, deadline.passed]) : running;
     });
   } finally {

@@ -103,14 +103,15 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly once?: boolean;
   /**
    * Whether a call runs as a task, in the background, where `edge()` has the option `tasks` and the client takes tasks
-   * (2026-07-28): never; if it can; or not at all otherwise, which a client without tasks is told.
+   * (2026-07-28) or asks for one (2025-11-25): never; if it can; or not at all otherwise, which a client without tasks is
+   * told.
    *
    * @default "forbidden"
    */
   readonly task?: "forbidden" | "optional" | "required";
   /**
    * Where a task begins: before the handler does, or where it says `await ctx.task()`, up to which it runs on the request
-   * and may ask there. A handler that returns before is no task.
+   * and may ask there. A handler that returns before is no task. Of 2025-11-25 a task always begins before.
    *
    * @default "call"
    */

@@ -157,6 +157,9 @@ export const VERSIONS: readonly VersionRules[] = [V2024_11_05, V2025_03_26, V202
  */
 export const ASSUMED_HTTP_VERSION: VersionRules = V2025_03_26;
 
+/** The only version with tasks in its own protocol: experimental, and an extension since. */
+export const OWN_TASKS_VERSION: VersionRules = V2025_11_25;
+
 /** The version of the HTTP+SSE transport, until its client's handshake says otherwise. */
 export const HTTP_SSE_VERSION: VersionRules = V2024_11_05;
 

@@ -110,9 +110,10 @@ function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers:
   if (headers.protocolVersion !== envelope.version) {
     return `MCP-Protocol-Version is ${quote(headers.protocolVersion)} but the body says ${quote(envelope.version)}`;
   }
-  if (headers.method === null) return "Mcp-Method is missing";
-  if (headers.method !== request.method) {
-    return `Mcp-Method is ${quote(headers.method)} but the body says ${quote(request.method)}`;
+  const { method } = headers;
+  if (method === null) return "Mcp-Method is missing";
+  if (method !== request.method) {
+    return `Mcp-Method is ${quote(method)} but the body says ${quote(request.method)}`;
   }
   const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined;
   return member === undefined ? undefined : findNameProblem(headers.name, request.params?.[member]);

@@ -6,11 +6,17 @@
  *
  * @module
  */
+import { encodeText } from "../core/bytes.ts";
 import { CancelledError } from "../core/errors.ts";
 import type { Limits } from "../core/limits.ts";
-import { encodeText, HEARTBEAT, SSE_HEADERS } from "./sse.ts";
+import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+/** The part of a request that tells when its client is gone. */
+export interface Watched {
+  readonly signal: AbortSignal;
+}
 
 /** Frames on their way to one client. */
 export class EventStream {
@@ -18,10 +24,13 @@ export class EventStream {
   readonly #held: Uint8Array[] = [];
   /** Bytes that may still be held for a stream that is not open yet. */
   #room: number;
-  readonly #gone = new AbortController();
+  readonly #request: Watched | undefined;
+  #gone: AbortController | undefined;
+  #announce: () => void = () => undefined;
   #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
+  #hasBegun = false;
   /** A part of a frame was written, and its rest was not: nothing else may go between. */
   #isWithinFrame = false;
   /** Frames that wait for its end. */
@@ -32,16 +41,34 @@ export class EventStream {
   /** Told of bytes the client has taken. */
   onTaken: (bytes: number) => void = () => undefined;
 
-  /** @param clientGone Fires when the client of the HTTP request is gone. */
-  constructor(limits: Limits, clientGone?: AbortSignal) {
+  /** @param request Whose client takes the stream; undefined: nobody is watched. */
+  constructor(limits: Limits, request?: Watched) {
     this.#limits = limits;
     this.#room = limits.streamBufferBytesMax;
-    clientGone?.addEventListener("abort", () => this.#leave(), { once: true });
+    this.#request = request;
   }
 
-  /** Aborts when the client is gone before the stream has ended. */
+  /** Aborts when the client is gone before the stream has ended. Made for those who ask: most answers need none. */
   get gone(): AbortSignal {
+    if (!this.#gone) {
+      this.#gone = new AbortController();
+      const client = this.#request?.signal;
+      if (client?.aborted) this.#leave();
+      client?.addEventListener("abort", () => this.#leave(), { once: true });
+    }
     return this.#gone.signal;
+  }
+
+  /** Whether anything was written. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Resolves when something is, for one who looks before. */
+  get begun(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#announce = resolve;
+    });
   }
 
   /**
@@ -53,6 +80,8 @@ export class EventStream {
     const bytes = encodeText(frames);
     const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
     if (isDroppable && room < bytes.byteLength) return;
+    this.#hasBegun = true;
+    this.#announce();
     this.#room -= bytes.byteLength;
     this.#isWithinFrame = !frames.endsWith("\n\n");
     if (this.#controller) this.#enqueue(this.#controller, bytes);
@@ -71,6 +100,7 @@ export class EventStream {
 
   /** The response, to be made once. Its head and first bytes go out at once. */
   respond(): Response {
+    void this.gone;
     const highWaterMark = this.#limits.streamBufferBytesMax;
     const size = (chunk?: Uint8Array) => chunk?.byteLength ?? 0;
     const cancel = () => this.#leave();
@@ -128,7 +158,7 @@ export class EventStream {
   #leave(): void {
     if (this.#isOver) return;
     this.#finish();
-    this.#gone.abort(new CancelledError("it closed the stream"));
+    this.#gone?.abort(new CancelledError("it closed the stream"));
   }
 
   #finish(): void {

@@ -22,7 +22,7 @@ import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
-import { classify, unservedVersion, type Verdict } from "./classify.ts";
+import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
@@ -52,6 +52,19 @@ export type ServerFactory<Env> = (
 
 type MethodTable = Readonly<Record<string, Method>>;
 
+/**
+ * Adds methods to those a client has beside the protocol's own.
+ *
+ * @param methods Those of notices; undefined: there are none.
+ * @param place What lives as long as the client's session does in its object; undefined: there is none.
+ */
+export type ExtendMethods<Env> = (
+  methods: MethodTable | undefined,
+  env: Env,
+  client: ClientFacts,
+  place?: object,
+) => MethodTable | undefined;
+
 /** What joins the notices of all processes, and the methods it adds to the modern era. */
 export interface HttpNotices<Env> {
   source(env: Env): NoticeSource;
@@ -70,8 +83,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that are to. */
   readonly once?: ((env: Env) => Once) | undefined;
-  /** Adds methods of an extension to those for modern clients, or takes the place of one. @param methods Those of notices. */
-  readonly extend?: ((methods: MethodTable | undefined, env: Env) => MethodTable) | undefined;
+  /** Adds methods for a client, or takes the place of one. */
+  readonly extend?: ExtendMethods<Env> | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
@@ -157,14 +170,14 @@ export class Endpoint<Env> {
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
   ): Promise<Response> {
-    const problem = checkOrigin(request, this.#options);
+    const origin = request.headers.get("Origin");
+    const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
     const response = await this.#admit(request, env, allow, serve);
-    const cors = Object.entries(corsHeaders(request));
-    if (cors.length === 0) return response;
+    if (origin === null) return response;
     const readable = new Response(response.body, response);
-    for (const [name, value] of cors) readable.headers.set(name, value);
+    for (const [name, value] of Object.entries(corsHeaders(origin))) readable.headers.set(name, value);
     return readable;
   }
 
@@ -176,7 +189,7 @@ export class Endpoint<Env> {
   ): Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
-    if (!allow.split(", ").includes(method)) return refuse({ reason: "method-not-allowed", method, allow });
+    if (!`, ${allow},`.includes(`, ${method},`)) return refuse({ reason: "method-not-allowed", method, allow });
     const who = await this.#authenticate(request, env);
     if ("reason" in who) return refuse(who);
     const { principal } = who;
@@ -231,19 +244,9 @@ export class Endpoint<Env> {
   }
 
   #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
-    const { headers } = request;
-    const ladderHeaders = {
-      protocolVersion: headers.get("MCP-Protocol-Version"),
-      method: headers.get("Mcp-Method"),
-      name: headers.get("Mcp-Name"),
-      sessionId: headers.get("Mcp-Session-Id"),
-    };
+    const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
-    return classify(body, ladderHeaders, {
-      versions: server.versions,
-      hasSessions,
-      batchMax: this.#limits.batchMax,
-    });
+    return classify(body, readHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
   async #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
@@ -267,59 +270,53 @@ export class Endpoint<Env> {
     form: AcceptedForm,
     admitted: Admitted<Env>,
   ): Promise<Response> {
-    const { env, principal, server } = admitted;
+    const { env, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
-    const { onError, notices, once, stateKeys, extend } = this.#options;
+    const { notices, stateKeys } = this.#options;
     // A stream of notices needs a client that takes streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     const shared = {
-      client,
-      env,
-      principal,
-      request: admitted.request,
-      limits: this.#limits,
-      onError,
+      ...this.#common(client, admitted, methods),
       logLevel,
       asker: askNobody(ASK_BY_RETURNING),
-      once: once?.(env),
       stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
-      methods: extend ? extend(methods, env) : methods,
     };
     return respond(
-      async (emit, signal) => {
-        const { text, errorCode } = await dispatch(server, request, { ...shared, signal, emit });
+      async (emit, stream) => {
+        const call = {
+          ...shared,
+          emit,
+          get signal() {
+            return stream.gone;
+          },
+        };
+        const { text, errorCode } = await dispatch(server, request, call);
         return { text, status: statusOf(errorCode, true) };
       },
-      { form, limits: this.#limits, clientGone: admitted.request.signal, cancelsWithClient: true },
+      { form, limits: this.#limits, request: admitted.request },
     );
   }
 
   async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
-    const { sessions, notices, onError } = this.#options;
-    const { env, principal, server } = admitted;
+    const { sessions, notices } = this.#options;
+    const { server } = admitted;
     const client = introduced(server, request);
     const { text, errorCode } = await dispatch(server, request, {
-      client,
-      env,
-      principal,
-      request: admitted.request,
-      limits: this.#limits,
-      onError,
+      ...this.#common(client, admitted, sessions && notices ? {} : undefined),
       signal: admitted.request.signal,
       logLevel: undefined,
       emit: () => undefined,
       asker: askNobody("the handshake is not over"),
       // What the session to be will keep; declared in the answer.
       setLogLevel: sessions && (() => undefined),
-      methods: sessions && notices ? {} : undefined,
     });
     const isRefused = errorCode !== undefined;
     // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
     const status = isRefused ? 400 : 200;
     const id = isRefused ? undefined : await sessions?.open(client, admitted);
-    const options = { form: isRefused ? "json" : form, limits: this.#limits, clientGone: undefined } as const;
-    const response = await respond(async () => ({ text, status }), { ...options, cancelsWithClient: false });
+    const options = { form: isRefused ? "json" : form, limits: this.#limits } as const;
+    const response = await respond(async () => ({ text, status }), options);
     if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
     return response;
   }
@@ -342,7 +339,9 @@ export class Endpoint<Env> {
     const { notices } = this.#options;
     return {
       limits: this.#limits,
-      notices: notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) },
+      get notices() {
+        return notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) };
+      },
       request: this.#plain(admitted),
       serveHere: (messages, isBatch, client) => this.#serveHere(messages, isBatch, client, form, admitted),
     };
@@ -358,12 +357,24 @@ export class Endpoint<Env> {
     isBatch: boolean,
     client: ClientFacts,
     form: AcceptedForm,
-    { env, principal, server, request }: Admitted<Env>,
+    admitted: Admitted<Env>,
   ): Promise<Response> {
-    const { onError, once } = this.#options;
+    return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
+  }
+
+  /** What every call has. @param methods Those that this way of serving adds. */
+  #common(client: ClientFacts, admitted: Admitted<Env>, methods?: MethodTable) {
+    const { onError, once, extend } = this.#options;
+    const { env } = admitted;
     const limits = this.#limits;
-    const common = { server, client, principal, env, request, limits, onError, form, once: once?.(env) };
-    return serveLegacy(messages, isBatch, common);
+    return {
+      ...admitted,
+      client,
+      limits,
+      onError,
+      once: once?.(env),
+      methods: extend?.(methods, env, client) ?? methods,
+    };
   }
 
   /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */
@@ -402,6 +413,22 @@ export class Endpoint<Env> {
     else this.#source.report(error, where, onError);
     return correlationId;
   }
+}
+
+/** Each era reads only its own. */
+function readHeaders(headers: Headers): LadderHeaders {
+  return {
+    protocolVersion: headers.get("MCP-Protocol-Version"),
+    get method() {
+      return headers.get("Mcp-Method");
+    },
+    get name() {
+      return headers.get("Mcp-Name");
+    },
+    get sessionId() {
+      return headers.get("Mcp-Session-Id");
+    },
+  };
 }
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;

@@ -5,6 +5,9 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
 
+import { decodeBase64, encodeBase64, encodeText } from "../core/bytes.ts";
+import { memo } from "../core/memo.ts";
+
 /** The forms an answer may take. `either`: JSON until the first emission, SSE after it. */
 export type AcceptedForm = "json" | "sse" | "either";
 
@@ -13,7 +16,11 @@ export type AcceptedForm = "json" | "sse" | "either";
  * many tools send just that. A type with `q=0` is refused (RFC 9110, 12.4.2).
  */
 export function acceptedForm(accept: string | null): AcceptedForm | undefined {
-  if (accept === null || accept.trim() === "") return "either";
+  return formOf(accept ?? "") ?? undefined;
+}
+
+const formOf = memo((accept): AcceptedForm | null => {
+  if (accept.trim() === "") return "either";
   const ranges = new Map(accept.toLowerCase().split(",").map(parseRange));
   // The most specific range decides: `application/json;q=0, */*` admits SSE alone.
   const admits = (type: string) => {
@@ -22,8 +29,8 @@ export function acceptedForm(accept: string | null): AcceptedForm | undefined {
   };
   const [json, sse] = [admits("application/json"), admits("text/event-stream")];
   if (json) return sse ? "either" : "json";
-  return sse ? "sse" : undefined;
-}
+  return sse ? "sse" : null;
+});
 
 /** A media range, and whether it is wanted. */
 function parseRange(range: string): [string, boolean] {
@@ -33,8 +40,10 @@ function parseRange(range: string): [string, boolean] {
 
 /** True for `application/json`, with or without parameters, in any case. */
 export function isJsonContentType(contentType: string | null): boolean {
-  return contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+  return isJson(contentType ?? "");
 }
+
+const isJson = memo((contentType) => contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json");
 
 const BASE64_VALUE = /^=\?base64\?(.*)\?=$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -51,10 +60,9 @@ export function decodeHeaderValue(value: string): string | undefined {
   const encoded = BASE64_VALUE.exec(value)?.[1];
   if (encoded === undefined) return value;
   if (!BASE64.test(encoded)) return undefined;
-  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
   try {
     // ignoreBOM: a leading U+FEFF belongs to the value.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(decodeBase64(encoded));
   } catch {
     // Not UTF-8: the value is malformed, which the caller answers.
     return undefined;
@@ -65,7 +73,5 @@ export function decodeHeaderValue(value: string): string | undefined {
 export function encodeHeaderValue(value: string): string {
   const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !BASE64_VALUE.test(value);
   if (isPlain) return value;
-  let binary = "";
-  for (const byte of new TextEncoder().encode(value)) binary += String.fromCharCode(byte);
-  return `=?base64?${btoa(binary)}?=`;
+  return `=?base64?${encodeBase64(encodeText(value))}?=`;
 }

@@ -13,6 +13,7 @@ import { EventStream } from "./event-stream.ts";
 import type { Admitted, SessionSurroundings } from "./handler.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
 import { refuse } from "./refusal.ts";
+import { SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { SessionGate } from "./sessions.ts";
 import { encodeEndpoint } from "./sse.ts";
 
@@ -31,8 +32,8 @@ export async function openHttpSse<Env>(
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
   const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), principal, env);
   const session = await gate.find(id, principal, env);
-  if (!session) return refuse({ reason: "session-unknown" });
-  const stream = new EventStream(around.limits, request.signal);
+  if (!session) return refuse(SESSION_UNKNOWN);
+  const stream = new EventStream(around.limits, request);
   stream.write(encodeEndpoint(`${messagesPath}?${SESSION_PARAMETER}=${id}`));
   const refusal = await session.carry({ kind: "standalone" }, stream, around.notices);
   return refusal ? refuse(refusal) : stream.respond();
@@ -54,5 +55,5 @@ export async function postHttpSse<Env>(
   if (parsed.kind === "invalid") return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
   const session = await gate.find(id, principal, env);
   const isTaken = session !== undefined && (await session.deliver(parsed, around.request));
-  return isTaken ? new Response(null, { status: 202 }) : refuse({ reason: "session-unknown" });
+  return isTaken ? new Response(null, { status: 202 }) : refuse(SESSION_UNKNOWN);
 }

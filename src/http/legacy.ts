@@ -89,7 +89,7 @@ export async function serveLegacy<Env>(
   const { form, limits } = context;
   // A disconnect is not a cancellation in the legacy era (MCP 2025-11-25, basic/transports, "Sending Messages").
   const run = runLegacy(messages, isBatch, context);
-  return respond(run, { form, limits, clientGone: undefined, cancelsWithClient: false });
+  return respond(run, { form, limits });
 }
 
 /** Takes what no answer is due to. */

@@ -4,6 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Security & Endpoint"
  */
+import { memo } from "../core/memo.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** Which hosts and origins are served. */
@@ -26,9 +27,15 @@ export interface OriginRules {
   readonly allowedOrigins?: readonly string[];
 }
 
-/** A refusal when the Host or the Origin is not allowed. */
-export function checkOrigin(request: Request, rules: OriginRules): Refusal | undefined {
-  const url = new URL(request.url);
+/** Parts of a request's URL. */
+export const partsOf = memo((url) => {
+  const { protocol, hostname, host, origin, pathname } = new URL(url);
+  return { protocol, hostname, host, origin, pathname };
+});
+
+/** A refusal when the Host or the Origin is not allowed. @param header The request's Origin. */
+export function checkOrigin(request: Request, header: string | null, rules: OriginRules): Refusal | undefined {
+  const url = partsOf(request.url);
   const isLocal = isLoopback(url.hostname);
   if (
     url.protocol === "http:" &&
@@ -37,7 +44,6 @@ export function checkOrigin(request: Request, rules: OriginRules): Refusal | und
   ) {
     return { reason: "host-not-allowed", host: url.host };
   }
-  const header = request.headers.get("Origin");
   if (header === null) return undefined;
   // Scheme and host have no case; a URL writes them in one.
   const origin = canonicalOrigin(header);
@@ -72,8 +78,7 @@ export function isLoopback(hostname: string): boolean {
 const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
 /** Headers that let the page of an origin read the answer. The origin has passed {@link checkOrigin}. */
-export function corsHeaders(request: Request): Record<string, string> {
-  const origin = request.headers.get("Origin");
+export function corsHeaders(origin: string | null): Record<string, string> {
   if (origin === null) return {};
   return { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
 }
@@ -82,7 +87,7 @@ export function corsHeaders(request: Request): Record<string, string> {
 export function preflight(request: Request, allow: string): Response {
   const wanted = request.headers.get("Access-Control-Request-Headers");
   const headers: Record<string, string> = {
-    ...corsHeaders(request),
+    ...corsHeaders(request.headers.get("Origin")),
     Allow: `${allow}, OPTIONS`,
     "Access-Control-Allow-Methods": allow,
     "Access-Control-Max-Age": "86400",

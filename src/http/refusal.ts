@@ -25,31 +25,31 @@ export type Refusal =
   | { readonly reason: "batch"; readonly problem: string }
   | { readonly reason: "version-header"; readonly version: string; readonly served: readonly string[] }
   | { readonly reason: "header-mismatch"; readonly problem: string }
-  | { readonly reason: "already-initialized" }
   | { readonly reason: "session-missing" }
-  | { readonly reason: "session-unknown" }
-  | { readonly reason: "cursor-invalid"; readonly cursor: string }
-  | { readonly reason: "stream-over" }
-  | { readonly reason: "too-many"; readonly what: string; readonly retryAfterS: number }
   | { readonly reason: "keys-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
-  | { readonly reason: "protocol"; readonly error: McpError };
+  | { readonly reason: "protocol"; readonly error: McpError }
+  /** Those of sessions bring their form: see session-refusals.ts. */
+  | { readonly reason: SessionReason; readonly form: WireForm };
 
-interface WireForm {
+type SessionReason = "already-initialized" | "session-unknown" | "cursor-invalid" | "stream-over" | "too-many";
+
+/** How a refusal goes on the wire. */
+export interface WireForm {
   readonly status: number;
   readonly code: number;
   readonly message: string;
   readonly headers?: Record<string, string>;
 }
 
+/** The form of a request that is not as it must be. */
+export function invalid(status: number, message: string, headers?: Record<string, string>): WireForm {
+  return { status, code: ErrorCode.InvalidRequest, message, ...(headers ? { headers } : {}) };
+}
+
 /** Status, code and public text of each reason. */
 function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
-  const invalid = (status: number, message: string, headers?: Record<string, string>): WireForm => ({
-    status,
-    code: ErrorCode.InvalidRequest,
-    message,
-    ...(headers ? { headers } : {}),
-  });
+  if ("form" in refusal) return refusal.form;
   switch (refusal.reason) {
     case "host-not-allowed":
       return invalid(
@@ -96,24 +96,8 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       );
     case "header-mismatch":
       return { status: 400, code: ErrorCode.HeaderMismatch, message: `Header mismatch: ${refusal.problem}.` };
-    case "already-initialized":
-      return invalid(
-        400,
-        "This session is initialized already. Send initialize without Mcp-Session-Id to open another.",
-      );
     case "session-missing":
       return invalid(400, "Mcp-Session-Id is missing. Send initialize first and repeat the id it returns.");
-    case "session-unknown":
-      return invalid(404, "The session is not known or has ended. Send initialize to open another.");
-    case "cursor-invalid":
-      return invalid(400, `Last-Event-ID ${quote(refusal.cursor)} is no event id of this session.`);
-    case "stream-over":
-      // Not 404, which would say that the session is gone, and not an empty 200, after which clients come back at once.
-      return invalid(405, "The stream of this event id is over: nothing more will come on it.", {
-        Allow: "POST, DELETE",
-      });
-    case "too-many":
-      return invalid(429, `Too much at once: ${refusal.what}.`, { "Retry-After": String(refusal.retryAfterS) });
     case "keys-unavailable":
       return {
         status: 503,

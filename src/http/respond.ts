@@ -5,7 +5,7 @@
  */
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, type Watched } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";
 
@@ -18,34 +18,31 @@ export interface Outcome {
 
 export type Emit = (message: JSONRPCNotification | JSONRPCRequest) => void;
 
-/** Does the work. Never rejects. */
-export type Run = (emit: Emit, signal: AbortSignal) => Promise<Outcome>;
+/** Does the work. Never rejects. @param stream Says when the client is gone. */
+export type Run = (emit: Emit, stream: Pick<EventStream, "gone">) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
   readonly limits: Limits;
-  /** Fires when the client of the HTTP request is gone. */
-  readonly clientGone: AbortSignal | undefined;
-  /** Whether a vanished client cancels the run: yes in the modern era, no in the legacy one. */
-  readonly cancelsWithClient: boolean;
+  /** The HTTP request, where its client is watched: leaving cancels a run of the modern era, and none of the legacy one. */
+  readonly request?: Watched;
+}
+
+/** What the response may become instead. */
+export interface Beginning {
+  readonly hasBegun: boolean;
+  /** For those who look before it has. */
+  readonly begun: Promise<void>;
 }
 
 /** Runs and answers. */
-export async function respond(run: Run, options: RespondOptions): Promise<Response> {
-  const { form, limits } = options;
-  const stream = new EventStream(limits, options.clientGone);
-  let announce: () => void = () => undefined;
-  const emitted = new Promise<void>((resolve) => {
-    announce = resolve;
-  });
-  const emit: Emit = (message) => {
-    // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
-    if (form === "json") return;
-    stream.write(encodeEvent(JSON.stringify(message)), !("id" in message));
-    announce();
-  };
-  const running = run(emit, options.cancelsWithClient ? stream.gone : new AbortController().signal);
-  const finished = await untilStreaming(running, emitted, options);
+export async function respond(run: Run, { form, limits, request }: RespondOptions): Promise<Response> {
+  const stream = new EventStream(limits, request);
+  // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
+  const running = run((message) => {
+    if (form !== "json") stream.write(encodeEvent(JSON.stringify(message)), !("id" in message));
+  }, stream);
+  const finished = await untilStreaming(running, stream, form, limits);
   if (finished) return toJson(finished);
   void running.then(({ text }) => {
     if (text !== undefined) stream.write(encodeEvent(text));
@@ -54,26 +51,40 @@ export async function respond(run: Run, options: RespondOptions): Promise<Respon
   return stream.respond();
 }
 
+/** Turns of the microtask queue within which a run is over that waits for nothing outside. */
+const TURNS = 64;
+
 /** The outcome when the answer is to be JSON, undefined when a stream is to begin: something was emitted, or it takes long. */
 export async function untilStreaming(
   running: Promise<Outcome>,
-  emitted: Promise<void>,
-  { form, limits }: Pick<RespondOptions, "form" | "limits">,
+  beginning: Beginning,
+  form: AcceptedForm,
+  { jsonWaitMs }: Limits,
 ): Promise<Outcome | undefined> {
   if (form === "json") return running;
   if (form === "sse") return undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const waited = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limits.jsonWaitMs);
+  let finished: Outcome | undefined;
+  void running.then((outcome) => {
+    finished = outcome;
   });
+  // A timer costs more than all of these turns.
+  for (let turn = 0; turn < TURNS && !finished && !beginning.hasBegun; turn += 1) await undefined;
+  if (!finished && !beginning.hasBegun) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const waited = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, jsonWaitMs);
+    });
+    await Promise.race([beginning.begun, running, waited]);
+    clearTimeout(timer);
+  }
   // The emission first: a run that emitted and has ended by now is a stream all the same.
-  const finished = await Promise.race([emitted, running, waited]);
-  clearTimeout(timer);
-  return finished ?? undefined;
+  return beginning.hasBegun ? undefined : finished;
 }
+
+const JSON_TYPE = { headers: { "Content-Type": "application/json" } };
 
 /** An answer as JSON; 202 when none is due. */
 export function toJson({ text, status }: Outcome): Response {
   if (text === undefined) return new Response(null, { status: 202 });
-  return new Response(text, { status, headers: { "Content-Type": "application/json" } });
+  return new Response(text, status === 200 ? JSON_TYPE : { ...JSON_TYPE, status });
 }

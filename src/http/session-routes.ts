@@ -17,11 +17,10 @@ import {
   type SessionSurroundings,
 } from "./handler.ts";
 import { type AcceptedForm, acceptedForm } from "./headers.ts";
-import { type Refusal, refuse } from "./refusal.ts";
+import { refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";
+import { ALREADY_INITIALIZED, SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { FoundSession, SessionGate, StreamTarget } from "./sessions.ts";
-
-const UNKNOWN: Refusal = { reason: "session-unknown" };
 
 /** Routes over a gate. */
 export function createSessionRoutes<Env>(gate: SessionGate<Env>): SessionRoutes<Env> {
@@ -43,19 +42,19 @@ async function post<Env>(
   const { messages, isBatch, sessionId = "" } = verdict;
   const session = await gate.find(sessionId, admitted.principal, admitted.env);
   const id = requestId(messages);
-  if (!session) return refuse(UNKNOWN, id);
+  if (!session) return refuse(SESSION_UNKNOWN, id);
   if (isBatch && !session.client.rules.batch) {
     return refuse({ reason: "batch", problem: `${session.client.protocolVersion} has no batches` });
   }
   if (messages.some((parsed) => parsed.kind === "request" && parsed.message.method === "initialize")) {
-    return refuse((await session.admit()) ? { reason: "already-initialized" } : UNKNOWN, id);
+    return refuse((await session.admit()) ? ALREADY_INITIALIZED : SESSION_UNKNOWN, id);
   }
   // Lists and pings need no handler: once the session is known to live they are answered from what is compiled here.
   if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
-    return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(UNKNOWN, id);
+    return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(SESSION_UNKNOWN, id);
   }
   const outcome = await session.post({ messages, isBatch, form, request: around.request });
-  if (!outcome) return refuse(UNKNOWN, id);
+  if (!outcome) return refuse(SESSION_UNKNOWN, id);
   if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
   return carry(session, { kind: "call", stream: outcome.stream }, admitted, around);
@@ -71,7 +70,7 @@ async function carry<Env>(
   { request }: Admitted<Env>,
   around: SessionSurroundings,
 ): Promise<Response> {
-  const stream = new EventStream(around.limits, request.signal);
+  const stream = new EventStream(around.limits, request);
   const refusal = await session.carry(target, stream, around.notices);
   return refusal ? refuse(refusal) : stream.respond();
 }
@@ -95,7 +94,7 @@ async function get<Env>(
 async function end<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<Response> {
   const session = await find(gate, admitted);
   if (session instanceof Response) return session;
-  return (await session.end()) ? new Response(null, { status: 204 }) : refuse(UNKNOWN);
+  return (await session.end()) ? new Response(null, { status: 204 }) : refuse(SESSION_UNKNOWN);
 }
 
 /** The session a GET or DELETE names, or the refusal. */
@@ -106,5 +105,5 @@ async function find<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promi
   if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
   const id = headers.get("Mcp-Session-Id");
   if (id === null) return refuse({ reason: "session-missing" });
-  return (await gate.find(id, admitted.principal, admitted.env)) ?? refuse(UNKNOWN);
+  return (await gate.find(id, admitted.principal, admitted.env)) ?? refuse(SESSION_UNKNOWN);
 }

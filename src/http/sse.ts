@@ -4,7 +4,7 @@
  * @module
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-const encoder = new TextEncoder();
+import { encodeText } from "../core/bytes.ts";
 
 /**
  * One event as a frame, blank line included. JSON text has no raw line break, so one `data` line always carries it.
@@ -30,13 +30,8 @@ export function encodeRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;
 }
 
-/** Frames as the bytes that go out. */
-export function encodeText(frames: string): Uint8Array {
-  return encoder.encode(frames);
-}
-
 /** A comment: clients ignore it, proxies see traffic, and writing it finds a vanished client. */
-export const HEARTBEAT: Uint8Array = encoder.encode(": keepalive\n\n");
+export const HEARTBEAT: Uint8Array = encodeText(": keepalive\n\n");
 
 /** Headers of an SSE response. `no-transform` and `X-Accel-Buffering` keep proxies from holding events back. */
 export const SSE_HEADERS: Readonly<Record<string, string>> = {

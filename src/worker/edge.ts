@@ -22,7 +22,7 @@ import {
   type SessionRoutes,
   type SessionSurroundings,
 } from "../http/handler.ts";
-import type { OriginRules } from "../http/origin.ts";
+import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
@@ -38,6 +38,8 @@ export interface EdgeRuntime<Env> {
   readonly replay: ReplayPart | undefined;
   /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
+  /** Adds the methods of tasks to a client's. */
+  extend?: HttpOptions<Env>["extend"];
   /** Runs calls once. @param place The session they belong to; undefined: none. */
   readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
   /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
@@ -121,7 +123,7 @@ export interface EdgeOptions<
   readonly notices?: NoticesPart<Env, Notices>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
   readonly once?: OncePart<Env, Calls>;
-  /** Runs tools that say so as tasks, for modern clients that take tasks. Without it they run on the request. */
+  /** Runs tools that say so as tasks, for clients that take tasks. Without it they run on the request. */
   readonly tasks?: TasksPart<Env, Tasks>;
   /** Where sealing keys come from. @default the secret MCP_KEYS */
   readonly keys?: KeysPart<Keys>;
@@ -192,6 +194,7 @@ export function edge<
   const hub = notices?.attach(runtime);
   const part = sessions?.attach(runtime);
   const background = tasks?.attach(runtime);
+  runtime.extend = background?.extend;
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
     hub?.watch(server);
@@ -205,7 +208,7 @@ export function edge<
     sessions: part?.routes,
     notices: hub?.notices,
     stateKeys: sealing && ((env, sealed) => sealing.ring(env, STATE, sealed)),
-    extend: background?.extend,
+    extend: runtime.extend,
     once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<Bindings<Env>>();
@@ -220,6 +223,12 @@ export function edge<
       ),
     );
   }
+  // The first route of an app is the first to answer: what the router would do, without what it costs.
+  const { fetch: route } = app;
+  app.fetch = (request, env, context) => {
+    const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
+    return isOurs ? endpoint.handle(request, (env ?? {}) as Env) : route(request, env, context);
+  };
   // Object.assign passes over what is not there.
   return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
 }

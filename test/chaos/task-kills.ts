@@ -4,6 +4,7 @@
  */
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { newKeys } from "../../src/testing/keys.ts";
+import { OwnTaskClient, textOf as ownTextOf } from "../worker/own-task-client.ts";
 import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
 import { Random } from "./random.ts";
 
@@ -12,6 +13,8 @@ export interface KillOptions {
   readonly seed: number;
   /** Tasks begun between two kills. */
   readonly tasksPerKill: number;
+  /** Which clients make them. @default those of the extension */
+  readonly version?: "2025-11-25";
   readonly report?: (text: string) => void;
 }
 
@@ -45,13 +48,15 @@ const OBJECTS = {
 /** A task is done well before, kills included. */
 const DEADLINE_MS = 60_000;
 
-export async function killTasks({ kills, seed, tasksPerKill, report }: KillOptions): Promise<KillTally> {
+export async function killTasks({ kills, seed, tasksPerKill, version, report }: KillOptions): Promise<KillTally> {
   const tally: KillTally = { kills: 0, tasks: 0, finished: 0, effects: 0, repeats: 0, violations: [] };
   const random = new Random(seed);
   const worker = await startWorker({ entry: ENTRY, objects: OBJECTS, bindings: { MCP_KEYS: newKeys() } });
   try {
     for (let round = 0; round < kills; round += 1) {
-      const client = new TaskClient(`${worker.origin}${random.chance(0.3) ? "/sliced" : "/mcp"}`);
+      const client = version
+        ? await OwnTaskClient.open(`${worker.origin}/mcp`)
+        : new TaskClient(`${worker.origin}${random.chance(0.3) ? "/sliced" : "/mcp"}`);
       const begun = await Promise.all(Array.from({ length: tasksPerKill }, () => begin(client, random)));
       tally.tasks += begun.length;
       // Clients look and answer all the time; what fails of it while the Worker is away is tried again.
@@ -70,7 +75,7 @@ export async function killTasks({ kills, seed, tasksPerKill, report }: KillOptio
   return tally;
 }
 
-async function begin(client: TaskClient, random: Random): Promise<Begun> {
+async function begin(client: TaskClient | OwnTaskClient, random: Random): Promise<Begun> {
   const key = crypto.randomUUID();
   const tool = random.chance(0.5) ? "steps" : "asking";
   const steps = tool === "steps" ? random.int(1, 8) : 3;
@@ -79,11 +84,17 @@ async function begin(client: TaskClient, random: Random): Promise<Begun> {
 }
 
 /** Its text, or what became of it instead. */
-async function finish(client: TaskClient, { taskId }: Begun): Promise<string> {
+async function finish(client: TaskClient | OwnTaskClient, { taskId }: Begun): Promise<string> {
   const deadline = Date.now() + DEADLINE_MS;
   let last = "nothing";
   while (Date.now() < deadline) {
     try {
+      if (client instanceof OwnTaskClient) {
+        const end = (await client.finish(taskId)).at(-1) ?? {};
+        if (end.result !== undefined) return ownTextOf([end]);
+        last = JSON.stringify(end);
+        continue;
+      }
       const task = await client.get(taskId);
       if (task.status === "completed") return textOf(task);
       if (task.status === "input_required")

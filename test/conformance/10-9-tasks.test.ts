@@ -62,8 +62,8 @@ describe("10.9 declared", () => {
     expect(capabilities).not.toHaveProperty("tasks");
   });
 
-  test("to legacy clients not at all", async () => {
-    const legacy = await LegacyClient.open(client.url);
+  test.each(["2025-03-26", "2025-06-18"])("to clients of %s not at all", async (version) => {
+    const legacy = await LegacyClient.open(client.url, { version });
     expect(JSON.stringify(legacy.greeting.capabilities)).not.toContain("tasks");
   });
 

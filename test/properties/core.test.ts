@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { encodeBase64 } from "../../src/core/bytes.ts";
 import {
   type ClientCapabilities,
   type ClientCapabilityName,
@@ -7,7 +8,6 @@ import {
   encodeCapabilities,
   hasCapability,
 } from "../../src/core/client-facts.ts";
-import { encodeBase64 } from "../../src/core/content.ts";
 import { encodeError, encodeResult, isRequestId, parseMessage } from "../../src/core/jsonrpc.ts";
 
 /** Values that look like messages in some members and not in others. */

@@ -1,11 +1,12 @@
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { encodeText } from "../../src/core/bytes.ts";
 import { DepthGauge } from "../../src/core/depth-gauge.ts";
 import { serveVersions, VERSIONS } from "../../src/core/versions.ts";
 import { classify } from "../../src/http/classify.ts";
 import { acceptedForm, decodeHeaderValue, encodeHeaderValue } from "../../src/http/headers.ts";
-import { encodeEvent, encodeText, HEARTBEAT } from "../../src/http/sse.ts";
+import { encodeEvent, HEARTBEAT } from "../../src/http/sse.ts";
 
 /** Every well-formed string: no lone surrogates. */
 const anyText = fc.string({ unit: "binary" });

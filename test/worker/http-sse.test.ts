@@ -7,6 +7,7 @@ import { SSEClientTransport as Sse2024 } from "sdk-2024-11-05/client/sse.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { WireOracle } from "../oracle/oracle.ts";
+import { watch } from "../oracle/transport-watch.ts";
 
 let worker: Workerd;
 beforeAll(async () => {
@@ -17,33 +18,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => worker?.stop());
-
-interface AnyTransport {
-  send(message: never): Promise<void>;
-  onmessage?: unknown;
-}
-
-/** Shows an oracle both ways of a transport. */
-function watch<T extends AnyTransport>(transport: T, oracle: WireOracle): T {
-  const send = transport.send.bind(transport) as (message: unknown) => Promise<void>;
-  transport.send = (message: unknown) => {
-    oracle.observe("client", message);
-    return send(message);
-  };
-  let handler: ((...args: unknown[]) => void) | undefined;
-  const heard = (...args: unknown[]) => {
-    oracle.observe("server", args[0]);
-    handler?.(...args);
-  };
-  Object.defineProperty(transport, "onmessage", {
-    configurable: true,
-    get: () => handler && heard,
-    set: (next) => {
-      handler = next;
-    },
-  });
-  return transport;
-}
 
 const ME = { name: "http-sse", version: "1.0.0" };
 

@@ -177,8 +177,8 @@ describe("where a task begins", () => {
     expect(await without.error("tasks/get", { taskId: "any" })).toMatchObject({ code: -32601 });
   });
 
-  test("legacy clients have optional tools on the request, and are told of others", async () => {
-    const legacy = await LegacyClient.open(client.url);
+  test("clients of versions without tasks have optional tools on the request, and are told of others", async () => {
+    const legacy = await LegacyClient.open(client.url, { version: "2025-06-18" });
     expect((await told(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     expect((await told(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
   });

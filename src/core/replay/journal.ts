@@ -69,7 +69,7 @@ export function answerOf(entry: JournalEntry): unknown {
 }
 
 /** The entry of a question that ended without an answer. */
-export function failedEntry(key: string, digest: string, { reason, message, code }: QuestionError): JournalEntry {
+export function failedEntry(key: string, digest: string, { reason, message, code }: FailedQuestion): JournalEntry {
   return { key, digest, failed: { reason, message, code } };
 }
 

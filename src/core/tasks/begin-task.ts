@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ClientCapabilities } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { createRounds } from "../input-required.ts";
 import type { JSONRPCRequest, JsonObject } from "../jsonrpc.ts";
@@ -20,6 +21,16 @@ export interface TaskStart {
   readonly journal: JournalData;
   /** What the last of them was answered and had kept, where its handler asks by returning. */
   readonly round: TaskRound;
+  /** Who called, where the request does not say so itself. */
+  readonly client?: TaskClient;
+  /** Milliseconds its client wants it kept; it is kept no longer than others are. */
+  readonly ttlMs?: number;
+}
+
+/** A legacy client, as plain data. */
+export interface TaskClient {
+  readonly version: string;
+  readonly capabilities: ClientCapabilities;
 }
 
 export interface TaskRound {

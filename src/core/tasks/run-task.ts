@@ -4,6 +4,7 @@
  * @module
  */
 import { QuestionError } from "../asker.ts";
+import type { ClientFacts } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { McpError, toErrorObject } from "../errors.ts";
 import { describeRequest, runAround } from "../hooks.ts";
@@ -76,7 +77,7 @@ export async function runTask(
     const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
-      end = endOf(returned, attempt, replay.wakeAtMs);
+      end = endOf(returned, attempt, replay.wakeAtMs, given.client);
       if (!end) return { returned };
       if (end.kind === "asked") {
         // They are questions, with what a result leaves out left out.
@@ -86,7 +87,9 @@ export async function runTask(
       // Nobody reads this one.
       return { asked: {} };
     } catch (error) {
-      if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+      // Legacy has no such error: there the handler meets the lack.
+      const isTyped = error instanceof QuestionError && given.client.era === "modern";
+      if (isTyped && error.missing.length > 0) throw lacking(error.missing);
       throw error;
     }
   };
@@ -128,29 +131,39 @@ function unfinished(end: RunEnd, taskId: string): JsonObject {
 }
 
 /** What a run came to that did not come to the handler's end. */
-function endOf(returned: unknown, attempt: Attempt, wakeAtMs: number | undefined): RunEnd | undefined {
+function endOf(
+  returned: unknown,
+  attempt: Attempt,
+  wakeAtMs: number | undefined,
+  client: ClientFacts,
+): RunEnd | undefined {
   if (returned === CUT) return { kind: "cut" };
-  if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions()) };
+  if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions(), client) };
   if (returned === WAITING && wakeAtMs !== undefined) {
     // A question that waits beside a step goes out.
-    const questions = askedOf(attempt.pending);
+    const questions = askedOf(attempt.pending, client);
     return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
   }
   if (!isInputRequired(returned)) return undefined;
   const { inputRequests, requestState } = returned;
   const questions = Object.entries(inputRequests).map(([key, question]) => ({
     key,
-    request: toInputRequest(question),
+    request: requestOf(question, client),
   }));
   return { kind: "asked", questions, round: requestState === undefined ? {} : { requestState } };
 }
 
-function askedOf(questions: Readonly<Record<string, Question>>): Asked[] {
+function askedOf(questions: Readonly<Record<string, Question>>, client: ClientFacts): Asked[] {
   return Object.entries(questions).map(([key, question]) => ({
     key,
     digest: digestOf(question),
-    request: toInputRequest(question),
+    request: requestOf(question, client),
   }));
+}
+
+/** Legacy clients are asked by requests, of which an elicitation of a URL has an id. */
+function requestOf(question: Question, { era }: ClientFacts): JsonObject {
+  return era === "modern" ? toInputRequest(question) : { ...question };
 }
 
 /** An error that asks: the handler is run again with the answers. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { encodeBase64Url } from "../../core/bytes.ts";
 
 /** A key as it is stored and given to isolates. */
 export interface StoredKey {
@@ -35,9 +36,5 @@ export function rotate(keys: readonly StoredKey[], rotation: Rotation, nowMs: nu
 }
 
 function newSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  return encodeBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }

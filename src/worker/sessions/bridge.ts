@@ -4,11 +4,13 @@
  *
  * @module
  */
+
 import type { ClientFacts } from "../../core/client-facts.ts";
 import type { Notice, NoticeFilter, NoticeTap } from "../../core/notices.ts";
 import { legacyNotification } from "../../core/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
+import { cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { Link } from "../link.ts";
@@ -152,6 +154,6 @@ function rankOf(message: FromObject): number {
 /** What the object's refusal of a WebSocket means to the client. */
 function refusalOf({ status }: Response, target: StreamTarget): Refusal {
   const cursor = target.kind === "resume" ? target.lastEventId : "";
-  if (status === 400) return { reason: "cursor-invalid", cursor };
-  return { reason: status === 405 ? "stream-over" : "session-unknown" };
+  if (status === 400) return cursorInvalid(cursor);
+  return status === 405 ? STREAM_OVER : SESSION_UNKNOWN;
 }

@@ -78,7 +78,8 @@ export class EventLog {
 
   /** A number no stream of this object has had: from the clock, since the log forgets what it has collected. */
   nextStream(kind: "call" | "own"): number {
-    const next = Math.max(this.#lastStream + 1, Date.now(), this.#newest() + 1);
+    this.#lastStream ||= this.#newest();
+    const next = Math.max(this.#lastStream + 1, Date.now());
     this.#lastStream = isOwnStream(next) === (kind === "own") ? next : next + 1;
     return this.#lastStream;
   }

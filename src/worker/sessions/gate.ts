@@ -34,6 +34,9 @@ export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => st
 /** Keys of this purpose open nothing else. */
 const PURPOSE = "session id";
 
+/** Ids whose facts are remembered: half a kilobyte each. */
+const KNOWN_MAX = 4096;
+
 type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & SessionRpc>;
 
 /** Sessions on Durable Objects. */
@@ -41,6 +44,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
   readonly #env = new EnvKeys(PURPOSE, "Or give edge() the option keys.");
   readonly #keysOf: KeysOf | undefined;
+  #facts: { readonly ring?: KeyRing; readonly of: Map<string, SessionFacts> } = { of: new Map() };
 
   /** @param keysOf Where keys come from; undefined: the secret. */
   constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
@@ -66,8 +70,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
-    const bytes = await (await this.#keys(env, id)).open(id);
-    const facts = bytes && decodeFacts(bytes);
+    const facts = this.#known(await this.#keys(env), id) ?? (await this.#open(id, env));
     if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
@@ -85,6 +88,21 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return this.#session(facts, caller, env);
   }
 
+  async #open(id: string, env: Env): Promise<SessionFacts | undefined> {
+    const ring = await this.#keys(env, id);
+    const bytes = await ring.open(id);
+    const facts = bytes && decodeFacts(bytes);
+    if (!facts) return undefined;
+    if (this.#facts.ring !== ring || this.#facts.of.size >= KNOWN_MAX) this.#facts = { ring, of: new Map() };
+    this.#facts.of.set(id, facts);
+    return facts;
+  }
+
+  /** What an id said that was opened with these very keys: opening it again costs as much as the rest of a call. */
+  #known(ring: KeyRing, id: string): SessionFacts | undefined {
+    return this.#facts.ring === ring ? this.#facts.of.get(id) : undefined;
+  }
+
   #session(facts: SessionFacts, caller: Caller, env: Env): FoundSession | undefined {
     const namespace = this.#namespace(env);
     let objectId: DurableObjectId;
@@ -100,8 +118,14 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return {
       client,
       admit: () => stub().admit(caller),
-      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
-      post: async (post) => (await stub().post(caller, post)) as PostOutcome | undefined,
+      // As text, which crosses faster than objects do; but what a principal is made of is its author's affair.
+      post: async (post) => {
+        const wire = JSON.stringify({ caller: { ...caller, principal: undefined }, post });
+        const outcome = await stub().post(wire, caller.principal);
+        if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
+        // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+        return outcome as PostOutcome | undefined;
+      },
       carry: (target, to, notices) => {
         const dial = (to: Attach["target"]) => {
           const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller, target: to }) };

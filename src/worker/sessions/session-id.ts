@@ -16,6 +16,7 @@
  *
  * @module
  */
+import { encodeText, fromHex, toHex } from "../../core/bytes.ts";
 import type { Principal } from "../../core/client-facts.ts";
 import { VERSIONS, type VersionRules } from "../../core/versions.ts";
 
@@ -79,15 +80,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
 export async function hashPrincipal(principal: Principal | undefined): Promise<string> {
   if (!principal) return ANONYMOUS;
   // As JSON, so that no issuer and subject can run into one another.
-  const text = new TextEncoder().encode(JSON.stringify([principal.issuer, principal.subject]));
+  const text = encodeText(JSON.stringify([principal.issuer, principal.subject]));
   const digest = await crypto.subtle.digest("SHA-256", text);
   return toHex(new Uint8Array(digest).subarray(0, PRINCIPAL_BYTES));
-}
-
-function fromHex(hex: string): Uint8Array {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

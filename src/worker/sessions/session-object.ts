@@ -7,6 +7,7 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
+import type { Principal } from "../../core/client-facts.ts";
 import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { EdgeRuntime } from "../edge.ts";
@@ -20,9 +21,16 @@ import { type Caller, SessionState } from "./session-state.ts";
 /** The methods the Worker calls. */
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
-  post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined>;
+  /** @param wire The caller, without its principal, and the post; see {@link Wire}. @returns A text is a JSON answer with status 200. */
+  post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
   end(caller: Caller): Promise<boolean>;
+}
+
+/** What a POST is on its way to the object, as JSON. */
+interface Wire {
+  readonly caller: Caller;
+  readonly post: SessionPost;
 }
 
 export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
@@ -51,24 +59,25 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   // RPC
 
   async admit(caller: Caller): Promise<boolean> {
-    return this.#session(caller.session).admit(caller);
+    return (await this.#admitted(caller)) !== undefined;
   }
 
-  async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
-    const session = this.#session(caller.session);
-    return (await session.admit(caller)) ? session.post(caller, post) : undefined;
+  async post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
+    const { caller: plain, post } = JSON.parse(wire) as Wire;
+    const caller = { ...plain, principal };
+    const outcome = await (await this.#admitted(caller))?.post(caller, post);
+    const answer = outcome && "answer" in outcome ? outcome.answer : undefined;
+    return (answer?.status === 200 ? answer.text : undefined) ?? outcome;
   }
 
   async deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
-    const session = this.#session(caller.session);
-    return (await session.admit(caller)) && session.deliver(caller, message, request);
+    return (await this.#admitted(caller))?.deliver(caller, message, request) ?? false;
   }
 
   async end(caller: Caller): Promise<boolean> {
-    const session = this.#session(caller.session);
-    if (!(await session.admit(caller))) return false;
-    await session.end(caller);
-    return true;
+    const session = await this.#admitted(caller);
+    await session?.end(caller);
+    return session !== undefined;
   }
 
   // Sockets
@@ -76,9 +85,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   /** The Worker asks for a socket that carries a stream. */
   override async fetch(request: Request): Promise<Response> {
     const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
-    const session = this.#session(caller.session);
-    if (!(await session.admit(caller, true))) return new Response(null, { status: 404 });
-    return session.attach(caller, target);
+    const session = await this.#admitted(caller, true);
+    return session?.attach(caller, target) ?? new Response(null, { status: 404 });
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -130,6 +138,12 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
       this.#sessions.set(number, session);
     }
     return session;
+  }
+
+  /** The session of a caller, while it lives and is the caller's. */
+  async #admitted(caller: Caller, isStream = false): Promise<Session<Env> | undefined> {
+    const session = this.#session(caller.session);
+    return (await session.admit(caller, isStream)) ? session : undefined;
   }
 
   #sessionOf(socket: WebSocket): Session<Env> {

@@ -7,7 +7,7 @@
  * @module
  */
 import { askNobody } from "../../core/asker.ts";
-import { createAsker, PendingQuestions } from "../../core/asking.ts";
+import { ClientAsker, PendingQuestions } from "../../core/asking.ts";
 import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
 import { CancelledError, McpError, toErrorObject } from "../../core/errors.ts";
@@ -31,6 +31,7 @@ import type { AcceptedForm } from "../../http/headers.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
+import { tooMany } from "../../http/session-refusals.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import type { CallMemory } from "../replay/call-memory.ts";
@@ -280,7 +281,7 @@ export class Session<Env> {
   async #answer(running: RunningPost): Promise<PostOutcome> {
     const { outcome, stream, form } = running;
     const { limits } = this.#host.runtime;
-    const finished = await untilStreaming(outcome, stream.begun, { form, limits });
+    const finished = await untilStreaming(outcome, stream, form, limits);
     if (finished) return { answer: finished };
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
@@ -303,11 +304,11 @@ export class Session<Env> {
     const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
     if (running + asked > caps.inFlightMax) {
       const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
-      return { reason: "too-many", what, retryAfterS: 1 };
+      return tooMany(what, 1);
     }
     if (!this.#streams.isFull) return undefined;
     const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
-    return { reason: "too-many", what, retryAfterS: Math.ceil(resumeMs / 1000) };
+    return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
   /** Answers the handshake of a client whose session id was made before it. */
@@ -342,6 +343,7 @@ export class Session<Env> {
       keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
     };
     const server = await runtime.serverFor(post.request, env, principal);
+    const methods = hasNotices ? subscribeMethods(uris) : undefined;
     return {
       server,
       limits,
@@ -351,10 +353,11 @@ export class Session<Env> {
       request: post.request && factsOf(post.request),
       principal,
       client,
-      methods: hasNotices ? subscribeMethods(uris) : undefined,
+      // The handshake of HTTP+SSE declares no more than these.
+      methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
       questions: {
-        asker: (emit) => createAsker(this.#questions, { client, emit, limits, before: memory }),
+        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: memory }),
         settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
       },
       memory: memory && {
@@ -379,7 +382,7 @@ export class Session<Env> {
     const { limits, onError } = runtime;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn
-      ? createAsker(this.#questions, { client, emit, limits })
+      ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open, and a notification has none of its own");
     const { signal } = new AbortController();
     const request = post.request && factsOf(post.request);

@@ -7,8 +7,12 @@ import type { Call } from "../../core/context.ts";
 import { McpError } from "../../core/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { checkBound } from "../../core/limits.ts";
+import { hasOwnTasks } from "../../core/tasks/own-task.ts";
+import { ownTaskMethods } from "../../core/tasks/own-task-methods.ts";
+import { TaskChanges, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import { type TaskKeeper, taskMethods } from "../../core/tasks/task-methods.ts";
+import { taskMethods } from "../../core/tasks/task-methods.ts";
+import type { ExtendMethods } from "../../http/handler.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
@@ -20,7 +24,12 @@ import { ownerOf, TaskObject, type TaskObjectOptions, type TaskRpc } from "./tas
 export interface TasksOptions extends Partial<TaskObjectOptions> {
   /** Name of the Durable Object binding. @default "MCP_TASK" */
   readonly binding?: string;
-  /** Milliseconds from its creation until a task is forgotten, whatever has become of it. @default 24 hours */
+  /**
+   * Milliseconds from its creation until a task is forgotten, whatever has become of it. A client of 2025-11-25 may ask
+   * for less.
+   *
+   * @default 24 hours
+   */
   readonly ttlMs?: number;
   /** Milliseconds clients are told to wait between two looks. @default 1 second */
   readonly pollIntervalMs?: number;
@@ -42,16 +51,18 @@ export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObje
 type TaskNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & TaskRpc>;
 
 const MINUTE_MS = 60_000;
+/** Milliseconds one request waits for a task before it asks anew: what it waits on may have gone. */
+const WAIT_MS = 25_000;
 
 /** Headers that let somebody in: they are for the request, not for what it begins. */
 const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
 
 /**
- * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients of 2026-07-28 that take tasks: the client
- * gets a handle at once and comes back for the result. The handler runs in an object of the task's own. When the object
- * is lost it runs again from the top, with what its questions and `ctx.step()`s had returned at once; so between them it
- * does the same with the same answers. Needs a binding to the class it returns; with the option `notices`, clients can
- * listen to tasks as well.
+ * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients that take tasks (2026-07-28) or ask for
+ * one (2025-11-25): the client gets a handle at once and comes back for the result. The handler runs in an object of the
+ * task's own. When the object is lost it runs again from the top, with what its questions and `ctx.step()`s had returned
+ * at once; so between them it does the same with the same answers. Needs a binding to the class it returns; with the
+ * option `notices`, modern clients can listen to tasks as well.
  *
  * @example
  * ```ts
@@ -60,7 +71,7 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  * export const { McpTask } = app;
  * ```
  *
- * @see io.modelcontextprotocol/tasks
+ * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
@@ -69,9 +80,24 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask
   checkBound("tasks(): runMs", runMs);
   return {
     attach: (runtime) => ({
-      extend: (methods, env) => taskMethods(keeperOf(env, runtime, options), methods, checkName),
+      extend: extension(runtime, options),
       objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
     }),
+  };
+}
+
+/** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
+function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions): ExtendMethods<Env> {
+  const changes = new WeakMap<object, TaskChanges>();
+  const changesOf = (place: object = {}) => {
+    const found = changes.get(place) ?? new TaskChanges();
+    changes.set(place, found);
+    return found;
+  };
+  return (methods, env, client, place) => {
+    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options), methods, checkName);
+    if (!hasOwnTasks(client)) return methods;
+    return ownTaskMethods(keeperOf(env, runtime, options), methods, changesOf(place));
   };
 }
 
@@ -83,7 +109,7 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOpti
   };
 }
 
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): TaskKeeper {
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): WaitingKeeper {
   const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
   const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
   const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
@@ -104,6 +130,10 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
     },
     read: async (taskId, { principal }) =>
       (await ask(taskId, (task) => task.read(ownerOf(principal)))) as TaskView | undefined,
+    wait: async (taskId, { principal }) =>
+      (await ask(taskId, (task) => task.wait(ownerOf(principal), WAIT_MS))) as TaskView | undefined,
+    fail: async (taskId, key, failed, { principal }) =>
+      (await ask(taskId, (task) => task.update(ownerOf(principal), {}, { [key]: failed }))) ?? false,
     update: async (taskId, responses, { principal }) =>
       (await ask(taskId, (task) => task.update(ownerOf(principal), responses))) ?? false,
     cancel: async (taskId, { principal }) => (await ask(taskId, (task) => task.cancel(ownerOf(principal)))) ?? false,

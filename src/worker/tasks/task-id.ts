@@ -4,20 +4,15 @@
  *
  * @module
  */
+import { decodeBase64Url, encodeBase64Url, fromHex, toHex } from "../../core/bytes.ts";
 
 /** @param objectId 64 hexadecimal digits. */
 export function toTaskId(objectId: string): string {
-  const bytes = (objectId.match(/../g) ?? []).map((pair) => Number.parseInt(pair, 16));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace("=", "");
+  return encodeBase64Url(fromHex(objectId));
 }
 
 /** The object's id, or undefined for a text that is no task id. Each id has one spelling. */
 export function toObjectId(taskId: string): string | undefined {
-  if (!/^[\w-]{43}$/.test(taskId)) return undefined;
-  const binary = atob(taskId.replaceAll("-", "+").replaceAll("_", "/"));
-  const objectId = Array.from(binary, (char) => char.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-  return toTaskId(objectId) === taskId ? objectId : undefined;
+  const bytes = decodeBase64Url(taskId);
+  return bytes?.length === 32 ? toHex(bytes) : undefined;
 }

@@ -14,7 +14,7 @@ import type { Call } from "../../core/context.ts";
 import { redact } from "../../core/dispatch.ts";
 import { McpError, toErrorObject } from "../../core/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
-import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
+import { type FailedQuestion, failedEntry } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
 import type { TaskStart } from "../../core/tasks/begin-task.ts";
 import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
@@ -22,6 +22,7 @@ import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
+import { callerOf, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
 import {
@@ -56,7 +57,10 @@ export interface TaskRpc {
   /** Resolves when the task will not be lost. */
   create(seed: TaskSeed): Promise<TaskView>;
   read(who: string): Promise<TaskView | undefined>;
-  update(who: string, responses: JsonObject): Promise<boolean>;
+  /** How it stands once it no longer works, or after so long. */
+  wait(who: string, atMostMs: number): Promise<TaskView | undefined>;
+  /** @param failed What has no answer, and why. */
+  update(who: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
   cancel(who: string): Promise<boolean>;
 }
 
@@ -65,6 +69,8 @@ const STARTS_MAX = 20;
 /** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
 const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
+/** A task is kept so long that it can be looked at so often. */
+const LOOKS_MIN = 3;
 
 /** Who a task belongs to, as text. */
 export function ownerOf(principal: Principal | undefined): string {
@@ -82,6 +88,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   #running: AbortController | undefined;
   /** Keys of questions that were answered while it is. */
   readonly #answered = new Set<string>();
+  readonly #waits = new Waits();
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
     super(ctx, env);
@@ -93,19 +100,23 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   // Called by the Worker
 
-  async create({ request, journal, round, principal, http, toolTtlMs }: TaskSeed): Promise<TaskView> {
-    const { ttlMs, pollIntervalMs } = this.#options;
+  async create({ request, journal, round, principal, http, client, ...seed }: TaskSeed): Promise<TaskView> {
+    const { pollIntervalMs } = this.#options;
+    const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
+    // Gone before anybody looked, it would be of no use.
+    const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
     const nowMs = Date.now();
     const start: StoredStart = {
       format: 1,
       createdAtMs: nowMs,
-      ttlMs: toolTtlMs ?? ttlMs,
+      ttlMs,
       pollIntervalMs,
       request,
       journal,
       round,
       principal,
       http,
+      ...(client ? { client } : {}),
     };
     const state: StoredState = {
       status: "working",
@@ -132,19 +143,34 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     return viewOf(this.#taskId, task.start, task.state);
   }
 
-  async update(who: string, responses: JsonObject): Promise<boolean> {
+  async wait(who: string, atMostMs: number): Promise<TaskView | undefined> {
+    const task = await this.read(who);
+    if (task?.status !== "working") return task;
+    await this.#waits.next(atMostMs);
+    return this.read(who);
+  }
+
+  async update(who: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
     const task = this.#find(who);
     if (!task) return false;
     const { state } = task;
     const answered: StoredQuestion[] = [];
     const answers: unknown[] = [];
     for (const [key, question] of Object.entries(state.questions)) {
-      if (!Object.hasOwn(responses, key)) continue;
+      const failure = Object.hasOwn(failed, key) ? failed[key] : undefined;
+      if (!failure && !Object.hasOwn(responses, key)) continue;
       const { key: own, digest } = question;
       answered.push(question);
       answers.push(responses[key]);
       delete state.questions[key];
-      if (digest === undefined) state.answers[own] = responses[key];
+      if (failure) {
+        // A handler that asks by returning has no place where it could meet this.
+        if (digest === undefined) {
+          this.#settle(state, { status: "failed", error: unanswered(failure) });
+          return true;
+        }
+        this.#store.addEntry(failedEntry(own, digest, failure));
+      } else if (digest === undefined) state.answers[own] = responses[key];
       else this.#store.addEntry({ key: own, digest, answer: responses[key] });
       this.#answered.add(own);
     }
@@ -238,7 +264,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   async #call(server: McpServer<Env>, start: StoredStart, signal: AbortSignal): Promise<Call<never>> {
     const { limits, onError } = this.#runtime;
     const call = await server.withContext({
-      client: clientOf(readEnvelope(start.request.params), server.versions),
+      client: callerOf(start, server),
       env: this.env,
       principal: start.principal,
       request: start.http && factsOf(start.http),
@@ -344,6 +370,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   #save(state: StoredState): void {
     state.updatedAtMs = Date.now();
     this.#store.state = state;
+    this.#waits.end();
   }
 
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
@@ -375,6 +402,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#task = undefined;
     this.#store.reset();
     await this.ctx.storage.deleteAll();
+    this.#waits.end();
   }
 
   get #taskId(): string {

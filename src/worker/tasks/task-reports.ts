@@ -5,11 +5,11 @@
  * @module
  */
 import { describeRequest, type RequestEnd } from "../../core/hooks.ts";
-import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
 import { reportSample } from "../../core/sampling-audit.ts";
 import { hearSample } from "../../core/sampling-rounds.ts";
 import { attempt, type McpServer } from "../../core/server.ts";
 import type { EdgeRuntime } from "../edge.ts";
+import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
 export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "errorCode">;
@@ -34,8 +34,12 @@ export class TaskReports<Env> {
     });
   }
 
-  /** Tells `onSample` of those that are sampling requests. Without `answers` they were called off. Never rejects. */
+  /**
+   * Tells `onSample` of those that are sampling requests. Without `answers` they were called off. Those for legacy clients
+   * are told of where they are sent. Never rejects.
+   */
   async closed(start: StoredStart, questions: readonly StoredQuestion[], answers?: readonly unknown[]): Promise<void> {
+    if (start.client) return;
     const samples = questions
       .map((question, at) => ({ ...question, answer: answers?.[at] }))
       .filter(({ request }) => request.method === "sampling/createMessage");
@@ -65,6 +69,5 @@ export class TaskReports<Env> {
 }
 
 function callOf<Env>(start: StoredStart, server: McpServer<Env>, onError: EdgeRuntime<Env>["onError"]) {
-  const client = clientOf(readEnvelope(start.request.params), server.versions);
-  return { client, principal: start.principal, onError };
+  return { client: callerOf(start, server), principal: start.principal, onError };
 }

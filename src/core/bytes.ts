@@ -1,0 +1,49 @@
+/**
+ * Texts as bytes, and bytes as texts.
+ *
+ * @module
+ */
+const encoder = new TextEncoder();
+
+/** As UTF-8. */
+export function encodeText(text: string): Uint8Array<ArrayBuffer> {
+  // Of its own, never shared: what the type says less precisely.
+  return encoder.encode(text) as Uint8Array<ArrayBuffer>;
+}
+
+/** Standard base64 (RFC 4648, section 4). */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  // In slices: an argument list of megabytes overflows the stack.
+  for (let at = 0; at < bytes.length; at += 0x8000) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  }
+  return btoa(binary);
+}
+
+/** @throws {DOMException} when it is not base64. */
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/** Base64 for URLs (RFC 4648, section 5), without padding. */
+export function encodeBase64Url(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Undefined for anything but the one spelling {@link encodeBase64Url} gives, so that a value has exactly one text. */
+export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  const bytes = decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return encodeBase64Url(bytes) === text ? bytes : undefined;
+}
+
+/** Two small hexadecimal digits a byte. */
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** @param hex Pairs of digits. */
+export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}

@@ -1,0 +1,49 @@
+/**
+ * What the object of a task needs for the tasks of legacy clients.
+ *
+ * @module
+ */
+import { ClientFacts } from "../../core/client-facts.ts";
+import { ErrorCode, type JSONRPCErrorObject } from "../../core/jsonrpc.ts";
+import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
+import type { FailedQuestion } from "../../core/replay/journal.ts";
+import type { McpServer } from "../../core/server.ts";
+import type { TaskClient } from "../../core/tasks/begin-task.ts";
+import { findVersion } from "../../core/versions.ts";
+import type { StoredStart } from "./task-store.ts";
+
+/** Those who wait for a task to stand otherwise. */
+export class Waits {
+  readonly #ends = new Set<() => void>();
+
+  /** Resolves at the next end, or after so long. */
+  async next(atMostMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, atMostMs);
+    this.#ends.add(resolve);
+    await promise;
+    this.#ends.delete(resolve);
+    clearTimeout(timer);
+  }
+
+  end(): void {
+    for (const end of this.#ends) end();
+  }
+}
+
+/** @throws {Error} when the task was made by a later build. */
+function legacyClientOf({ version, capabilities }: TaskClient): ClientFacts {
+  const rules = findVersion(version);
+  if (!rules) throw new Error(`The task is of a client of ${version}, which this build does not know.`);
+  return new ClientFacts(rules, capabilities);
+}
+
+/** Who called: the request of a modern client says so itself. */
+export function callerOf({ client, request }: StoredStart, { versions }: Pick<McpServer, "versions">): ClientFacts {
+  return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
+}
+
+/** What a task comes to whose question has no answer. */
+export function unanswered({ reason, message }: FailedQuestion): JSONRPCErrorObject {
+  return { code: ErrorCode.InternalError, message, data: { reason } };
+}

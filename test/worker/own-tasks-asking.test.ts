@@ -1,0 +1,249 @@
+/** Tasks of 2025-11-25 that ask: what goes out with the result, what comes back, and what is lost meanwhile. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Members } from "../http/messages.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import type { Reading } from "./client.ts";
+import { methodsOf, nameIt, OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
+
+let worker: TestWorker;
+let taps: HttpTap[] = [];
+let client: OwnTaskClient;
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/tasks.ts",
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_HUB: "McpHub",
+      MCP_TASK: "McpTask",
+      LASTING_SESSION: "LastingSession",
+      LASTING_TASK: "LastingTask",
+      EFFECTS: "Effects",
+    },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  client = await OwnTaskClient.open(await at("/mcp"));
+});
+afterEach(async () => {
+  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
+  await Promise.all(taps.map((tap) => tap.close()));
+  taps = [];
+});
+
+async function at(path: string): Promise<string> {
+  const tap = await startHttpTap(`${worker.origin}${path}`);
+  taps.push(tap);
+  return tap.url;
+}
+
+const newKey = () => crypto.randomUUID();
+const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/effects/${key}`)).json()) as string[];
+const questionsOf = ({ messages }: Reading) => messages.filter(({ method, id }) => method && id !== undefined);
+const asks = (reading: Reading) => reading.has("a question", (each) => questionsOf(each).length > 0);
+const isOver = (reading: Reading) => reading.has("the end", (each) => each.isOver);
+
+describe("a task that asks", () => {
+  test("waits for input, asks with the result under its name, and goes on with the answers", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    await client.reaches(taskId, "input_required");
+    const messages = await client.finish(taskId);
+    const questions = messages.filter(({ method }) => method === "elicitation/create");
+    expect(questions.map(({ params }) => (params as Members).message)).toEqual(["One?", "Two?", "Three?"]);
+    for (const { params } of questions) expect(params).toMatchObject({ _meta: { [RELATED]: { taskId } } });
+    expect(textOf(messages)).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(3);
+    expect(await client.get(taskId)).toMatchObject({ status: "completed" });
+  });
+
+  test("says that it waits, before each time it asks", async () => {
+    const taskId = await client.start("asking", { key: newKey() });
+    const messages = await client.finish(taskId);
+    const [ask, status] = ["elicitation/create", "notifications/tasks/status"];
+    expect(methodsOf(messages)).toEqual([status, ask, status, ask, ask, undefined]);
+    for (const { params } of messages.filter(({ method }) => method === status)) {
+      expect(params).toMatchObject({ taskId, status: "input_required", ttl: 60 * 60_000, pollInterval: 20 });
+    }
+  });
+
+  test("is waited for from before it asks", async () => {
+    const taskId = await client.start("asking", { key: newKey() });
+    expect(textOf(await client.finish(taskId))).toBe("1 One? 2 Two? Three?");
+  });
+
+  test("asks again when an answer does not fit, and takes a refusal of the person", async () => {
+    const taskId = await client.start("asking_again", { key: newKey() });
+    const answers = [{ action: "accept", content: { name: 5 } }, { action: "decline" }, { action: "cancel" }];
+    const messages = await client.finish(taskId, (question) => {
+      const result = answers.shift();
+      return result ? { result } : nameIt(question);
+    });
+    expect(textOf(messages)).toBe("decline cancel Again?");
+  });
+
+  test("asks by returning", async () => {
+    const taskId = await client.start("asking_by_returning", { key: newKey() });
+    expect(textOf(await client.finish(taskId))).toBe("2 Round 1?");
+  });
+
+  test("asks the client's model, and for its roots", async () => {
+    const content = { type: "text", text: "!" };
+    const sampled = await client.finish(await client.start("sampling", { key: newKey() }), () => ({
+      result: { role: "assistant", model: "m", content },
+    }));
+    expect(methodsOf(sampled)).toContain("sampling/createMessage");
+    expect(textOf(sampled)).toBe(JSON.stringify(content));
+    const roots = await client.finish(await client.start("roots", { key: newKey() }), () => ({
+      result: { roots: [{ uri: "file:///a" }] },
+    }));
+    expect(textOf(roots)).toBe("file:///a");
+  });
+
+  test("asks for a URL under the author's own id", async () => {
+    const taskId = await client.start("url", { key: newKey() });
+    const messages = await client.finish(taskId, () => ({ result: { action: "accept" } }));
+    const question = messages.find(({ method }) => method === "elicitation/create");
+    expect(question?.params).toMatchObject({ mode: "url", elicitationId: "mine", _meta: { [RELATED]: { taskId } } });
+    expect(textOf(messages)).toBe("accept");
+  });
+});
+
+describe("what cannot be answered", () => {
+  test("an error of the client: the handler meets it", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
+    expect(textOf(messages)).toMatch(/^refused: .*not now$/);
+  });
+
+  test("an error, where the handler asks by returning: the task fails", async () => {
+    const taskId = await client.start("asking_by_returning", { key: newKey() });
+    const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
+    expect(messages.at(-1)?.error).toMatchObject({ code: -32603, data: { reason: "refused" } });
+    expect(await client.get(taskId)).toMatchObject({ status: "failed" });
+  });
+
+  test("what the client cannot be asked: the handler meets that, and nothing is asked", async () => {
+    const unable = await OwnTaskClient.open(client.session.url, { capabilities: {} });
+    const messages = await unable.finish(await unable.start("patient", { key: newKey() }));
+    expect(messages).toHaveLength(1);
+    expect(textOf(messages)).toMatch(/^unsupported: /);
+  });
+
+  test("a client that takes JSON only is told so, and the task waits for another", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    await client.reaches(taskId, "input_required");
+    const { headers } = client.session;
+    const params = { taskId };
+    const response = await client.session.request("tasks/result", params, {
+      headers: { ...headers, accept: "application/json" },
+    });
+    expect(await response.json()).toMatchObject({ error: { code: -32600, data: { reason: "input-required" } } });
+    expect(textOf(await client.finish(taskId))).toBe("Still there?");
+  });
+});
+
+describe("several requests about a task that asks", () => {
+  test("two wait for its result: the answer on one calls off the question on the other", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const [one, two] = [await client.open(taskId), await client.open(taskId)];
+    await Promise.all([one, two].map(asks));
+    const [question = {}] = questionsOf(one);
+    await client.answer(question, { result: { action: "accept", content: { name: "one" } } });
+    await Promise.all([one, two].map(isOver));
+    expect([one, two].map(({ messages }) => textOf(messages))).toEqual(["one", "one"]);
+    const [unanswered] = questionsOf(two);
+    const cancelled = two.messages.find(({ method }) => method === "notifications/cancelled");
+    expect(cancelled?.params).toMatchObject({ requestId: unanswered?.id, _meta: { [RELATED]: { taskId } } });
+    expect(methodsOf(one.messages)).not.toContain("notifications/cancelled");
+  });
+
+  test("it is cancelled while it asks: the question is called off, and whoever waits is told", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const waiting = await client.open(taskId);
+    await asks(waiting);
+    expect(await client.result("tasks/cancel", { taskId })).toMatchObject({ status: "cancelled" });
+    await isOver(waiting);
+    expect(methodsOf(waiting.messages)).toContain("notifications/cancelled");
+    expect(waiting.messages.at(-1)?.error).toMatchObject({ code: -32600, data: { reason: "cancelled" } });
+  });
+
+  test("the wait for its result is cancelled: the task waits on", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const response = await client.session.request("tasks/result", { taskId }, { id: "wait" });
+    expect(response.status).toBe(200);
+    await client.session.notify("notifications/cancelled", { requestId: "wait" });
+    await response.text();
+    expect(await client.get(taskId)).toMatchObject({ status: "input_required" });
+    expect(textOf(await client.finish(taskId))).toBe("Still there?");
+  });
+});
+
+test("tools say whether they can be tasks also where hooks of the author's stand before the list", async () => {
+  const lasting = await OwnTaskClient.open(await at("/lasting"));
+  const { tools } = await lasting.result("tools/list");
+  expect(tools).toContainEqual(expect.objectContaining({ name: "hold", execution: { taskSupport: "required" } }));
+});
+
+describe("what is lost while it asks", () => {
+  test("the stream: another request for the result asks again", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const cut = new AbortController();
+    const response = await client.session.request("tasks/result", { taskId }, { signal: cut.signal });
+    expect(response.status).toBe(200);
+    cut.abort();
+    expect(textOf(await client.finish(taskId))).toBe("Still there?");
+  });
+
+  test("everything, by SIGKILL: another request for the result asks again", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    const waiting = await client.open(taskId);
+    await asks(waiting);
+    await worker.restart();
+    expect(textOf(await client.finish(taskId))).toBe("1 One? 2 Two? Three?");
+    expect(await effectsOf(key)).toHaveLength(3);
+  });
+
+  test("the session's object, where calls outlive it: the answer finds its question, and the result its stream", async () => {
+    const lasting = await OwnTaskClient.open(await at("/lasting"));
+    const taskId = await lasting.start("patient", { key: newKey() });
+    const waiting = await lasting.open(taskId);
+    await asks(waiting);
+    expect(await worker.evict("LASTING_SESSION")).toBeGreaterThan(0);
+    const [question = {}] = questionsOf(waiting);
+    await lasting.answer(question, { result: { action: "accept", content: { name: "still here" } } });
+    await isOver(waiting);
+    expect(questionsOf(waiting)).toHaveLength(1);
+    expect(textOf(waiting.messages)).toBe("still here");
+  });
+
+  test("the object of the task: the answer finds it", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    const waiting = await client.open(taskId);
+    await asks(waiting);
+    await worker.evict("MCP_TASK", Buffer.from(taskId, "base64url").toString("hex"));
+    const [question = {}] = questionsOf(waiting);
+    await client.answer(question, { result: { action: "accept", content: { name: "still here" } } });
+    await isOver(waiting);
+    expect(textOf(waiting.messages)).toBe("still here");
+  });
+});
+
+test("a question nobody answers for long goes on waiting with its task, where calls outlive their object", async () => {
+  const lasting = await OwnTaskClient.open(await at("/lasting"));
+  const taskId = await lasting.start("patient", { key: newKey() });
+  const waiting = await lasting.open(taskId);
+  await asks(waiting);
+  await worker.advance(11 * 60_000);
+  await isOver(waiting);
+  expect(waiting.messages.at(-1)?.error).toMatchObject({ code: -32600, data: { reason: "input-required" } });
+  expect(await lasting.get(taskId)).toMatchObject({ status: "input_required" });
+  const again = await lasting.open(taskId);
+  await asks(again);
+  await lasting.result("tasks/cancel", { taskId });
+  await isOver(again);
+});
