@@ -38,8 +38,9 @@ export interface RequestData {
 
 /**
  * Wraps a request, and each run of a task's handler, which has `taskId`: its result is an unfinished task where the run
- * was cut or waits, and one that asks where it asks; what the hook returns instead counts for the last run only. Returns what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects,
- * but those of a legacy client's custom method, which are whatever its handler returned.
+ * was cut or waits, and one that asks where it asks; what the hook returns instead counts for the last run only. Returns
+ * what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects, but those of a legacy
+ * client's custom method, which are whatever its handler returned.
  */
 export type AroundHook = (
   data: RequestData,

@@ -63,8 +63,8 @@ const ENV_KEYS = new EnvKeys("request state", "Or do without requestState.");
 
 /** Minutes a person may take over one round before its state is refused. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
-/** Rounds of one legacy request: stops a handler that always asks again from looping for ever. */
-const ROUNDS_MAX = 32;
+/** Rounds of one legacy request, or of a task without a question: stops a handler that always asks again. */
+export const ROUNDS_MAX = 32;
 
 /** What was sealed: what the author gave, and what the engine keeps. */
 interface SealedState {

@@ -4,7 +4,7 @@
  * @module
  */
 import { ClientFacts } from "../../core/client-facts.ts";
-import { ErrorCode, type JSONRPCErrorObject } from "../../core/jsonrpc.ts";
+import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
 import type { FailedQuestion } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
@@ -41,6 +41,11 @@ function legacyClientOf({ version, capabilities }: TaskClient): ClientFacts {
 /** Who called: the request of a modern client says so itself. */
 export function callerOf({ client, request }: StoredStart, { versions }: Pick<McpServer, "versions">): ClientFacts {
   return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
+}
+
+/** A call without what only its handler needs. */
+export function named({ params, ...request }: JSONRPCRequest): JSONRPCRequest {
+  return { ...request, params: { name: params?.name } };
 }
 
 /** What a task comes to whose question has no answer. */

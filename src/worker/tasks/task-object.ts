@@ -9,23 +9,24 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { askNobody } from "../../core/asker.ts";
-import type { Principal } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
 import { redact } from "../../core/dispatch.ts";
 import { McpError, toErrorObject } from "../../core/errors.ts";
+import { ROUNDS_MAX } from "../../core/input-required.ts";
 import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
 import { type FailedQuestion, failedEntry } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
-import type { TaskStart } from "../../core/tasks/begin-task.ts";
 import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
+import type { WaitedTask } from "../../core/tasks/own-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import type { PlainRequest } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
-import { callerOf, unanswered, Waits } from "./legacy-parts.ts";
+import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
+import { ownerOf, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
 import {
+  endless,
   expired,
   type FinalStatus,
   interrupted,
@@ -44,26 +45,6 @@ export interface TaskObjectOptions {
   readonly runMs: number;
 }
 
-/** What a task is made of. Goes over RPC. */
-export interface TaskSeed extends TaskStart {
-  readonly principal: Principal | undefined;
-  readonly http: PlainRequest | undefined;
-  /** The tool's own; undefined: as `tasks()` says. */
-  readonly toolTtlMs: number | undefined;
-}
-
-/** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
-export interface TaskRpc {
-  /** Resolves when the task will not be lost. */
-  create(seed: TaskSeed): Promise<TaskView>;
-  read(who: string): Promise<TaskView | undefined>;
-  /** How it stands once it no longer works, or after so long. */
-  wait(who: string, atMostMs: number): Promise<TaskView | undefined>;
-  /** @param failed What has no answer, and why. */
-  update(who: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
-  cancel(who: string): Promise<boolean>;
-}
-
 /** Runs that come to nothing before the task is given up: each was lost with its object. */
 const STARTS_MAX = 20;
 /** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
@@ -71,11 +52,6 @@ const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
 /** A task is kept so long that it can be looked at so often. */
 const LOOKS_MIN = 3;
-
-/** Who a task belongs to, as text. */
-export function ownerOf(principal: Principal | undefined): string {
-  return principal ? JSON.stringify([principal.issuer, principal.subject]) : "anonymous";
-}
 
 export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #runtime: EdgeRuntime<Env>;
@@ -127,6 +103,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       questions: {},
       answers: {},
       uses: {},
+      silent: 0,
       tries: {},
     };
     this.#store.start = start;
@@ -143,11 +120,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     return viewOf(this.#taskId, task.start, task.state);
   }
 
-  async wait(who: string, atMostMs: number): Promise<TaskView | undefined> {
-    const task = await this.read(who);
-    if (task?.status !== "working") return task;
-    await this.#waits.next(atMostMs);
-    return this.read(who);
+  async wait(who: string, atMostMs: number): Promise<WaitedTask | undefined> {
+    if ((await this.read(who))?.status === "working") await this.#waits.next(atMostMs);
+    const view = await this.read(who);
+    const task = this.#task;
+    return view && task && { ...view, request: named(task.start.request), wakeAtMs: task.state.wakeAtMs };
   }
 
   async update(who: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
@@ -213,7 +190,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   /** Runs the handler once. Where it was cut, the task goes on working. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
-    if (entries.length > state.journaled) state.starts = 0;
+    if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
     if (state.starts >= STARTS_MAX) {
       this.#settle(state, { status: "failed", error: interrupted(STARTS_MAX) });
       return;
@@ -252,7 +229,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       if (isOver(state) || running.signal.aborted) return;
       this.#end(state, end);
     } catch (error) {
-      // Of what finds the server, not of the handler.
+      // Of what finds the server, or of a handler that asks for ever.
       if (!isOver(state)) this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
     } finally {
       clearTimeout(expiry);
@@ -317,7 +294,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
         this.#rest(state, [], end.wakeAtMs);
         break;
       case "asked": {
-        if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
+        if (end.round) {
+          state.round = { inputResponses: {}, requestState: end.round.requestState };
+          state.silent = end.questions.length > 0 ? 0 : state.silent + 1;
+          if (state.silent >= ROUNDS_MAX) throw endless();
+        }
         // A question that was open when the run began may have been answered meanwhile.
         const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answered.has(key));
         this.#rest(

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { McpError } from "../../core/errors.ts";
+import { KitError, McpError } from "../../core/errors.ts";
+import { ROUNDS_MAX } from "../../core/input-required.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JsonObject } from "../../core/jsonrpc.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
@@ -69,6 +70,12 @@ export function interrupted(times: number): JSONRPCErrorObject {
     message: `The task was interrupted ${times} times without getting any further.`,
     data: { reason: "interrupted" },
   };
+}
+
+/** Of a handler that goes from state to state, and asks and does nothing. */
+export function endless(): KitError {
+  const message = `The handler of a task returned inputRequired({}, state) ${ROUNDS_MAX} times, with no question or step in between.`;
+  return new KitError("options-invalid", message);
 }
 
 /** What a run is told whose task's time is over. */

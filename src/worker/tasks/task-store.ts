@@ -56,6 +56,8 @@ export interface StoredState {
   answers: JsonObject;
   /** How often each key was used by a handler that asks by returning. */
   uses: Record<string, number>;
+  /** Runs of such a handler since it last asked something or the journal grew: it gave a state, and no question. */
+  silent: number;
   /** Of steps that failed and are tried again, by their keys. */
   tries: Record<string, KeptTries>;
   /** When the first of them is due, whatever the task waits for beside it. */
