@@ -113,8 +113,9 @@ function startDeadline(name: string, timeoutMs: number) {
   const passed = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const error = new KitError("timeout", `Tool "${name}" did not finish within ${timeoutMs} ms.`);
-      controller.abort(error);
+      // First: what the handler makes of the abort is no answer any more.
       reject(error);
+      controller.abort(error);
     }, timeoutMs);
   });
   return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };

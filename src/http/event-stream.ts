@@ -30,7 +30,8 @@ export class EventStream {
   #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
-  #hasBegun = false;
+  /** Whether anything was written. */
+  hasBegun = false;
   /** A part of a frame was written, and its rest was not: nothing else may go between. */
   #isWithinFrame = false;
   /** Frames that wait for its end. */
@@ -59,11 +60,6 @@ export class EventStream {
     return this.#gone.signal;
   }
 
-  /** Whether anything was written. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
-  }
-
   /** Resolves when something is, for one who looks before. */
   get begun(): Promise<void> {
     return new Promise((resolve) => {
@@ -80,7 +76,7 @@ export class EventStream {
     const bytes = encodeText(frames);
     const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
     if (isDroppable && room < bytes.byteLength) return;
-    this.#hasBegun = true;
+    this.hasBegun = true;
     this.#announce();
     this.#room -= bytes.byteLength;
     this.#isWithinFrame = !frames.endsWith("\n\n");

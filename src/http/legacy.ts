@@ -120,15 +120,28 @@ async function serveOne<Env>(
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
   if (parsed.kind !== "request") return undefined;
-  const cancellation = new AbortController();
-  const unregister = context.register?.(parsed.message.id, cancellation);
+  // Made for a session, which may be told to cancel, and for a handler that asks for its signal.
+  let made: AbortController | undefined;
+  const cancellation = () => {
+    made ??= new AbortController();
+    return made;
+  };
+  const unregister = context.register?.(parsed.message.id, cancellation());
   const { server, client, principal, env, request, limits, onError, methods, disconnect, once } = context;
-  const { signal } = cancellation;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
   const asker = askerOf(context, emit);
   const given = { client, principal, env, request, limits, onError, methods, disconnect, once, ...context.memory };
-  const call: Call<Env> = { ...given, emit, signal, logLevel, setLogLevel, asker };
+  const call: Call<Env> = {
+    ...given,
+    emit,
+    logLevel,
+    setLogLevel,
+    asker,
+    get signal() {
+      return cancellation().signal;
+    },
+  };
   const answer = await dispatch(server, parsed.message, call).finally(unregister);
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
-  return CancelledError.is(signal.reason) ? undefined : answer.text;
+  return CancelledError.is(made?.signal.reason) ? undefined : answer.text;
 }

@@ -6,24 +6,22 @@
 import { Hono } from "hono/tiny";
 import type { Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
-import { KitError } from "../core/errors.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
-  type Admitted,
   type AuthHook,
   Endpoint,
   type HttpNotices,
   type HttpOptions,
   type ServerSource,
   type SessionRoutes,
-  type SessionSurroundings,
 } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import type { Deliver } from "./http-sse/delivery.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
@@ -34,6 +32,8 @@ export interface EdgeRuntime<Env> {
   readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
+  /** Serves messages of HTTP+SSE clients; undefined: there are none. */
+  readonly deliver: Deliver | undefined;
   /** How calls outlive what runs them; undefined: they do not. */
   readonly replay: ReplayPart | undefined;
   /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
@@ -64,11 +64,15 @@ export interface SessionsPart<Env, Objects extends object> {
 
 /** Further paths for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` makes two. */
 export interface RoutesPart<Env> {
-  readonly routes: readonly {
-    readonly path: string;
-    readonly method: "GET" | "POST";
-    serve(gate: SessionGate<Env>, admitted: Admitted<Env>, around: SessionSurroundings): Promise<Response>;
-  }[];
+  /** Serves a message in the object of its session. */
+  readonly deliver: Deliver;
+  /**
+   * Adds the paths.
+   *
+   * @param gate Undefined: there are no sessions.
+   * @throws {KitError} `options-invalid` without sessions.
+   */
+  mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): void;
 }
 
 /** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
@@ -138,7 +142,8 @@ export interface EdgeOptions<
   readonly jsonOnly?: boolean;
 }
 
-type Bindings<Env> = { Bindings: Env extends object ? Env : object };
+/** The Env of a Hono app. */
+export type Bindings<Env> = { Bindings: Env extends object ? Env : object };
 
 /**
  * What {@link edge} makes: a Hono app (the Worker's default export, or mounted with `parent.route()`), carrying the
@@ -186,6 +191,7 @@ export function edge<
     once: calls?.once,
     keys: sealing?.ring,
     replay,
+    deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
       return server.forCaller({ env, principal });
@@ -214,15 +220,7 @@ export function edge<
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => endpoint.handle(context.req.raw, context.env as Env));
-  for (const { path, method, serve } of httpSse?.routes ?? []) {
-    if (!part) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
-    const { gate } = part;
-    app.all(path, (context) =>
-      endpoint.serve(context.req.raw, context.env as Env, method, (admitted) =>
-        endpoint.guarded(() => serve(gate, admitted, endpoint.surroundings("sse", admitted))),
-      ),
-    );
-  }
+  httpSse?.mount(app, endpoint, part?.gate);
   // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {

@@ -3,8 +3,10 @@
  *
  * @module
  */
+import { KitError } from "../../core/errors.ts";
 import { openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
+import { deliver } from "./delivery.ts";
 
 export interface HttpSseOptions {
   /** Path that clients GET the stream from. @default "/sse" */
@@ -26,17 +28,24 @@ export interface HttpSseOptions {
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   const { path = "/sse", messagesPath = "/messages" } = options;
   return {
-    routes: [
-      {
-        path,
-        method: "GET",
-        serve: (gate, admitted, around) => {
-          // The app may be mounted below a path of another.
-          const base = new URL(admitted.request.url).pathname.slice(0, -path.length);
-          return openHttpSse(gate, admitted, around, base + messagesPath);
-        },
-      },
-      { path: messagesPath, method: "POST", serve: postHttpSse },
-    ],
+    deliver,
+    mount: (app, endpoint, gate) => {
+      if (!gate) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
+      const add = (path: string, method: "GET" | "POST", serve: Serve<Env>) => {
+        app.all(path, (context) =>
+          endpoint.serve(context.req.raw, context.env as Env, method, (admitted) =>
+            endpoint.guarded(() => serve(gate, admitted, endpoint.surroundings("sse", admitted))),
+          ),
+        );
+      };
+      add(path, "GET", (gate, admitted, around) => {
+        // The app may be mounted below a path of another.
+        const base = new URL(admitted.request.url).pathname.slice(0, -path.length);
+        return openHttpSse(gate, admitted, around, base + messagesPath);
+      });
+      add(messagesPath, "POST", postHttpSse);
+    },
   };
 }
+
+type Serve<Env> = typeof postHttpSse<Env>;

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { ClientFacts, decodeCapabilities, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { EnvKeys } from "../../core/env-keys.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
@@ -16,7 +16,7 @@ import { carry } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
-import type { Caller } from "./session-state.ts";
+import { type Caller, clientOf } from "./session-state.ts";
 
 export interface GateOptions<Env> {
   /** Name of the Durable Object binding. */
@@ -70,7 +70,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
-    const facts = this.#known(await this.#keys(env), id) ?? (await this.#open(id, env));
+    const { ring, of } = this.#facts;
+    // Opening an id costs as much as the rest of a call: what it said is known as long as its keys are.
+    const facts = (ring === (await this.#keys(env)) && of.get(id)) || (await this.#open(id, env));
     if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
@@ -98,11 +100,6 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return facts;
   }
 
-  /** What an id said that was opened with these very keys: opening it again costs as much as the rest of a call. */
-  #known(ring: KeyRing, id: string): SessionFacts | undefined {
-    return this.#facts.ring === ring ? this.#facts.of.get(id) : undefined;
-  }
-
   #session(facts: SessionFacts, caller: Caller, env: Env): FoundSession | undefined {
     const namespace = this.#namespace(env);
     let objectId: DurableObjectId;
@@ -114,7 +111,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     }
     const { locationHint } = this.#options;
     const stub = () => namespace.get(objectId, locationHint && { locationHint });
-    const client = new ClientFacts(facts.rules, decodeCapabilities(facts.capabilityBits));
+    const client = clientOf(caller);
     return {
       client,
       admit: () => stub().admit(caller),

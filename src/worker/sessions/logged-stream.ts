@@ -16,6 +16,8 @@ import {
 } from "./event-log.ts";
 
 export interface LoggedStreamOptions extends StreamRow {
+  /** Nothing of it can be in the log. */
+  readonly isNew: boolean;
   readonly kind: StreamKind;
   readonly tag: string;
   readonly log: EventLog;
@@ -51,17 +53,22 @@ export class LoggedStream {
   #frames: Frame[] = [];
   #hasBegun = false;
   #isOver = false;
+  #begun: Promise<void> | undefined;
   #announce: () => void = () => undefined;
   /** Resolves when there is such a stream: the response is to be one. */
-  readonly begun = new Promise<void>((resolve) => {
-    this.#announce = resolve;
-  });
+  get begun(): Promise<void> {
+    this.#begun ??= new Promise((resolve) => {
+      this.#announce = resolve;
+    });
+    return this.#begun;
+  }
+
   /** Milliseconds after which the client is to come back, when its connection is to be ended as soon as it is there. */
   retryMs: number | undefined;
 
   constructor(options: LoggedStreamOptions) {
     this.#options = options;
-    this.#seq = options.log.last(options.id).seq;
+    this.#seq = options.isNew ? 0 : options.log.last(options.id).seq;
   }
 
   get id(): number {

@@ -109,6 +109,6 @@ export class SessionState {
 /** @throws {Error} when the Worker is of a later deploy than the object. */
 export function clientOf({ versionIndex, capabilityBits }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
-  if (!rules) throw new Error("The Worker knows a protocol version that this object does not: a deploy is under way.");
+  if (!rules) throw new Error("The Worker is of a later deploy than the object.");
   return new ClientFacts(rules, decodeCapabilities(capabilityBits));
 }

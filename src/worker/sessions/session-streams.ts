@@ -63,8 +63,9 @@ export class SessionStreams {
   }
 
   /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
-  forCall(requests: readonly RequestId[], id = this.#host.log.nextStream("call")): LoggedStream {
-    const stream = this.#make(id, StreamKind.Call, JSON.stringify(requests));
+  forCall(requests: readonly RequestId[], id?: number): LoggedStream {
+    const number = id ?? this.#host.log.nextStream("call");
+    const stream = this.#make(number, StreamKind.Call, JSON.stringify(requests), id === undefined);
     this.#running.set(stream.id, stream);
     return stream;
   }
@@ -167,7 +168,7 @@ export class SessionStreams {
     for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number, kind: StreamKind, requests: string | null): LoggedStream {
+  #make(id: number, kind: StreamKind, requests: string | null, isNew = false): LoggedStream {
     const { log, session, onBegin } = this.#host;
     const each = (tell: (carrier: Carrier) => void) => {
       for (const socket of this.#sockets(id)) tell(this.#carrier(socket));
@@ -178,6 +179,7 @@ export class SessionStreams {
       session,
       kind,
       requests,
+      isNew,
       tag: this.#tag,
       log,
       onBegin,

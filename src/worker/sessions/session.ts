@@ -8,19 +8,9 @@
  */
 import { askNobody } from "../../core/asker.ts";
 import { ClientAsker, PendingQuestions } from "../../core/asking.ts";
-import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
-import { CancelledError, McpError, toErrorObject } from "../../core/errors.ts";
-import {
-  ErrorCode,
-  encodeError,
-  encodeResult,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type ParsedMessage,
-  type RequestId,
-} from "../../core/jsonrpc.ts";
-import { negotiate } from "../../core/lifecycle.ts";
+import { CancelledError } from "../../core/errors.ts";
+import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/logging.ts";
 import type { NoticeFilter } from "../../core/notices.ts";
 import type { JournalEntry } from "../../core/replay/journal.ts";
@@ -87,6 +77,12 @@ export class Session<Env> {
   readonly #questions = new PendingQuestions();
   /** Calls that outlive this life of the object; undefined: none does. */
   readonly #lasting: LastingCalls | undefined;
+  /** Who called last. */
+  #caller!: Caller;
+  readonly #subscribing = subscribeMethods({
+    read: () => this.#state.get().uris ?? [],
+    keep: (uris) => this.#want({ uris }, this.#caller),
+  });
 
   constructor(host: SessionHost<Env>, session: number) {
     const { ctx, log, caps, resumeMs } = host;
@@ -117,7 +113,7 @@ export class Session<Env> {
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
     if (binds || renews) {
       const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
-      await this.#store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
+      await this.store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
     }
     return true;
   }
@@ -130,7 +126,7 @@ export class Session<Env> {
     if (refusal) return { refusal };
     const stream = this.#streams.forCall(requestIds(messages));
     const memory = this.#lasting?.remember(caller, post, stream.id);
-    const context = await this.#context(caller, post, stream, memory);
+    const context = await this.context(caller, post, stream, memory);
     if (takeAll(messages, context)) {
       this.#streams.settle(stream);
       return { answer: { text: undefined, status: 202 } };
@@ -150,7 +146,7 @@ export class Session<Env> {
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
-      this.#watch(message, caller);
+      this.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
     const running: RunningPost = { messages, form, stream, outcome };
@@ -169,24 +165,32 @@ export class Session<Env> {
     return running;
   }
 
-  /** HTTP+SSE: who the client is comes with its handshake, and every answer goes to its stream. False when none is open. */
+  /** Serves one message of an HTTP+SSE client; see http-sse/delivery.ts, which uses what follows. */
   async deliver(caller: Caller, parsed: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
-    if (!this.#streams.hasOwn) return false;
-    const known = { ...caller, ...this.#state.get().handshake };
-    const post: SessionPost = { messages: [parsed], isBatch: false, form: "sse", request };
-    const context = await this.#context(known, post);
-    if (takeAll(post.messages, context)) return true;
-    const say = (text: string) => this.#streams.say(text, "drop");
-    const handshake = parsed.kind === "request" && parsed.message.method === "initialize" ? parsed.message : undefined;
-    const run = runLegacy(post.messages, false, context);
-    const work = handshake
-      ? this.#introduce(handshake, context.server, caller)
-      : run((message) => {
-          this.#watch(message, caller);
-          say(JSON.stringify(message));
-        });
-    this.#host.ctx.waitUntil(work.then(({ text }) => text !== undefined && say(text)));
-    return true;
+    return this.#host.runtime.deliver?.(this, caller, parsed, request) ?? false;
+  }
+
+  /** Whether a client has a stream open for what belongs to no call. */
+  get isHeard(): boolean {
+    return this.#streams.hasOwn;
+  }
+
+  /** Who the client said it was, where that came after its session id. */
+  get handshake(): StoredState["handshake"] {
+    return this.#state.get().handshake;
+  }
+
+  get hasNotices(): boolean {
+    return this.#host.runtime.hasNotices;
+  }
+
+  say(text: string): void {
+    this.#streams.say(text, "drop");
+  }
+
+  /** Keeps the object awake until it settles. */
+  hold(work: Promise<unknown>): void {
+    this.#host.ctx.waitUntil(work);
   }
 
   /** Ends it for ever. */
@@ -232,7 +236,7 @@ export class Session<Env> {
     const stream = this.#streams.forCall(requestIds(post.messages), id);
     stream.begin();
     memory.rerun();
-    this.#run(caller, post, stream, await this.#context(caller, post, stream, memory), memory);
+    this.#run(caller, post, stream, await this.context(caller, post, stream, memory), memory);
   }
 
   // Time
@@ -270,7 +274,7 @@ export class Session<Env> {
     return this.#state.get().goodUntilMs ?? expiresAtMs;
   }
 
-  async #store(state: StoredState, caller: Caller): Promise<void> {
+  async store(state: StoredState, caller: Caller): Promise<void> {
     this.#state.put(state, caller);
     await this.#host.wakeAt(this.#goodUntil(caller));
   }
@@ -311,24 +315,7 @@ export class Session<Env> {
     return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
-  /** Answers the handshake of a client whose session id was made before it. */
-  async #introduce(request: JSONRPCRequest, server: McpServer<Env>, caller: Caller): Promise<{ text: string }> {
-    try {
-      if (this.#state.get().handshake) {
-        throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
-      }
-      const keeps = { logLevel: true, notices: this.#host.runtime.hasNotices };
-      const { client, result } = negotiate(server as unknown as McpServer<never>, request, keeps);
-      const handshake = { versionIndex: client.rules.index, capabilityBits: encodeCapabilities(client.capabilities) };
-      await this.#store({ handshake }, caller);
-      return { text: encodeResult(request.id, result) };
-    } catch (error) {
-      if (!McpError.is(error)) throw error;
-      return { text: encodeError(request.id, toErrorObject(error)) };
-    }
-  }
-
-  async #context(
+  async context(
     caller: Caller,
     post: SessionPost,
     stream?: LoggedStream,
@@ -338,13 +325,10 @@ export class Session<Env> {
     const { limits, onError, hasNotices } = runtime;
     const client = clientOf(caller);
     const { principal } = caller;
-    const uris = {
-      read: () => this.#state.get().uris ?? [],
-      keep: (kept: readonly string[]) => this.#want({ uris: kept }, caller),
-    };
+    this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
-    const methods = hasNotices ? subscribeMethods(uris) : undefined;
-    return {
+    const methods = hasNotices ? this.#subscribing : undefined;
+    const context: LegacyContext<Env> = {
       server,
       limits,
       onError,
@@ -370,24 +354,21 @@ export class Session<Env> {
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
       onNotification: (message) => {
         this.#cancel(message);
-        tellRootsChanged(server, message, () => this.#callOfNotification(caller, client, post));
+        tellRootsChanged(server, message, () => this.#callOfNotification(context));
       },
       register: (id, cancellation) => this.#register(id, cancellation),
     };
+    return context;
   }
 
   /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
-  #callOfNotification({ principal }: Caller, client: ClientFacts, post: SessionPost): Call<Env> {
-    const { env, runtime } = this.#host;
-    const { limits, onError } = runtime;
+  #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call<Env> {
+    const { client, limits } = context;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
-    const asker = this.#streams.hasOwn
+    const asker = this.isHeard
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open, and a notification has none of its own");
-    const { signal } = new AbortController();
-    const request = post.request && factsOf(post.request);
-    const { logLevel } = this.#state.get();
-    return { client, env, principal, request, limits, signal, logLevel, emit, asker, onError };
+    return { ...context, signal: new AbortController().signal, logLevel: logging?.level, emit, asker };
   }
 
   // Notices
@@ -404,12 +385,12 @@ export class Session<Env> {
 
   /** Stores what the client wants to hear of. Resolves once it will. */
   async #want(state: StoredState, caller: Caller): Promise<void> {
-    await this.#store(state, caller);
+    await this.store(state, caller);
     await this.#streams.tell(this.#filter());
   }
 
   /** Remembers a URL elicitation, so that its client hears of its end. */
-  #watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
+  watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
     const id = this.#host.runtime.hasNotices ? elicitationIdOf(message) : undefined;
     if (id === undefined) return;
     const elicitations = [...(this.#state.get().elicitations ?? []), id].slice(-ELICITATIONS_MAX);

@@ -1,0 +1,100 @@
+/** What a plain request makes of the platform: figures that no machine changes, where a microsecond would. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import type { Uses } from "./watched-globals.ts";
+
+let worker: Workerd;
+let tap: HttpTap;
+let stateless: HttpTap;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/costs/hot-path-worker.ts",
+    objects: { MCP_SESSION: "McpSession" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+  tap = await startHttpTap(`${worker.origin}/mcp`);
+  stateless = await startHttpTap(`${worker.origin}/stateless`, { oracle: tap.oracle });
+});
+afterAll(async () => {
+  await tap.close();
+  await stateless.close();
+  await worker.stop();
+  tap.oracle.expectClean();
+});
+
+const MODERN = "2026-07-28";
+const _meta = {
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const NOTHING: Uses = { timers: 0, abortControllers: 0, streams: 0, decrypted: 0, stringified: expect.any(Number) };
+
+async function send(message: object, headers: Record<string, string>, url = tap.url): Promise<Response> {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream", ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
+  });
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
+const call = { name: "forecast-7", arguments: { city: "Oslo" } };
+const modern = (method: string, name = "") => ({
+  "MCP-Protocol-Version": MODERN,
+  "Mcp-Method": method,
+  ...(name === "" ? {} : { "Mcp-Name": name }),
+});
+const modernCall = (name: string) =>
+  send({ method: "tools/call", params: { ...call, name, _meta } }, modern("tools/call", name));
+const modernList = () => send({ method: "tools/list", params: { _meta } }, modern("tools/list"));
+
+/** What one request makes, after the same was sent before. */
+async function usesOf(request: () => Promise<Response>): Promise<Uses> {
+  await (await request()).text();
+  await fetch(`${worker.origin}/uses`);
+  expect(await (await request()).text()).toMatch(/sun|forecast-7|aborted/);
+  return (await fetch(`${worker.origin}/uses`)).json() as Promise<Uses>;
+}
+
+test("a modern call arms no timer and makes neither a stream nor an AbortController", async () => {
+  const uses = await usesOf(() => modernCall("forecast-7"));
+  expect(uses).toEqual(NOTHING);
+  // Its result, and its id.
+  expect(uses.stringified).toBeLessThan(250);
+});
+
+test("a list of fifty tools is not encoded again", async () => {
+  const uses = await usesOf(modernList);
+  expect(uses).toEqual(NOTHING);
+  expect(uses.stringified).toBeLessThan(20);
+});
+
+test("a legacy call without a session makes no more", async () => {
+  const params = { method: "tools/call", params: call };
+  const uses = await usesOf(() => send(params, { "MCP-Protocol-Version": "2025-11-25" }, stateless.url));
+  expect(uses).toEqual(NOTHING);
+});
+
+test("a call of a session opens its id once an isolate, and arms no timer", async () => {
+  const clientInfo = { name: "hot path", version: "1.0.0" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const opened = await send({ method: "initialize", params }, {});
+  await opened.text();
+  const session = { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
+  await fetch(`${worker.origin}/uses`);
+  const first = await send({ method: "tools/call", params: call }, session);
+  await first.text();
+  expect(await (await fetch(`${worker.origin}/uses`)).json()).toMatchObject({ decrypted: 1, timers: 0 });
+  const uses = await usesOf(() => send({ method: "tools/call", params: call }, session));
+  // What a cancellation would need.
+  expect(uses).toEqual({ ...NOTHING, abortControllers: 1 });
+  expect(await usesOf(() => send({ method: "tools/list" }, session))).toEqual(NOTHING);
+});
+
+test("a call that takes long arms the timer after which its answer becomes a stream", async () => {
+  const uses = await usesOf(() => modernCall("slow"));
+  // One is the handler's own; the signal it looked at is made for it.
+  expect(uses).toEqual({ ...NOTHING, timers: 2, abortControllers: 1 });
+});

@@ -1,0 +1,54 @@
+/** Counts what costs time on the platform: imported before anything else, since modules keep what they find. */
+
+export interface Uses {
+  timers: number;
+  abortControllers: number;
+  streams: number;
+  /** Values opened with a sealing key. */
+  decrypted: number;
+  /** Characters of JSON that were made of values. */
+  stringified: number;
+}
+
+const none = (): Uses => ({ timers: 0, abortControllers: 0, streams: 0, decrypted: 0, stringified: 0 });
+let uses = none();
+
+/** What was counted since the last time. */
+export function takeUses(): Uses {
+  const taken = uses;
+  uses = none();
+  return taken;
+}
+
+const [setTimer, Controller, Stream] = [setTimeout, AbortController, ReadableStream];
+const stringify = JSON.stringify;
+const decrypt = crypto.subtle.decrypt.bind(crypto.subtle);
+
+Object.assign(globalThis, {
+  setTimeout: (...args: Parameters<typeof setTimeout>) => {
+    uses.timers += 1;
+    return setTimer(...args);
+  },
+  AbortController: class extends Controller {
+    constructor() {
+      uses.abortControllers += 1;
+      super();
+    }
+  },
+  ReadableStream: class {
+    constructor(...args: ConstructorParameters<typeof Stream>) {
+      uses.streams += 1;
+      // biome-ignore lint/correctness/noConstructorReturn: what is made is the platform's own.
+      return new Stream(...args);
+    }
+  },
+});
+JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+  const text: string | undefined = stringify(...args);
+  uses.stringified += text?.length ?? 0;
+  return text;
+}) as typeof stringify;
+crypto.subtle.decrypt = (...args) => {
+  uses.decrypted += 1;
+  return decrypt(...args);
+};
