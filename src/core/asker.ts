@@ -25,7 +25,7 @@ export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
 export interface AskedBy {
   readonly server: McpServer<never>;
   readonly request: JSONRPCRequest;
-  readonly call: Call<never>;
+  readonly call: Pick<Call<never>, "client" | "principal" | "onError">;
 }
 
 export interface AskedOptions extends QuestionOptions {

@@ -22,6 +22,8 @@ export interface RequestData {
   readonly requestId: RequestId;
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
+  /** Of the task whose handler runs, or that is over; absent on a request, that which makes the task included. */
+  readonly taskId?: string;
   /** Name of the tool called. */
   readonly tool?: string;
   /** Name of the prompt asked for. */
@@ -35,8 +37,10 @@ export interface RequestData {
 }
 
 /**
- * Wraps a request. Returns what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects,
- * but those of a legacy client's custom method, which are whatever its handler returned.
+ * Wraps a request, and each run of a task's handler, which has `taskId`: its result is an unfinished task where the run
+ * was cut or waits, and one that asks where it asks; what the hook returns instead counts for the last run only. Returns
+ * what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects, but those of a legacy
+ * client's custom method, which are whatever its handler returned.
  */
 export type AroundHook = (
   data: RequestData,
@@ -47,8 +51,10 @@ export type AroundHook = (
 export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
   /** The code the client was answered with; undefined on success. */
   readonly errorCode: number | undefined;
-  /** Milliseconds from dispatch to answer, hooks included. */
+  /** Milliseconds from dispatch to answer, hooks included; of a task from its creation to its end. */
   readonly durationMs: number;
+  /** How a task ended; with `taskId` only. expired: its time was over first. */
+  readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";
 }
 
 export type RequestEndHook = (end: RequestEnd) => void | Promise<void>;

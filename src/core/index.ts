@@ -79,7 +79,7 @@ export type {
   TemplateReader,
 } from "./resource.ts";
 export { defineResource, defineResourceTemplate } from "./resource.ts";
-export type { RetryOptions } from "./retrying.ts";
+export type { RetryOptions, TryContext } from "./retrying.ts";
 export { retrying } from "./retrying.ts";
 export type {
   AnySchema,

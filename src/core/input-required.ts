@@ -30,6 +30,8 @@ import {
   type RunRounds,
   SUSPENDED,
 } from "./rounds.ts";
+import { hearSamples, type SentSamples, sentSamples } from "./sampling-rounds.ts";
+import { warnOfSecrets } from "./secret-fields.ts";
 import type { McpServer } from "./server.ts";
 
 /** What a handler returns to ask: see {@link inputRequired}. */
@@ -61,8 +63,8 @@ const ENV_KEYS = new EnvKeys("request state", "Or do without requestState.");
 
 /** Minutes a person may take over one round before its state is refused. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
-/** Rounds of one legacy request: stops a handler that always asks again from looping for ever. */
-const ROUNDS_MAX = 32;
+/** Rounds of one legacy request, or of a task without a question: stops a handler that always asks again. */
+export const ROUNDS_MAX = 32;
 
 /** What was sealed: what the author gave, and what the engine keeps. */
 interface SealedState {
@@ -70,6 +72,8 @@ interface SealedState {
   readonly journal?: unknown;
   /** Of a run that was suspended: what its handler had as `ctx.inputResponses`, and is to have again. */
   readonly responses?: JsonObject;
+  /** For `onSample`. */
+  readonly samples?: SentSamples | undefined;
 }
 
 /** Begins a run that may ask in the middle. @param journal What an earlier run of the same call left. */
@@ -116,16 +120,17 @@ export async function toInputRequiredResult(
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
-  more: Omit<SealedState, "state"> = {},
+  more: Omit<SealedState, "state" | "samples"> = {},
 ): Promise<JsonObject> {
   const questions = Object.entries(asked.inputRequests);
   const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
     (name) => !call.client.can(name),
   );
   if (missing.length > 0) throw lacking(missing);
+  for (const [, question] of questions) warnOfSecrets(question, { server, request, call });
   // Not by assignment: that would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
-  const kept = { ...more, state: asked.requestState };
+  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, server) };
   return {
     resultType: "input_required",
     ...(questions.length > 0 ? { inputRequests } : {}),
@@ -204,6 +209,7 @@ const runOneRound = async (
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
   const presented = await readPresented(server, request, call);
+  hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
   const attempt = begin?.(call, presented.journal, presented.inputResponses);
   // What an explicit question was answered with stays until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;

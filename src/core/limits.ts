@@ -24,7 +24,10 @@ export interface Limits {
   readonly requestStateBytesMax: number;
   /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
   readonly slowReaderMs: number;
-  /** Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. */
+  /**
+   * Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. Where
+   * asking ends the run, also how long a question waits for steps under way: one of them may wait for the answer.
+   */
   readonly elicitTimeoutMs: number;
   /** Milliseconds a client has to answer a question for itself (roots, sampling). */
   readonly askTimeoutMs: number;
@@ -70,7 +73,7 @@ export function resolveLimits(given: Partial<Limits> = {}): Limits {
  *
  * @throws {KitError} `options-invalid` when it is no bound. One too large for a timer would fire at once.
  */
-export function checkBound(what: string, value: number): number {
-  if (value >= 0 && value < 2 ** 31) return value;
-  throw new KitError("options-invalid", `${what} is ${value}; it is a number from 0 to 2147483647.`);
+export function checkBound(what: string, value: number, min = 0): number {
+  if (value >= min && value < 2 ** 31) return value;
+  throw new KitError("options-invalid", `${what} is ${value}; it is a number from ${min} to 2147483647.`);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { checkBound } from "./limits.ts";
-import type { Step } from "./rounds.ts";
+import type { Step, StepContext } from "./rounds.ts";
 
 export interface RetryOptions {
   /** How often it is tried again after the first time. */
@@ -19,34 +19,49 @@ export interface RetryOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a try is given. */
+export interface TryContext extends Omit<StepContext, "tries"> {
+  /** The number of this try, from 1. */
+  readonly attempt: number;
+}
+
 /**
- * The same work, tried again when it throws. Every try is given the same key; when all are used up, the last exception is
- * thrown. Waits are time the handler runs; what is lost meanwhile begins again with the first try.
+ * The same work, tried again when it throws. Every try is given the same key and its own number; when all are used up,
+ * the last exception is thrown, and a run that comes to the step again makes one more try.
+ *
+ * In a task the number of tries that failed is kept, and a wait of more than a second ends the run: the object may sleep,
+ * and another run goes on with the next try when it is due. Elsewhere waits are time the handler runs, and what is lost
+ * meanwhile begins again with the first try.
  *
  * @example
  * ```ts
  * const receipt = await ctx.step("charge", retrying(({ key }) => charge(order, key), { retries: 5, signal: ctx.signal }));
  * ```
  */
-export function retrying<T>(work: Step<T>, options: RetryOptions): Step<T> {
+export function retrying<T>(work: (context: TryContext) => T | Promise<T>, options: RetryOptions): Step<T> {
   const { retries, backoffMs = 500, backoffMaxMs = 30_000, isWorthIt = () => true, signal } = options;
   for (const [name, value] of Object.entries({ retries, backoffMs, backoffMaxMs })) {
     checkBound(`retrying(): ${name}`, value);
   }
-  return async (context) => {
-    for (let tries = 0; ; tries += 1) {
+  return async ({ key, tries }) => {
+    for (let attempt = (tries?.failed ?? 0) + 1; ; attempt += 1) {
       try {
-        return await work(context);
+        return await work({ key, attempt });
       } catch (error) {
-        if (tries >= retries || signal?.aborted || !isWorthIt(error)) throw error;
-        await pause(Math.min(backoffMs * 2 ** tries, backoffMaxMs) * (1 - Math.random() / 2), signal);
+        const isLast = attempt > retries || signal?.aborted || !isWorthIt(error);
+        const waitMs = isLast
+          ? 0
+          : Math.min(backoffMs * 2 ** Math.min(attempt - 1, 31), backoffMaxMs) * (1 - Math.random() / 2);
+        const elsewhere = tries?.fail(attempt, waitMs);
+        if (isLast) throw error;
+        await (elsewhere ?? pause(waitMs, signal));
       }
     }
   };
 }
 
 /** Resolves after the time, or at once when it is called off: the next try says what became of that. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     function done(): void {

@@ -40,6 +40,20 @@ export interface QuestionOptions {
 export interface StepContext {
   /** The same whenever this step of this call is run: to hand on as an idempotency key. */
   readonly key: string;
+  /** What `retrying()` counts, where it outlives the run; absent: it counts in memory. */
+  readonly tries?: Tries;
+}
+
+/** The tries of one step, over all runs. */
+export interface Tries {
+  /** How many have failed. */
+  readonly failed: number;
+  /**
+   * Keeps how many have failed by now, and when the next is due.
+   *
+   * @returns What to wait for where the next try is for another run: it never settles. Undefined: it is for this one.
+   */
+  fail(failed: number, waitMs: number): Promise<never> | undefined;
 }
 
 /** The work of a step. What it returns is kept as JSON. */

@@ -18,7 +18,7 @@ export async function audited<Result>(
   const startedAtMs = performance.now();
   let answer: unknown;
   const ended = (outcome: SampleRecord["outcome"]) => {
-    report({ ...describe(params, by, answer), outcome, durationMs: performance.now() - startedAtMs }, by);
+    reportSample(params, by, answer, outcome, performance.now() - startedAtMs);
   };
   try {
     answer = await send();
@@ -32,10 +32,19 @@ export async function audited<Result>(
   }
 }
 
-function describe(params: JsonObject, { request, call }: AskedBy, answer: unknown) {
-  const { requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
+/** Tells `onSample` how a sampling request ended. */
+export function reportSample(
+  params: JsonObject,
+  { server, request, call }: AskedBy,
+  answer: unknown,
+  outcome: SampleRecord["outcome"],
+  durationMs: number,
+): void {
+  const { onSample } = server;
+  if (!onSample) return;
+  const { method, requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
   const { model, stopReason } = isObject(answer) ? answer : {};
-  return {
+  const record: SampleRecord = {
     requestId,
     client,
     principal,
@@ -44,12 +53,9 @@ function describe(params: JsonObject, { request, call }: AskedBy, answer: unknow
     maxTokens: params.maxTokens as number,
     ...(typeof model === "string" ? { model } : {}),
     ...(typeof stopReason === "string" ? { stopReason } : {}),
+    outcome,
+    durationMs,
   };
-}
-
-function report(record: SampleRecord, { server, request: { method, id: requestId }, call }: AskedBy): void {
-  const { onSample } = server;
-  if (!onSample) return;
   const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
   attempt(
     () => onSample(record),

@@ -108,8 +108,9 @@ export interface ServerOptions<Env> extends Implementation {
   /** Called once for each request, however it ends. Its own failure changes nothing. */
   readonly onRequestEnd?: RequestEndHook;
   /**
-   * Called once for each sampling request sent to a legacy client, however it ends. Its own failure changes nothing.
-   * Modern clients are asked by a result, and what their model answered is in the next request.
+   * Called once for each sampling request that a client was sent, however it ends. Its own failure changes nothing.
+   * Modern clients answer with their next request, and are heard of then: one that never comes back is not, one that
+   * presents its answer twice is twice. What a task asked and nobody answered is `cancelled` when the task ends.
    */
   readonly onSample?: SampleHook;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */

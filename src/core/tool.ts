@@ -116,6 +116,12 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
    * @default "call"
    */
   readonly taskFrom?: "call" | "handler";
+  /**
+   * Milliseconds from its creation until a task of this tool is forgotten, from 1 to 2^31 - 1.
+   *
+   * @default ttlMs of `tasks()`
+   */
+  readonly taskTtlMs?: number;
   /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
   readonly asks?: readonly ClientCapabilityName[];
 }
@@ -176,8 +182,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
-  const { timeoutMs = 0 } = options;
+  const { timeoutMs = 0, taskTtlMs = 1 } = options;
   if (timeoutMs !== Infinity) checkBound(`timeoutMs of tool "${name}"`, timeoutMs);
+  checkBound(`taskTtlMs of tool "${name}"`, taskTtlMs, 1);
   const input = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ElicitationSchema, elicitQuestion, inputRequired, KitError, McpServer } from "../../src/core/index.ts";
 import { findSecretFields } from "../../src/core/secret-fields.ts";
-import { closePeers, type Json, openPeer, resultOf } from "./peer.ts";
+import { closePeers, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 
 afterEach(closePeers);
 
@@ -71,6 +71,39 @@ describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
     const peer = await openPeer(server, version, options);
     resultOf(await peer.request("tools/call", { name: "login" }));
     expect([peer.questions.length, peer.reports]).toEqual([1, []]);
+  });
+});
+
+describe("forms in 2026-07-28", () => {
+  const newServer = () =>
+    new McpServer({ name: "login", version: "1.0.0" })
+      .tool("login", {}, async (_, ctx) => {
+        return (await ctx.elicit("Who are you?", formOf({ user: text, apiKey: text }))).action;
+      })
+      .prompt("login", {}, (_, ctx) =>
+        ctx.inputResponses.who ? "hello" : inputRequired({ who: elicitQuestion("Who?", formOf({ token: text })) }),
+      )
+      .tool("plain", {}, async (_, ctx) => (await ctx.elicit("Who?", formOf({ name: text }))).action);
+
+  test("E5: those that ask for a secret are still sent, and reported once each, asked in the middle or returned", async () => {
+    const peer = await openPeer(newServer(), MODERN_VERSION, options);
+    for (const method of ["tools/call", "tools/call", "prompts/get"]) {
+      expect(resultOf(await peer.request(method, { name: "login" }))).toMatchObject({ resultType: "input_required" });
+    }
+    expect(peer.reports.map((error) => (error as KitError).message)).toEqual([
+      expect.stringMatching(/tool "login".*"apiKey".*elicitUrl/),
+      expect.stringMatching(/prompt "login".*"token"/),
+    ]);
+  });
+
+  test("E5: a form without secrets is not reported, nor one that cannot be sent", async () => {
+    const peer = await openPeer(newServer(), MODERN_VERSION, options);
+    expect(resultOf(await peer.request("tools/call", { name: "plain" }))).toMatchObject({
+      resultType: "input_required",
+    });
+    const unable = await openPeer(newServer(), MODERN_VERSION);
+    expect(await unable.request("tools/call", { name: "login" })).toMatchObject({ error: { code: -32021 } });
+    expect([...peer.reports, ...unable.reports]).toEqual([]);
   });
 });
 

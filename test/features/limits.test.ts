@@ -62,4 +62,10 @@ describe("the timeout of a tool", () => {
       });
     }
   });
+
+  test.each([0, -1, 2 ** 31, Number.NaN, Infinity])("taskTtlMs of a tool is refused: %d", (taskTtlMs) => {
+    expect(() => createServer().tool("brief", { taskTtlMs }, () => "done")).toThrow(
+      /taskTtlMs of tool "brief" is .*a number from 1 to 2147483647/,
+    );
+  });
 });

@@ -295,6 +295,25 @@ describe("in 2026-07-28", () => {
     expect(rounds.flat().sort()).toEqual(["a", "b", "c", "d"]);
   });
 
+  test("a branch may be slower in a later run than it was: the others wait for what was answered", async () => {
+    let runs = 0;
+    const peer = await open(async (ctx) => {
+      runs += 1;
+      const slowMs = runs === 1 ? 0 : 2_500;
+      const slow = async () => {
+        await pause(slowMs);
+        return value(ctx, "a");
+      };
+      const other = async () => {
+        await pause(20);
+        return value(ctx, "b");
+      };
+      return (await Promise.all([slow(), other()])).join();
+    });
+    const { text, rounds } = await finish(peer);
+    expect([text, rounds]).toEqual(["a,b", [["a"], ["b"]]]);
+  });
+
   test("a suspended run does nothing more through its context", async () => {
     const did: string[] = [];
     const server = new McpServer({ name: "edges", version: "1.0.0" })

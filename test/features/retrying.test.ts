@@ -22,6 +22,17 @@ describe("retrying()", () => {
     expect(keys).toEqual(["call/step", "call/step", "call/step"]);
   });
 
+  test("gives each try its number, from 1", async () => {
+    const attempts: number[] = [];
+    const work = ({ attempt }: { readonly attempt: number }) => {
+      attempts.push(attempt);
+      if (attempt < 3) throw new Error("not yet");
+      return attempt;
+    };
+    expect(await retrying(work, { retries: 5, backoffMs: 1 })(context)).toBe(3);
+    expect(attempts).toEqual([1, 2, 3]);
+  });
+
   test("throws what the last try threw when all are used up", async () => {
     const { keys, work } = failing(9);
     await expect(retrying(work, { retries: 2, backoffMs: 1 })(context)).rejects.toThrow("try 3");

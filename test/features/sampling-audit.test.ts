@@ -7,7 +7,16 @@ import {
   type SampleParams,
   type SampleRecord,
 } from "../../src/core/index.ts";
-import { closePeers, type Json, LEGACY_VERSIONS, openPeer, type PeerOptions, resultOf, settle } from "./peer.ts";
+import {
+  closePeers,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  openPeer,
+  type PeerOptions,
+  resultOf,
+  settle,
+} from "./peer.ts";
 
 afterEach(closePeers);
 
@@ -153,6 +162,86 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     const peer = await openPeer(newServer(onSample), version, answering);
     expect(await ask(peer)).toEqual(["answered"]);
     await settle(peer);
+    expect(peer.reports).toEqual([new Error("audit is down")]);
+  });
+});
+
+describe("sampling in 2026-07-28", () => {
+  const sampling = { capabilities: { sampling: {} } };
+  const newAudit = () => {
+    const records: SampleRecord[] = [];
+    return { records, server: newServer((record) => void records.push(record)) };
+  };
+  const keysOf = ({ inputRequests }: Json) => Object.keys(inputRequests as Json);
+  const answersTo = (result: Json, answer: Json = ANSWER): Json => ({
+    inputResponses: Object.fromEntries(keysOf(result).map((key) => [key, answer])),
+    requestState: result.requestState,
+  });
+  const requestOf = (peer: Awaited<ReturnType<typeof openPeer>>, method: string, times: number) => {
+    return async (more: Json = {}) => {
+      const meta = { "example.com/times": times };
+      return resultOf(await peer.request(method, { name: "ask", ...more }, meta));
+    };
+  };
+
+  test("S4: each request that was answered leaves one record, however many rounds follow", async () => {
+    const { records, server } = newAudit();
+    const call = requestOf(await openPeer(server, MODERN_VERSION, sampling), "tools/call", 3);
+    let result = await call();
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      expect(records).toHaveLength(rounds);
+      result = await call(answersTo(result));
+    }
+    expect(result).toMatchObject({ content: [{ text: '["answered","answered","answered"]' }] });
+    const record = {
+      requestId: expect.any(Number),
+      tool: "ask",
+      maxTokens: 10,
+      model: "m-1",
+      stopReason: "endTurn",
+      outcome: "answered",
+      principal: undefined,
+      durationMs: expect.any(Number),
+      client: expect.objectContaining({ protocolVersion: MODERN_VERSION }),
+    };
+    expect(records).toEqual([record, record, record]);
+  });
+
+  test("S4: requests that are returned are in the audit as well, each for itself", async () => {
+    const { records, server } = newAudit();
+    const get = requestOf(await openPeer(server, MODERN_VERSION, sampling), "prompts/get", 1);
+    await get(answersTo(await get()));
+    expect(records).toMatchObject([
+      { prompt: "ask", maxTokens: 10, outcome: "answered" },
+      { prompt: "ask", maxTokens: 10, outcome: "answered" },
+    ]);
+  });
+
+  test("S4: an answer that is none leaves a record that says so", async () => {
+    const { records, server } = newAudit();
+    const peer = await openPeer(server, MODERN_VERSION, { ...sampling, judgeClient: false });
+    const call = requestOf(peer, "tools/call", 1);
+    await call(answersTo(await call(), { ...ANSWER, role: "model" }));
+    expect(records).toMatchObject([{ outcome: "invalid-answer", model: "m-1" }]);
+  });
+
+  test("S4: what was not asked for, or is not answered, leaves none; nor does it where nobody listens", async () => {
+    const { records, server } = newAudit();
+    const call = requestOf(await openPeer(server, MODERN_VERSION, sampling), "tools/call", 1);
+    const result = await call({ inputResponses: { unasked: ANSWER } });
+    await call({ requestState: result.requestState });
+    expect(records).toEqual([]);
+    const silent = await openPeer(newServer(), MODERN_VERSION, sampling);
+    expect(await requestOf(silent, "prompts/get", 1)()).not.toHaveProperty("requestState");
+  });
+
+  test("S4: a hook that throws changes nothing for the call, and is reported", async () => {
+    const server = newServer(() => {
+      throw new Error("audit is down");
+    });
+    const peer = await openPeer(server, MODERN_VERSION, sampling);
+    const call = requestOf(peer, "tools/call", 1);
+    expect(await call(answersTo(await call()))).toMatchObject({ content: [{ text: '["answered"]' }] });
     expect(peer.reports).toEqual([new Error("audit is down")]);
   });
 });

@@ -74,6 +74,7 @@ async function runLegacy(of: Script, key: string, next: () => Loss): Promise<unk
   if (stream.response.headers.get("content-type") === "application/json") {
     return JSON.parse((await stream.end()).raw) as unknown;
   }
+  let cursor: string | undefined;
   const seen = new Map<unknown, Members>();
   const answered = new Set<unknown>();
   for (;;) {
@@ -85,7 +86,8 @@ async function runLegacy(of: Script, key: string, next: () => Loss): Promise<unk
     const result = [...seen.values()].find((message) => "result" in message || "error" in message);
     if (result) return result;
     const how = next();
-    const cursor = stream.events.findLast(({ id }) => id !== undefined)?.id;
+    // A stream may be lost before it has said anything: then it goes on where the one before was.
+    cursor = stream.events.findLast(({ id }) => id !== undefined)?.id ?? cursor;
     await lose(how);
     const open = [...seen.values()].filter(({ id }) => !answered.has(id));
     const question = open[open.length - 1];

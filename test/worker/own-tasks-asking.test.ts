@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import type { Reading } from "./client.ts";
 import { methodsOf, nameIt, OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
@@ -109,6 +110,55 @@ describe("a task that asks", () => {
     const question = messages.find(({ method }) => method === "elicitation/create");
     expect(question?.params).toMatchObject({ mode: "url", elicitationId: "mine", _meta: { [RELATED]: { taskId } } });
     expect(textOf(messages)).toBe("accept");
+  });
+});
+
+describe("a task that gets on by itself", () => {
+  test("runs again with a state its handler gave without a question", async () => {
+    const taskId = await client.start("by_state", { key: newKey() });
+    expect(textOf(await client.finish(taskId))).toBe("round 3");
+  });
+
+  test("waits for a try of a step and for an answer, and calls its question off when it needs none", async () => {
+    const taskId = await client.start("racing", { key: newKey() });
+    const waiting = await client.open(taskId);
+    await isOver(waiting);
+    expect(textOf(waiting.messages)).toBe("done without");
+    const [question] = questionsOf(waiting);
+    const cancelled = waiting.messages.find(({ method }) => method === "notifications/cancelled");
+    expect(cancelled?.params).toMatchObject({ requestId: question?.id, _meta: { [RELATED]: { taskId } } });
+  });
+
+  test("takes the answer where that is first", async () => {
+    const taskId = await client.start("racing", { key: newKey() });
+    expect(textOf(await client.finish(taskId))).toBe("Instead?");
+  });
+});
+
+describe("hooks", () => {
+  const heard = async (found: (each: Members) => boolean) =>
+    ((await (await fetch(`${worker.origin}/heard`)).json()) as Members[]).filter(found);
+
+  test("hear of the end of a task once, of its tool and client", async () => {
+    const taskId = await client.start("patient", { key: newKey() });
+    await client.finish(taskId);
+    const ends = () => heard((each) => each.taskId === taskId);
+    await until("it is told", async () => (await ends()).length > 0);
+    expect(await ends()).toEqual([{ taskId, taskStatus: "completed", tool: "patient", version: "2025-11-25" }]);
+  });
+
+  test("S4: hear of what the client's model was asked once, as of the tool that asked", async () => {
+    const samples = () => heard(({ outcome }) => outcome !== undefined);
+    const { length } = await samples();
+    const result = { role: "assistant", model: "m-1", content: { type: "text", text: "!" } };
+    await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
+    const cancelled = await client.start("sampling", { key: newKey() });
+    await client.reaches(cancelled, "input_required");
+    // Nobody has asked for the result, so nothing was sent.
+    await client.result("tasks/cancel", { taskId: cancelled });
+    await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
+    const record = { outcome: "answered", tool: "sampling", model: "m-1" };
+    expect((await samples()).slice(length)).toEqual([record, record]);
   });
 });
 

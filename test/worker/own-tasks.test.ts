@@ -163,6 +163,11 @@ describe("a call", () => {
     expect(await ttlOf({ ttl: 0 })).toBe(60);
     expect(await ttlOf({ ttl: DAY_MS })).toBe(60 * 60_000);
     expect(await ttlOf({})).toBe(60 * 60_000);
+    const briefTtlOf = async (task: Members) =>
+      ((await client.create("brief", { key: newKey() }, task)).task as Members).ttl;
+    expect(await briefTtlOf({ ttl: DAY_MS })).toBe(10 * 60_000);
+    expect(await briefTtlOf({ ttl: 5_000 })).toBe(5_000);
+    expect(await briefTtlOf({})).toBe(10 * 60_000);
   });
 
   test("begins as a task also where its handler would begin on the request", async () => {

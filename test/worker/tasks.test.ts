@@ -48,6 +48,29 @@ const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { meth
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
 
+describe("a task whose handler gives a state and asks nothing", () => {
+  test("runs again with that state", async () => {
+    const taskId = await client.start("by_state", { key: newKey() });
+    expect(await client.finish(taskId)).toBe("round 3");
+  });
+
+  test("may do so as often as it likes while it gets on with its steps", async () => {
+    const key = newKey();
+    const taskId = await client.start("by_state", { key, steps: 40, background: true });
+    expect(await client.finish(taskId)).toBe("round 40");
+    expect(await effectsOf(key)).toHaveLength(41);
+  });
+
+  test("fails where it does so for ever, and onError hears why", async () => {
+    const taskId = await client.start("by_state", { key: newKey(), steps: 1_000_000 });
+    const { error } = (await client.reaches(taskId, "failed")) as { error: Members };
+    expect(error.code).toBe(-32603);
+    expect(error.message).not.toMatch(/inputRequired/);
+    const errors = await (await fetch(`${worker.origin}/errors`)).json();
+    expect(errors).toContainEqual(expect.stringMatching(/inputRequired\(\{\}, state\) 32 times/));
+  });
+});
+
 describe("a task", () => {
   test("has what its handler returned, and each step was done once", async () => {
     const key = newKey();

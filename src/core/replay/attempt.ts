@@ -25,6 +25,7 @@ import {
 import { type QuestionOptions, type Step, SUSPENDED } from "../rounds.ts";
 import type { AnySchema } from "../schema.ts";
 import { type UrlElicitation, urlParams } from "../url-elicitation.ts";
+import { closed, diverged, list, overLimit, stalled, twice } from "./failures.ts";
 import {
   answerOf,
   digestOf,
@@ -35,6 +36,7 @@ import {
   type JournalEntry,
   type StepEntry,
 } from "./journal.ts";
+import { currentStep, withinStep } from "./step-scope.ts";
 
 /** What a run needs of the way it is served. */
 export interface AttemptHost {
@@ -52,7 +54,7 @@ const REASKS_MAX = 3;
  * Milliseconds a run that waits for an answer is given to come to what was answered before. Branches that run at once
  * need not come as far in each run: one may ask its next question while another still waits for a `fetch`.
  */
-const CATCH_UP_MS = 2_000;
+const CATCH_UP_MS = 4_000;
 
 export class Attempt implements Attempted {
   readonly #host: AttemptHost;
@@ -66,15 +68,16 @@ export class Attempt implements Attempted {
   readonly #uses = { questions: new Map<string, number>(), steps: new Map<string, number>() };
   /** The author's keys of questions without an answer, known or not. */
   readonly #inUse = new Set<string>();
-  readonly #pending = new Map<string, Question>();
-  readonly #underWay = new Set<Promise<unknown>>();
-  /** The step whose work is being called. */
-  #starting: string | undefined;
+  readonly #pending = new Map<string, Pending>();
+  /** Steps, by name. */
+  readonly #underWay = new Map<Promise<unknown>, string>();
   #samples = 0;
   #isOnNewGround = false;
   #isSuspended = false;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Runs while questions wait for steps. */
+  #stall: ReturnType<typeof setTimeout> | undefined;
   #suspend: (value: typeof SUSPENDED) => void = () => undefined;
   readonly suspended = new Promise<typeof SUSPENDED>((resolve) => {
     this.#suspend = resolve;
@@ -107,7 +110,7 @@ export class Attempt implements Attempted {
   /** The journal with what this run added, and what it waits for. */
   get journal(): JournalData {
     const { id, rounds, entries } = this.#host.journal;
-    const asked = [...this.#pending].map(([key, question]) => [key, digestOf(question)] as const);
+    const asked = [...this.#pending].map(([key, { question }]) => [key, digestOf(question)] as const);
     return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
   }
 
@@ -117,11 +120,16 @@ export class Attempt implements Attempted {
     if (missed.length > 0) {
       throw diverged(`asked for ${list(this.#pending.keys())}, and not again for ${list(missed)}, which was answered`);
     }
-    return Object.fromEntries(this.#pending);
+    return this.pending;
+  }
+
+  /** The same of a run that goes on, or was ended for another reason: what it has not come to yet is none of it. */
+  get pending(): Record<string, Question> {
+    return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
   }
 
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay.keys());
   }
 
   step<T>(name: string, work: Step<T>): Promise<T> {
@@ -131,7 +139,7 @@ export class Attempt implements Attempted {
       if (known) return copy(known.result) as T;
       if (this.#isClosed) throw closed(`Step "${name}"`);
       const running = this.#run(name, key, work);
-      this.#underWay.add(running);
+      this.#underWay.set(running, name);
       try {
         return await running;
       } finally {
@@ -142,15 +150,8 @@ export class Attempt implements Attempted {
   }
 
   async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
-    const outer = this.#starting;
-    this.#starting = name;
-    let working: T | Promise<T>;
-    try {
-      working = work({ key: `${this.#host.journal.id}/${key}` });
-    } finally {
-      this.#starting = outer;
-    }
-    const result = plain(name, await working);
+    const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
+    const result = plain(name, done);
     await this.#record({ key: `step ${key}`, step: true, result });
     return copy(result) as T;
   }
@@ -183,6 +184,7 @@ export class Attempt implements Attempted {
       close: () => {
         this.#isClosed = true;
         clearTimeout(this.#timer);
+        clearTimeout(this.#stall);
         live.close?.();
       },
     };
@@ -252,9 +254,10 @@ export class Attempt implements Attempted {
     const { samplesPerCallMax } = call.limits;
     if (isSample && this.#samples > samplesPerCallMax) throw overLimit(samplesPerCallMax);
     if (this.#pending.has(key)) throw twice(key);
-    this.#pending.set(key, question);
-    this.#look();
-    return new Promise<never>(() => undefined);
+    return new Promise<never>((_, reject) => {
+      this.#pending.set(key, { question, reject });
+      this.#look();
+    });
   }
 
   async #askNow(entry: { key: string; digest: string }, ask: () => Promise<unknown>): Promise<unknown> {
@@ -273,8 +276,9 @@ export class Attempt implements Attempted {
   /** Asks under the author's key, or one made of what is asked; used again it gets a number. */
   async #named<T>(question: Question, { key }: QuestionOptions = {}, ask: (key: string) => Promise<T>): Promise<T> {
     requireJson(question);
-    if (this.#starting !== undefined) {
-      const message = `Step "${this.#starting}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
+    const step = currentStep();
+    if (step !== undefined) {
+      const message = `Step "${step}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
       throw new KitError("options-invalid", message);
     }
     if (key === undefined) {
@@ -330,18 +334,38 @@ export class Attempt implements Attempted {
 
   /** Suspends in a later turn, so that what is asked in this one goes out together. */
   #look(): void {
+    this.#watchStall();
     if (this.#timer !== undefined || !this.#isAtRest) return;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
         // A step that ends looks again.
-        if (!this.#isAtRest) return;
+        if (!this.#isAtRest) return this.#watchStall();
         this.#isSuspended = true;
         this.#suspend(SUSPENDED);
       },
       this.#missed().length > 0 ? CATCH_UP_MS : 0,
     );
   }
+
+  /** A question waits for the steps under way. One of them may wait for the question, and would for ever. */
+  #watchStall(): void {
+    clearTimeout(this.#stall);
+    if (this.#pending.size === 0 || this.#underWay.size === 0 || this.#isClosed) return;
+    const { elicitTimeoutMs } = this.#host.call.limits;
+    this.#stall = setTimeout(() => {
+      const error = stalled(this.#underWay.values(), elicitTimeoutMs);
+      const pending = [...this.#pending.values()];
+      this.#pending.clear();
+      for (const { reject } of pending) reject(error);
+    }, elicitTimeoutMs);
+  }
+}
+
+/** A question that is asked when the run ends. */
+interface Pending {
+  readonly question: Question;
+  readonly reject: (error: unknown) => void;
 }
 
 function answerTo({ method }: Question, entry: Exclude<JournalEntry, StepEntry>, digest: string): unknown {
@@ -363,29 +387,4 @@ function plain(name: string, result: unknown): unknown {
   } catch (error) {
     throw new KitError("result-invalid", `Step "${name}" returned what JSON has no form for.`, { cause: error });
   }
-}
-
-function closed(what: string): KitError {
-  return new KitError("context-closed", `${what} is off: the handler has returned.`);
-}
-
-function twice(key: string): KitError {
-  return new KitError("options-invalid", `The key "${key}" names two questions at once.`);
-}
-
-function overLimit(max: number): QuestionError {
-  const message = `This call has asked the client's model ${max} times, the most that limits.samplesPerCallMax allows.`;
-  return new QuestionError("limit", message);
-}
-
-function diverged(what: string): KitError {
-  return new KitError(
-    "replay-diverged",
-    `Run again, the handler ${what}. Between questions a handler does the same with the same answers: keep clocks, ` +
-      "random values and what others may change in ctx.step().",
-  );
-}
-
-function list(keys: Iterable<string>): string {
-  return [...keys].map((key) => `"${key}"`).join(", ");
 }

@@ -7,9 +7,27 @@
 import type { Asker } from "../asker.ts";
 import type { Attempt } from "../replay/attempt.ts";
 import type { Replaying, Step, StepContext, SUSPENDED } from "../rounds.ts";
+import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 
 /** What a run ends with that was cut. */
 export const CUT: unique symbol = Symbol("cut");
+
+/** What a run ends with whose steps wait for their next try. */
+export const WAITING: unique symbol = Symbol("waiting");
+
+/**
+ * Milliseconds a run that has nothing but steps which wait is given to come to something else: a branch may be at what
+ * is no step, and would begin it anew in each run.
+ */
+const LINGER_MS = 500;
+
+export interface CuttableOptions {
+  /** Whether to end after a step that was done now. */
+  readonly isDue: () => boolean;
+  readonly cutAtTask: boolean;
+  /** Where tries of steps outlive the run; absent: they wait in it. */
+  readonly tries?: TriesKeeper | undefined;
+}
 
 const never = new Promise<never>(() => undefined);
 
@@ -17,16 +35,18 @@ export class CuttableRun implements Replaying {
   readonly #attempt: Attempt;
   readonly #isDue: () => boolean;
   readonly #cutAtTask: boolean;
+  readonly #waits: RunWaits | undefined;
   #stepsUnderWay = 0;
   #isCut = false;
-  readonly #end = Promise.withResolvers<typeof CUT>();
+  #lingering: ReturnType<typeof setTimeout> | undefined;
+  readonly #end = Promise.withResolvers<typeof CUT | typeof WAITING>();
   readonly suspended: Promise<typeof SUSPENDED>;
 
-  /** @param isDue Whether to end after a step that was done now. */
-  constructor(attempt: Attempt, options: { readonly isDue: () => boolean; readonly cutAtTask: boolean }) {
+  constructor(attempt: Attempt, { isDue, cutAtTask, tries }: CuttableOptions) {
     this.#attempt = attempt;
-    this.#isDue = options.isDue;
-    this.#cutAtTask = options.cutAtTask;
+    this.#isDue = isDue;
+    this.#cutAtTask = cutAtTask;
+    this.#waits = tries && new RunWaits(tries, () => this.#look());
     // What a run ends with is handed through to whoever began it, whatever it is.
     this.suspended = Promise.race([attempt.suspended, this.#end.promise as Promise<never>]);
   }
@@ -42,9 +62,10 @@ export class CuttableRun implements Replaying {
   async step<T>(name: string, work: Step<T>): Promise<T> {
     if (this.#isCut) return never;
     let isNew = false;
+    const retried = this.#waits?.step(work) ?? work;
     const done = (context: StepContext) => {
       isNew = true;
-      return work(context);
+      return retried(context);
     };
     this.#stepsUnderWay += 1;
     try {
@@ -72,8 +93,28 @@ export class CuttableRun implements Replaying {
     return never;
   }
 
+  /** When the first of the steps that wait for another run is due. */
+  get wakeAtMs(): number | undefined {
+    return this.#waits?.wakeAtMs;
+  }
+
   /** Steps that have begun are awaited first, so that none is done twice for nothing. */
   #look(): void {
-    if (this.#isCut && this.#stepsUnderWay === 0) this.#end.resolve(CUT);
+    clearTimeout(this.#lingering);
+    if (!this.#isAtRest) return;
+    if (this.#isCut) this.#end.resolve(CUT);
+    else if (this.#waits?.count) this.#lingering = setTimeout(() => this.#endWaiting(), LINGER_MS);
+  }
+
+  #endWaiting(): void {
+    // A step that ends looks again.
+    if (!this.#isAtRest) return;
+    this.#isCut = true;
+    this.#end.resolve(WAITING);
+  }
+
+  /** Nothing is under way but what waits for another run. */
+  get #isAtRest(): boolean {
+    return this.#stepsUnderWay === (this.#waits?.count ?? 0);
   }
 }

@@ -33,11 +33,13 @@ const isOffered = (server: McpServer<never>) => server.offers("tools");
  * @param changes Of the client's session.
  */
 export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, changes: TaskChanges): Table {
-  const about = (work: (taskId: string, call: Call<never>) => Promise<JsonObject>): Method => ({
+  const about = (
+    work: (taskId: string, call: Call<never>, server: McpServer<never>) => Promise<JsonObject>,
+  ): Method => ({
     isOffered,
-    serve: (_, { method, params }, call) => {
+    serve: (server, { method, params }, call) => {
       const taskId = params?.taskId;
-      if (typeof taskId === "string") return work(taskId, call);
+      if (typeof taskId === "string") return work(taskId, call, server);
       throw invalidParams(`${method}: params.taskId is not a string.`, { field: "taskId" });
     },
   });
@@ -47,7 +49,7 @@ export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, 
     "tools/list": { isOffered, serve: listTools },
     "tools/call": { isOffered, serve: (server, request, call) => callAsTask(server, request, call, keeper) },
     "tasks/get": about(async (taskId, call) => toOwnTask(await find(taskId, call, keeper))),
-    "tasks/result": about((taskId, call) => awaitResult(taskId, call, keeper, changes)),
+    "tasks/result": about((taskId, call, server) => awaitResult(taskId, server, call, keeper, changes)),
     "tasks/cancel": about(async (taskId, call) => {
       const task = await cancel(taskId, call, keeper);
       changes.tell(taskId);

@@ -8,17 +8,27 @@
 import { QuestionError } from "../asker.ts";
 import type { Call } from "../context.ts";
 import { McpError } from "../errors.ts";
-import { ErrorCode, type JsonObject } from "../jsonrpc.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
 import type { Question } from "../question.ts";
 import { digestOf, type FailedQuestion, failedEntry } from "../replay/journal.ts";
+import { pause } from "../retrying.ts";
+import type { McpServer } from "../server.ts";
 import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
 import { type TaskView, unknownTask } from "./task.ts";
 import type { TaskKeeper } from "./task-methods.ts";
 
+/** A task, and what those who wait for it need beside: none of it is for the wire. */
+export interface WaitedTask extends TaskView {
+  /** The call it came of, as far as its name: hooks hear of questions as of that call's. */
+  readonly request: JSONRPCRequest;
+  /** When it goes on, though nothing it asks is answered; absent: not before. */
+  readonly wakeAtMs?: number | undefined;
+}
+
 /** Keeps tasks that can be waited for. A task that is not the caller's is like one that is not there. */
 export interface WaitingKeeper extends TaskKeeper {
   /** How it stands once it no longer works, or after a while. */
-  wait(taskId: string, call: Call<never>): Promise<TaskView | undefined>;
+  wait(taskId: string, call: Call<never>): Promise<WaitedTask | undefined>;
   /** Takes that a question which waits has no answer. */
   fail(taskId: string, key: string, failed: FailedQuestion, call: Call<never>): Promise<boolean>;
 }
@@ -45,6 +55,7 @@ export class TaskChanges {
 /** @throws {McpError} what the call would have thrown; -32602 when there is no such task, or its time is over. */
 export async function awaitResult(
   taskId: string,
+  server: McpServer<never>,
   call: Call<never>,
   keeper: WaitingKeeper,
   changes: TaskChanges,
@@ -56,7 +67,9 @@ export async function awaitResult(
     if (isOver(task)) return resultOf(task);
     if (task.status !== "input_required") continue;
     call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toOwnTask(task) });
-    await askAll(task, call, keeper, changes);
+    const { request } = task;
+    const asker = call.asker.for?.({ server, request, call }) ?? call.asker;
+    await askAll(task, { ...call, asker }, keeper, changes);
   }
 }
 
@@ -69,7 +82,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Asks all a task waits for. Resolves when all is answered, or the task changed otherwise. */
-async function askAll(task: TaskView, call: Call<never>, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
+async function askAll(task: WaitedTask, call: Call<never>, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
   const { taskId, inputRequests = {} } = task;
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has asked nothing.");
@@ -80,8 +93,9 @@ async function askAll(task: TaskView, call: Call<never>, keeper: WaitingKeeper, 
   const withdrawIfAnswered = async () => {
     // Where it cannot be said, the task is asked again how it stands.
     const left = await keeper.read(taskId, call).catch(() => undefined);
-    if (Object.keys(left?.inputRequests ?? {}).length === 0) withdrawn.abort(WITHDRAWN);
+    if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
+  void watch(task, { ...call, signal }, keeper, () => withdrawn.abort(WITHDRAWN));
   const asked = questions.map(async ([key, question]) => {
     const kept = await ask(taskId, key, question, { ...call, signal }, keeper);
     if (kept) changes.tell(taskId);
@@ -94,6 +108,23 @@ async function askAll(task: TaskView, call: Call<never>, keeper: WaitingKeeper, 
     stop();
     withdrawn.abort(WITHDRAWN);
     await Promise.allSettled(asked);
+  }
+}
+
+/** Whether it still asks one of these. */
+function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): boolean {
+  return Object.keys(inputRequests).some((key) => Object.hasOwn(task?.inputRequests ?? {}, key));
+}
+
+/** Withdraws the questions of a task that goes on beside them, once it asks none of them any more. */
+async function watch(asked: WaitedTask, call: Call<never>, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
+  const { signal } = call;
+  for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
+    await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
+    // Where it cannot be said, the task is asked again how it stands.
+    const left = signal.aborted ? task : await keeper.wait(task.taskId, call).catch(() => undefined);
+    if (!left || !asksSome(left, asked.inputRequests)) return withdraw();
+    task = left;
   }
 }
 

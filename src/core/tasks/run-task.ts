@@ -7,6 +7,7 @@ import { QuestionError } from "../asker.ts";
 import type { ClientFacts } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { McpError, toErrorObject } from "../errors.ts";
+import { describeRequest, runAround } from "../hooks.ts";
 import { lacking, toInputRequest } from "../input-required.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
 import { metaOf } from "../lifecycle.ts";
@@ -14,10 +15,12 @@ import type { Question } from "../question.ts";
 import { Attempt } from "../replay/attempt.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../replay/journal.ts";
 import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../rounds.ts";
+import { warnOfSecrets } from "../secret-fields.ts";
 import type { McpServer } from "../server.ts";
 import { callTool } from "../tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
-import { CUT, CuttableRun } from "./cuttable-run.ts";
+import { CUT, CuttableRun, WAITING } from "./cuttable-run.ts";
+import type { TriesKeeper } from "./kept-tries.ts";
 
 /** What a run came to. */
 export type RunEnd =
@@ -28,8 +31,12 @@ export type RunEnd =
       readonly kind: "asked";
       readonly questions: readonly Asked[];
       readonly round?: { readonly requestState?: string };
+      /** When another run is to be begun, answered or not. */
+      readonly wakeAtMs?: number | undefined;
     }
-  | { readonly kind: "cut" };
+  | { readonly kind: "cut" }
+  /** All that is left waits for the next try of a step. */
+  | { readonly kind: "waiting"; readonly wakeAtMs: number };
 
 /** One question of a task, as it waits for its answer. JSON. */
 export interface Asked {
@@ -42,6 +49,7 @@ export interface Asked {
 }
 
 export interface TaskRun {
+  readonly taskId: string;
   readonly request: JSONRPCRequest;
   readonly journal: JournalData;
   readonly round: TaskRound;
@@ -51,6 +59,8 @@ export interface TaskRun {
   readonly report: (message: string) => void;
   /** Whether the run is to end at the next step that is done. */
   readonly isDue: () => boolean;
+  /** Keeps the tries of steps; absent: they wait within the run. */
+  readonly tries?: TriesKeeper;
 }
 
 /** Runs once. Rejects for nothing that a handler does. */
@@ -64,22 +74,16 @@ export async function runTask(
   const rounds: RunRounds = async (_server, _request, call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
-    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false });
+    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
-      if (returned === CUT) end = { kind: "cut" };
-      else if (returned === SUSPENDED) end = { kind: "asked", questions: askedOf(attempt.questions(), given.client) };
-      else if (isInputRequired(returned)) {
-        const { inputRequests, requestState } = returned;
-        end = {
-          kind: "asked",
-          questions: Object.entries(inputRequests).map(([key, question]) => ({
-            key,
-            request: requestOf(question, given.client),
-          })),
-          round: requestState === undefined ? {} : { requestState },
-        };
-      } else return { returned };
+      end = endOf(returned, attempt, replay.wakeAtMs, given.client);
+      if (!end) return { returned };
+      if (end.kind === "asked") {
+        // They are questions, with what a result leaves out left out.
+        for (const asked of end.questions)
+          warnOfSecrets(asked.request as unknown as Question, { server, request, call });
+      }
       // Nobody reads this one.
       return { asked: {} };
     } catch (error) {
@@ -98,14 +102,55 @@ export async function runTask(
     // A task runs once by being one.
     once: (_server, _request, _call, work) => work(),
   };
+  const serve = async () => {
+    try {
+      const result = await callTool(server, withProgress(request), call);
+      if (!end) return { resultType: "complete", ...result };
+    } catch (error) {
+      if (!isAnswering(error)) throw error;
+      end = answered(await error.answer(server, request, call));
+    }
+    return unfinished(end, task.taskId);
+  };
   try {
-    const result = await callTool(server, withProgress(request), call);
-    return end ?? { kind: "completed", result: { resultType: "complete", ...result } };
+    const data = { ...describeRequest(request, call.client, call.principal), taskId: task.taskId };
+    const result = await runAround(server.around, data, serve);
+    // Made of objects here, and of objects by hooks.
+    return end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
-    if (isAnswering(error)) return answered(await error.answer(server, request, call));
     if (McpError.is(error)) return { kind: "failed", error: toErrorObject(error) };
     throw error;
   }
+}
+
+/** What hooks see of a run that did not come to the task's end. */
+function unfinished(end: RunEnd, taskId: string): JsonObject {
+  if (end.kind !== "asked") return { resultType: "task", taskId, status: "working" };
+  const requests = end.questions.map(({ key, request }) => [key, request]);
+  return { resultType: "input_required", inputRequests: Object.fromEntries(requests) as JsonObject };
+}
+
+/** What a run came to that did not come to the handler's end. */
+function endOf(
+  returned: unknown,
+  attempt: Attempt,
+  wakeAtMs: number | undefined,
+  client: ClientFacts,
+): RunEnd | undefined {
+  if (returned === CUT) return { kind: "cut" };
+  if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions(), client) };
+  if (returned === WAITING && wakeAtMs !== undefined) {
+    // A question that waits beside a step goes out.
+    const questions = askedOf(attempt.pending, client);
+    return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
+  }
+  if (!isInputRequired(returned)) return undefined;
+  const { inputRequests, requestState } = returned;
+  const questions = Object.entries(inputRequests).map(([key, question]) => ({
+    key,
+    request: requestOf(question, client),
+  }));
+  return { kind: "asked", questions, round: requestState === undefined ? {} : { requestState } };
 }
 
 function askedOf(questions: Readonly<Record<string, Question>>, client: ClientFacts): Asked[] {

@@ -4,11 +4,16 @@
  *
  * @module
  */
+import { QuestionError } from "../../core/asker.ts";
 import type { AskedBefore } from "../../core/asking.ts";
+import { KitError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/jsonrpc.ts";
-import type { JournalData, JournalEntry } from "../../core/replay/journal.ts";
+import { failedEntry, type JournalData, type JournalEntry } from "../../core/replay/journal.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
+
+/** Units of text in one call, its request and journal. A row may have 2 MB on the platform, which is two bytes for each and some more. */
+const CALL_MAX = 900_000;
 
 interface OpenQuestion {
   readonly key: string;
@@ -58,9 +63,13 @@ export class CallMemory implements AskedBefore {
     return this.#call;
   }
 
-  /** Stores that the call may be run again although it does not wait. */
+  /** Stores that the call may be run again although it does not wait. One too large to be stored is not. */
   repeatable(): void {
-    this.#change({ isRepeatable: true });
+    try {
+      this.#change({ isRepeatable: true });
+    } catch (error) {
+      if (!KitError.is(error)) throw error;
+    }
   }
 
   /** Stores that it is run again. */
@@ -83,7 +92,23 @@ export class CallMemory implements AskedBefore {
     this.#rest();
   }
 
+  /**
+   * Keeps what came of a question or step. An answer that is too large counts as one that is invalid.
+   *
+   * @throws {KitError} `state-too-large` naming the limit.
+   */
   record(entry: JournalEntry): void {
+    try {
+      this.#record(entry);
+    } catch (error) {
+      if (!KitError.is(error) || "step" in entry) throw error;
+      const { key, digest = "" } = entry;
+      this.#record(failedEntry(key, digest, new QuestionError("invalid-answer", error.message)));
+      throw error;
+    }
+  }
+
+  #record(entry: JournalEntry): void {
     if (!("step" in entry) && this.entry(entry.key)) return;
     const { journal, questions } = this.#call;
     const open = Object.entries(questions).filter(([, { key }]) => "step" in entry || key !== entry.key);
@@ -106,8 +131,19 @@ export class CallMemory implements AskedBefore {
   }
 
   #change(changes: Partial<StoredCall>): void {
-    this.#call = { ...this.#call, ...changes };
+    const call = { ...this.#call, ...changes };
+    const units = JSON.stringify(call).length;
+    if (units > CALL_MAX) throw tooLarge(units);
+    this.#call = call;
     this.isStored = true;
-    this.#host.put(this.#call);
+    this.#host.put(call);
   }
+}
+
+function tooLarge(units: number): KitError {
+  return new KitError(
+    "state-too-large",
+    `A call in a session is kept in one row with what it has had, ${CALL_MAX} characters at most, and is ${units} now. ` +
+      "Store elsewhere what is large, and return its name from ctx.step().",
+  );
 }

@@ -10,6 +10,7 @@
  * @module
  */
 import { refusalOf, timedOut } from "../../core/asking.ts";
+import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorResponse, JSONRPCResultResponse, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
 import { failedEntry, type JournalEntry, newJournal } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
@@ -129,7 +130,12 @@ export class LastingCalls {
   #hears(call: StoredCall, entry: JournalEntry): void {
     const live = this.#live.get(call.stream);
     const memory = live ?? this.#keep(call, true);
-    memory.record(entry);
+    try {
+      memory.record(entry);
+    } catch (error) {
+      // One too large counts as invalid: the handler meets that.
+      if (!KitError.is(error)) throw error;
+    }
     if (!live) this.#host.rerun(memory);
   }
 

@@ -4,12 +4,12 @@
  * @module
  */
 import type { Call } from "../../core/context.ts";
-import { KitError, McpError } from "../../core/errors.ts";
+import { McpError } from "../../core/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { checkBound } from "../../core/limits.ts";
 import { hasOwnTasks } from "../../core/tasks/own-task.ts";
 import { ownTaskMethods } from "../../core/tasks/own-task-methods.ts";
-import { TaskChanges, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
+import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
 import type { ExtendMethods } from "../../http/handler.ts";
@@ -19,14 +19,15 @@ import type { EdgeRuntime, TasksPart } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
 import { toObjectId } from "./task-id.ts";
-import { ownerOf, TaskObject, type TaskObjectOptions, type TaskRpc } from "./task-object.ts";
+import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
+import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 
 export interface TasksOptions extends Partial<TaskObjectOptions> {
   /** Name of the Durable Object binding. @default "MCP_TASK" */
   readonly binding?: string;
   /**
    * Milliseconds from its creation until a task is forgotten, whatever has become of it. A client of 2025-11-25 may ask
-   * for less.
+   * for less. A tool's `taskTtlMs` goes before it.
    *
    * @default 24 hours
    */
@@ -75,10 +76,9 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
-  for (const [name, value] of Object.entries({ ttlMs, pollIntervalMs, runMs })) checkBound(`tasks(): ${name}`, value);
-  if (ttlMs === 0 || pollIntervalMs === 0) {
-    throw new KitError("options-invalid", "tasks(): ttlMs and pollIntervalMs are at least 1.");
-  }
+  checkBound("tasks(): ttlMs", ttlMs, 1);
+  checkBound("tasks(): pollIntervalMs", pollIntervalMs, 1);
+  checkBound("tasks(): runMs", runMs);
   return {
     attach: (runtime) => ({
       extend: extension(runtime, options),
@@ -123,7 +123,8 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
   return {
     create: async (start, server, call) => {
       const http = runtime.isPerRequest || server.asksForRequest ? plain(call) : undefined;
-      const seed = { ...start, principal: call.principal, http };
+      const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
+      const seed = { ...start, principal: call.principal, http, toolTtlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
       const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
       return { resultType: "task", ...task };
@@ -131,7 +132,7 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
     read: async (taskId, { principal }) =>
       (await ask(taskId, (task) => task.read(ownerOf(principal)))) as TaskView | undefined,
     wait: async (taskId, { principal }) =>
-      (await ask(taskId, (task) => task.wait(ownerOf(principal), WAIT_MS))) as TaskView | undefined,
+      (await ask(taskId, (task) => task.wait(ownerOf(principal), WAIT_MS))) as WaitedTask | undefined,
     fail: async (taskId, key, failed, { principal }) =>
       (await ask(taskId, (task) => task.update(ownerOf(principal), {}, { [key]: failed }))) ?? false,
     update: async (taskId, responses, { principal }) =>

@@ -4,10 +4,13 @@
  * @module
  */
 import { ClientFacts } from "../../core/client-facts.ts";
-import { ErrorCode, type JSONRPCErrorObject } from "../../core/jsonrpc.ts";
+import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/jsonrpc.ts";
+import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
 import type { FailedQuestion } from "../../core/replay/journal.ts";
+import type { McpServer } from "../../core/server.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
 import { findVersion } from "../../core/versions.ts";
+import type { StoredStart } from "./task-store.ts";
 
 /** Those who wait for a task to stand otherwise. */
 export class Waits {
@@ -29,10 +32,20 @@ export class Waits {
 }
 
 /** @throws {Error} when the task was made by a later build. */
-export function legacyClientOf({ version, capabilities }: TaskClient): ClientFacts {
+function legacyClientOf({ version, capabilities }: TaskClient): ClientFacts {
   const rules = findVersion(version);
   if (!rules) throw new Error(`The task is of a client of ${version}, which this build does not know.`);
   return new ClientFacts(rules, capabilities);
+}
+
+/** Who called: the request of a modern client says so itself. */
+export function callerOf({ client, request }: StoredStart, { versions }: Pick<McpServer, "versions">): ClientFacts {
+  return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
+}
+
+/** A call without what only its handler needs. */
+export function named({ params, ...request }: JSONRPCRequest): JSONRPCRequest {
+  return { ...request, params: { name: params?.name } };
 }
 
 /** What a task comes to whose question has no answer. */

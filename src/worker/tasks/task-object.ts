@@ -9,45 +9,40 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { askNobody } from "../../core/asker.ts";
-import type { Principal } from "../../core/client-facts.ts";
 import type { Call } from "../../core/context.ts";
 import { redact } from "../../core/dispatch.ts";
 import { McpError, toErrorObject } from "../../core/errors.ts";
+import { ROUNDS_MAX } from "../../core/input-required.ts";
 import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
-import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
 import { type FailedQuestion, failedEntry } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
-import type { TaskStart } from "../../core/tasks/begin-task.ts";
+import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
+import type { WaitedTask } from "../../core/tasks/own-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import type { PlainRequest } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
-import { legacyClientOf, unanswered, Waits } from "./legacy-parts.ts";
+import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
-import { type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
+import { type TaskEnd, TaskReports } from "./task-reports.ts";
+import { ownerOf, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
+import {
+  endless,
+  expired,
+  type FinalStatus,
+  interrupted,
+  isExpired,
+  isOver,
+  nextAlarmMs,
+  overAtMs,
+  viewOf,
+  wireKey,
+} from "./task-state.ts";
+import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
 
 export interface TaskObjectOptions {
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
   readonly runMs: number;
-}
-
-/** What a task is made of. Goes over RPC. */
-export interface TaskSeed extends TaskStart {
-  readonly principal: Principal | undefined;
-  readonly http: PlainRequest | undefined;
-}
-
-/** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
-export interface TaskRpc {
-  /** Resolves when the task will not be lost. */
-  create(seed: TaskSeed): Promise<TaskView>;
-  read(who: string): Promise<TaskView | undefined>;
-  /** How it stands once it no longer works, or after so long. */
-  wait(who: string, atMostMs: number): Promise<TaskView | undefined>;
-  /** @param failed What has no answer, and why. */
-  update(who: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
-  cancel(who: string): Promise<boolean>;
 }
 
 /** Runs that come to nothing before the task is given up: each was lost with its object. */
@@ -58,19 +53,17 @@ const LATER_MS = 60_000;
 /** A task is kept so long that it can be looked at so often. */
 const LOOKS_MIN = 3;
 
-/** Who a task belongs to, as text. */
-export function ownerOf(principal: Principal | undefined): string {
-  return principal ? JSON.stringify([principal.issuer, principal.subject]) : "anonymous";
-}
-
 export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #runtime: EdgeRuntime<Env>;
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
+  readonly #reports: TaskReports<Env>;
   /** As it is stored, with what came since; undefined until it was read. */
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
   /** The run that is under way. */
   #running: AbortController | undefined;
+  /** Keys of questions that were answered while it is. */
+  readonly #answered = new Set<string>();
   readonly #waits = new Waits();
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
@@ -78,14 +71,16 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#runtime = runtime;
     this.#options = options;
     this.#store = new TaskStore(ctx.storage);
+    this.#reports = new TaskReports(runtime, env, this.#taskId);
   }
 
   // Called by the Worker
 
   async create({ request, journal, round, principal, http, client, ...seed }: TaskSeed): Promise<TaskView> {
     const { pollIntervalMs } = this.#options;
+    const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
     // Gone before anybody looked, it would be of no use.
-    const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), this.#options.ttlMs);
+    const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
     const nowMs = Date.now();
     const start: StoredStart = {
       format: 1,
@@ -108,46 +103,56 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       questions: {},
       answers: {},
       uses: {},
+      silent: 0,
+      tries: {},
     };
     this.#store.start = start;
     this.#store.state = state;
     this.#task = { start, state };
     await this.ctx.storage.setAlarm(nowMs);
-    return this.#view(start, state);
+    return viewOf(this.#taskId, start, state);
   }
 
   async read(who: string): Promise<TaskView | undefined> {
     const task = this.#find(who);
     if (!task) return undefined;
     await this.#wake(task);
-    return this.#view(task.start, task.state);
+    return viewOf(this.#taskId, task.start, task.state);
   }
 
-  async wait(who: string, atMostMs: number): Promise<TaskView | undefined> {
-    const task = await this.read(who);
-    if (task?.status !== "working") return task;
-    await this.#waits.next(atMostMs);
-    return this.read(who);
+  async wait(who: string, atMostMs: number): Promise<WaitedTask | undefined> {
+    if ((await this.read(who))?.status === "working") await this.#waits.next(atMostMs);
+    const view = await this.read(who);
+    const task = this.#task;
+    return view && task && { ...view, request: named(task.start.request), wakeAtMs: task.state.wakeAtMs };
   }
 
   async update(who: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
     const task = this.#find(who);
     if (!task) return false;
     const { state } = task;
-    let answers = 0;
-    for (const [key, { key: own, digest }] of Object.entries(state.questions)) {
+    const answered: StoredQuestion[] = [];
+    const answers: unknown[] = [];
+    for (const [key, question] of Object.entries(state.questions)) {
       const failure = Object.hasOwn(failed, key) ? failed[key] : undefined;
       if (!failure && !Object.hasOwn(responses, key)) continue;
-      answers += 1;
+      const { key: own, digest } = question;
+      answered.push(question);
+      answers.push(responses[key]);
       delete state.questions[key];
       if (failure) {
         // A handler that asks by returning has no place where it could meet this.
-        if (digest === undefined) return this.#settle(state, { status: "failed", error: unanswered(failure) });
+        if (digest === undefined) {
+          this.#settle(state, { status: "failed", error: unanswered(failure) });
+          return true;
+        }
         this.#store.addEntry(failedEntry(own, digest, failure));
       } else if (digest === undefined) state.answers[own] = responses[key];
       else this.#store.addEntry({ key: own, digest, answer: responses[key] });
+      this.#answered.add(own);
     }
-    if (answers === 0) return true;
+    if (answered.length === 0) return true;
+    this.ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
     // The handler waits for all it has asked for.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
@@ -176,19 +181,18 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { start, state } = task;
     if (this.#running) return undefined;
     if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
-    if (state.status === "working") await this.#run(start, state);
+    const { status, wakeAtMs = Number.POSITIVE_INFINITY } = state;
+    if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
-    // It was cut, or it was answered as soon as it asked.
-    const goesOn = state.status === "working";
-    await this.ctx.storage.setAlarm(goesOn ? Date.now() : overAtMs(start));
+    await this.ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
   /** Runs the handler once. Where it was cut, the task goes on working. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
-    if (entries.length > state.journaled) state.starts = 0;
+    if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
     if (state.starts >= STARTS_MAX) {
-      this.#settle(state, { status: "failed", error: interrupted() });
+      this.#settle(state, { status: "failed", error: interrupted(STARTS_MAX) });
       return;
     }
     state.starts += 1;
@@ -196,6 +200,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#store.state = state;
     const running = new AbortController();
     this.#running = running;
+    this.#answered.clear();
     // Else a handler that brings its object down at once would be begun for ever.
     await this.ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
@@ -205,6 +210,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       server = await this.#runtime.serverFor(start.http, this.env, start.principal);
       const call = await this.#call(server, start, running.signal);
       const end = await runTask(server as unknown as McpServer<never>, call, {
+        taskId: this.#taskId,
         request: start.request,
         journal: { ...start.journal, entries: [...start.journal.entries, ...entries] },
         round: state.round,
@@ -212,19 +218,19 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
           if (!running.signal.aborted) this.#store.addEntry(entry);
         },
         report: (message) => {
-          if (state.status !== "working") return;
+          if (isOver(state)) return;
           state.message = message;
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
+        tries: this.#triesOf(state, running.signal),
       });
       // It was cancelled meanwhile, or its time is over.
-      if (state.status !== "working" || running.signal.aborted) return;
-      if (end.kind !== "cut") this.#end(state, end);
+      if (isOver(state) || running.signal.aborted) return;
+      this.#end(state, end);
     } catch (error) {
-      // Of what finds the server, not of the handler.
-      if (state.status === "working")
-        this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
+      // Of what finds the server, or of a handler that asks for ever.
+      if (!isOver(state)) this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
@@ -235,9 +241,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   async #call(server: McpServer<Env>, start: StoredStart, signal: AbortSignal): Promise<Call<never>> {
     const { limits, onError } = this.#runtime;
     const call = await server.withContext({
-      client: start.client
-        ? legacyClientOf(start.client)
-        : clientOf(readEnvelope(start.request.params), server.versions),
+      client: callerOf(start, server),
       env: this.env,
       principal: start.principal,
       request: start.http && factsOf(start.http),
@@ -261,7 +265,21 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
   }
 
-  #end(state: StoredState, end: Exclude<RunEnd, { kind: "cut" }>): void {
+  #triesOf(state: StoredState, signal: AbortSignal): TriesKeeper {
+    return {
+      find: (key) => state.tries[key],
+      keep: (key, tries) => {
+        if (signal.aborted) return;
+        state.tries[key] = tries;
+        // It got somewhere.
+        state.starts = 0;
+        this.#store.state = state;
+      },
+      forget: (key) => void delete state.tries[key],
+    };
+  }
+
+  #end(state: StoredState, end: RunEnd): void {
     switch (end.kind) {
       case "completed":
         this.#settle(state, { status: "completed", result: end.result });
@@ -269,22 +287,65 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       case "failed":
         this.#settle(state, { status: "failed", error: end.error, message: end.error.message });
         break;
-      case "asked":
-        if (end.round) state.round = { inputResponses: {}, requestState: end.round.requestState };
-        state.questions = Object.fromEntries(end.questions.map((asked) => [wireKey(asked, state), asked]));
-        state.status = "input_required";
-        // It got somewhere, though its journal need not have grown.
-        state.starts = 0;
-        this.#save(state);
+      case "cut":
+        state.wakeAtMs = Date.now();
+        break;
+      case "waiting":
+        this.#rest(state, [], end.wakeAtMs);
+        break;
+      case "asked": {
+        if (end.round) {
+          state.round = { inputResponses: {}, requestState: end.round.requestState };
+          state.silent = end.questions.length > 0 ? 0 : state.silent + 1;
+          if (state.silent >= ROUNDS_MAX) throw endless();
+        }
+        // A question that was open when the run began may have been answered meanwhile.
+        const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answered.has(key));
+        this.#rest(
+          state,
+          open.map((asked) => [wireKey(asked, state), asked]),
+          open.length > 0 ? end.wakeAtMs : Date.now(),
+        );
+      }
     }
+  }
+
+  /** Nothing more can be done for now. It got somewhere, though its journal need not have grown. */
+  #rest(state: StoredState, asked: readonly (readonly [string, Asked])[], wakeAtMs: number | undefined): void {
+    const questions = asked.map(([key, each]) => {
+      return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
+    });
+    this.#replaceQuestions(state, Object.fromEntries(questions));
+    Object.assign(state, { status: asked.length > 0 ? "input_required" : "working", wakeAtMs, starts: 0 });
+    this.#save(state);
   }
 
   // Within
 
-  #settle(state: StoredState, end: Pick<StoredState, "status"> & Partial<StoredState>): true {
-    Object.assign(state, end, { questions: {}, answers: {} });
+  #settle(state: StoredState, end: { readonly status: FinalStatus } & Partial<StoredState>): void {
+    this.#replaceQuestions(state, {});
+    Object.assign(state, end, { answers: {} });
     this.#save(state);
-    return true;
+    this.#tellEnd({ taskStatus: end.status, errorCode: end.error?.code });
+  }
+
+  /** What nobody needs an answer to any more is called off. */
+  #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
+    const closed = Object.entries(state.questions).filter(([key]) => !Object.hasOwn(questions, key));
+    state.questions = questions;
+    const start = this.#load()?.start;
+    if (start)
+      this.ctx.waitUntil(
+        this.#reports.closed(
+          start,
+          closed.map(([, question]) => question),
+        ),
+      );
+  }
+
+  #tellEnd(end: TaskEnd): void {
+    const start = this.#load()?.start;
+    if (start) this.ctx.waitUntil(this.#reports.ended(start, end));
   }
 
   #save(state: StoredState): void {
@@ -295,7 +356,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
-    if (state.status !== "working" || this.#running) return;
+    if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === overAtMs(start)) return;
     const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
     if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
   }
@@ -314,6 +375,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   }
 
   async #forget(): Promise<void> {
+    const { state } = this.#load() ?? {};
+    if (state && !isOver(state)) {
+      this.#replaceQuestions(state, {});
+      this.#tellEnd({ taskStatus: "expired", errorCode: undefined });
+    }
     this.#task = undefined;
     this.#store.reset();
     await this.ctx.storage.deleteAll();
@@ -323,55 +389,6 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   get #taskId(): string {
     return toTaskId(this.ctx.id.toString());
   }
-
-  #view({ createdAtMs, ttlMs, pollIntervalMs }: StoredStart, state: StoredState): TaskView {
-    const { status, message, updatedAtMs, questions, result, error } = state;
-    const requests = Object.entries(questions).map(([key, { request }]) => [key, request]);
-    return {
-      taskId: this.#taskId,
-      status,
-      ...(message === undefined ? {} : { statusMessage: message }),
-      createdAt: new Date(createdAtMs).toISOString(),
-      lastUpdatedAt: new Date(updatedAtMs).toISOString(),
-      ttlMs,
-      pollIntervalMs,
-      ...(status === "input_required" ? { inputRequests: Object.fromEntries(requests) as JsonObject } : {}),
-      ...(result ? { result } : {}),
-      ...(error ? { error } : {}),
-    };
-  }
 }
 
 type AlarmInvocationInfo = { readonly retryCount: number };
-
-function isOver({ status }: StoredState): boolean {
-  return status === "completed" || status === "failed" || status === "cancelled";
-}
-
-function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
-  return createdAtMs + ttlMs;
-}
-
-function isExpired(start: StoredStart): boolean {
-  return Date.now() >= overAtMs(start);
-}
-
-/** One that this task has not used: a handler that asks by returning may use its own again. */
-function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
-  if (digest !== undefined) return key;
-  const use = (uses[key] ?? 0) + 1;
-  uses[key] = use;
-  return use === 1 ? key : `${key}~${use}`;
-}
-
-function interrupted() {
-  return {
-    code: ErrorCode.InternalError,
-    message: `The task was interrupted ${STARTS_MAX} times without getting any further.`,
-    data: { reason: "interrupted" },
-  };
-}
-
-function expired(): McpError {
-  return new McpError(ErrorCode.InternalError, "The task's time is over.");
-}

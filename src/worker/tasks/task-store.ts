@@ -4,7 +4,7 @@
  * | name | what | written | rows |
  * | --- | --- | --- | --- |
  * | `start` | the request and what came before it | when the task is made | 1 |
- * | `state` | status, questions, result | when the task is made, when a run begins, when the status changes | 1 each |
+ * | `state` | status, questions, result | when the task is made, when a run begins, when the status changes, when a try of a step fails | 1 each |
  * | `entry/000001`... | one answer or step of the journal | when there is one | 1 each |
  *
  * Setting the alarm is a row more each time. All goes at once when the task's time is over. A piece is 256 Ki units of text:
@@ -17,6 +17,7 @@ import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/jsonrpc.ts";
 import type { JournalEntry } from "../../core/replay/journal.ts";
 import type { TaskRound, TaskStart } from "../../core/tasks/begin-task.ts";
+import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
@@ -34,6 +35,11 @@ export interface StoredStart extends TaskStart {
   readonly http: PlainRequest | undefined;
 }
 
+/** A question that waits for its answer. */
+export interface StoredQuestion extends Asked {
+  readonly askedAtMs: number;
+}
+
 /** What does. */
 export interface StoredState {
   status: TaskStatus;
@@ -45,11 +51,17 @@ export interface StoredState {
   /** Of a handler that asks by returning. */
   round: TaskRound;
   /** What waits for an answer, by its key on the wire. */
-  questions: Record<string, Asked>;
+  questions: Record<string, StoredQuestion>;
   /** Answers to those of them that were asked by returning. */
   answers: JsonObject;
   /** How often each key was used by a handler that asks by returning. */
   uses: Record<string, number>;
+  /** Runs of such a handler since it last asked something or the journal grew: it gave a state, and no question. */
+  silent: number;
+  /** Of steps that failed and are tried again, by their keys. */
+  tries: Record<string, KeptTries>;
+  /** When the first of them is due, whatever the task waits for beside it. */
+  wakeAtMs?: number | undefined;
   result?: JsonObject;
   error?: JSONRPCErrorObject;
 }

@@ -1,0 +1,70 @@
+/**
+ * Whether code runs within a step, also after what it awaited, where the runtime can tell (`AsyncLocalStorage`); else only
+ * until its first `await`.
+ *
+ * @module
+ */
+
+/** A step whose work has begun. */
+export interface StepScope {
+  readonly name: string;
+  /** Whether its work is done: what it left behind is no part of it. */
+  isOver: boolean;
+}
+
+interface ScopeStorage {
+  run<Result>(scope: StepScope, work: () => Result): Result;
+  getStore(): StepScope | undefined;
+}
+
+/** What Node and workerd have; workerd with some compatibility dates and flags only. */
+interface Runtime {
+  readonly process?: {
+    readonly getBuiltinModule?: (name: string) => { readonly AsyncLocalStorage: new () => ScopeStorage } | undefined;
+  };
+}
+
+/** The scope of code that is being called now. */
+class SynchronousStorage implements ScopeStorage {
+  #scope: StepScope | undefined;
+
+  run<Result>(scope: StepScope, work: () => Result): Result {
+    const outer = this.#scope;
+    this.#scope = scope;
+    try {
+      return work();
+    } finally {
+      this.#scope = outer;
+    }
+  }
+
+  getStore(): StepScope | undefined {
+    return this.#scope;
+  }
+}
+
+let storage: ScopeStorage | undefined;
+
+function found(): ScopeStorage {
+  if (!storage) {
+    const { AsyncLocalStorage } = (globalThis as Runtime).process?.getBuiltinModule?.("node:async_hooks") ?? {};
+    storage = AsyncLocalStorage ? new AsyncLocalStorage() : new SynchronousStorage();
+  }
+  return storage;
+}
+
+/** Calls the work of a step. */
+export async function withinStep<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+  const scope: StepScope = { name, isOver: false };
+  try {
+    return await found().run(scope, work);
+  } finally {
+    scope.isOver = true;
+  }
+}
+
+/** The name of the step whose work calls this; undefined outside of any. */
+export function currentStep(): string | undefined {
+  const scope = found().getStore();
+  return scope && !scope.isOver ? scope.name : undefined;
+}

@@ -1,0 +1,73 @@
+/**
+ * What the author's hooks hear of a task beside its runs: that it is over, and what came of each sampling request. Each
+ * is told once; what the object was about to tell when it was lost is not told again.
+ *
+ * @module
+ */
+import { describeRequest, type RequestEnd } from "../../core/hooks.ts";
+import { reportSample } from "../../core/sampling-audit.ts";
+import { hearSample } from "../../core/sampling-rounds.ts";
+import { attempt, type McpServer } from "../../core/server.ts";
+import type { EdgeRuntime } from "../edge.ts";
+import { callerOf } from "./legacy-parts.ts";
+import type { StoredQuestion, StoredStart } from "./task-store.ts";
+
+export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "errorCode">;
+
+export class TaskReports<Env> {
+  readonly #runtime: EdgeRuntime<Env>;
+  readonly #env: Env;
+  readonly #taskId: string;
+
+  constructor(runtime: EdgeRuntime<Env>, env: Env, taskId: string) {
+    this.#runtime = runtime;
+    this.#env = env;
+    this.#taskId = taskId;
+  }
+
+  /** Tells `onRequestEnd`. Never rejects. */
+  async ended(start: StoredStart, end: TaskEnd): Promise<void> {
+    const durationMs = Date.now() - start.createdAtMs;
+    await this.#tell(start, (server, by) => {
+      const about = { ...describeRequest(start.request, by.client, start.principal), taskId: this.#taskId };
+      server.reportEnd(() => ({ ...about, ...end, durationMs }), this.#runtime.onError);
+    });
+  }
+
+  /**
+   * Tells `onSample` of those that are sampling requests. Without `answers` they were called off. Those for legacy clients
+   * are told of where they are sent. Never rejects.
+   */
+  async closed(start: StoredStart, questions: readonly StoredQuestion[], answers?: readonly unknown[]): Promise<void> {
+    if (start.client) return;
+    const samples = questions
+      .map((question, at) => ({ ...question, answer: answers?.[at] }))
+      .filter(({ request }) => request.method === "sampling/createMessage");
+    if (samples.length === 0) return;
+    await this.#tell(start, (server, call) => {
+      // Hooks see no bindings.
+      const by = { server: server as unknown as McpServer<never>, request: start.request, call };
+      for (const { request, askedAtMs, answer } of samples) {
+        const params = request.params as { readonly maxTokens: number };
+        if (answers) hearSample(params.maxTokens, askedAtMs, answer, by);
+        else reportSample(params, by, undefined, "cancelled", Date.now() - askedAtMs);
+      }
+    });
+  }
+
+  async #tell(start: StoredStart, tell: (server: McpServer<Env>, call: ReturnType<typeof callOf>) => void) {
+    const { onError } = this.#runtime;
+    try {
+      const server = await this.#runtime.serverFor(start.http, this.#env, start.principal);
+      tell(server, callOf(start, server, onError));
+    } catch (error) {
+      // Of what finds the server.
+      const tellRuntime = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
+      attempt(tellRuntime, () => undefined);
+    }
+  }
+}
+
+function callOf<Env>(start: StoredStart, server: McpServer<Env>, onError: EdgeRuntime<Env>["onError"]) {
+  return { client: callerOf(start, server), principal: start.principal, onError };
+}

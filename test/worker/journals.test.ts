@@ -1,0 +1,157 @@
+/** What a handler keeps between its runs, beyond what its place holds: an error that names the limit, and nothing else. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type Cuttable, Session } from "../conformance/support.ts";
+import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { ModernClient, told } from "./client.ts";
+import { answersTo, TaskClient, textOf } from "./task-client.ts";
+
+const MIB = 1024 * 1024;
+
+let worker: TestWorker;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/journals.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  tap = await startHttpTap(`${worker.origin}/mcp`);
+});
+afterEach(async () => {
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+/** Runs it; then the author has been told of an error like this. */
+async function reports<T>(error: RegExp, work: () => Promise<T>): Promise<T> {
+  const all = async () => (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
+  const before = (await all()).length;
+  const result = await work();
+  await until("it is reported", async () => (await all()).slice(before).some((each) => error.test(each)));
+  return result;
+}
+
+describe("in requestState", () => {
+  const call = async (name: string, size: number, more: Members = {}): Promise<Members> => {
+    const params = { name, arguments: { size }, ...more };
+    const meta = { [CAPABILITIES_KEY]: { elicitation: { form: {} } } };
+    const { messages } = await told(new ModernClient(tap.url).request("tools/call", params, { meta }));
+    return messages.at(-1)?.result as Members;
+  };
+  const reply = (asked: Members) => ({
+    inputResponses: answersTo(asked, () => "Ada"),
+    requestState: asked.requestState,
+  });
+
+  test.each(["keeping", "returning"])("%s more than limits.requestStateBytesMax is refused", async (name) => {
+    const result = await reports(/limits\.requestStateBytesMax, 2000/, () => call(name, 2_000));
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).not.toContain("limits.");
+  });
+
+  test("it is the sum of what was kept: a later round may be the first that is refused", async () => {
+    const asked = await call("keeping", 1_200);
+    expect(asked).toMatchObject({ resultType: "input_required" });
+    const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
+    expect(await reports(/limits\.requestStateBytesMax/, () => call("keeping", 1_200, long))).toMatchObject({
+      isError: true,
+    });
+  });
+
+  test("less is kept", async () => {
+    const first = await call("keeping", 1_000);
+    const second = await call("keeping", 1_000, reply(first));
+    expect(await call("keeping", 1_000, reply(second))).toMatchObject({ content: [{ text: "1000 3 3" }] });
+    const asked = await call("returning", 1_000);
+    expect(await call("returning", 1_000, reply(asked))).toMatchObject({ content: [{ text: "1000" }] });
+  });
+});
+
+describe("in a session", () => {
+  const questionsOf = ({ messages }: Cuttable) => messages.filter(({ method }) => method === "elicitation/create");
+  const asked = async (stream: Cuttable, count: number) => {
+    await stream.has(`question ${count}`, () => questionsOf(stream).length >= count);
+    return questionsOf(stream)[count - 1]?.id;
+  };
+  const open = () => Session.open(tap.url, { capabilities: { elicitation: {} } });
+  const answer = async (session: Session, id: unknown, name: string) => {
+    const result = { action: "accept", content: { name } };
+    expect((await session.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
+  };
+  const abortAll = async () => {
+    for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  };
+
+  test("more than a row holds is refused", async () => {
+    const session = await open();
+    const { messages } = await reports(/900000 characters/, () => told(session.call("keeping", { size: 900_000 })));
+    expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
+  });
+
+  test("a request that is more cannot ask, and is served otherwise", async () => {
+    const session = await open();
+    const text = "y".repeat(900_000);
+    const { messages } = await reports(/900000 characters/, () => told(session.call("keeping", { text })));
+    expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
+    const stream = await session.stream("repeatable", { text });
+    await stream.end();
+    expect(stream.response.headers.get("content-type")).toContain("event-stream");
+    expect(stream.raw).toContain('"text":"900000"');
+  });
+
+  test("an answer with which it is more is refused, whether the run was lost or not", async () => {
+    for (const lose of [async () => undefined, abortAll]) {
+      const session = await open();
+      const stream = await session.stream("keeping", { size: 500_000 });
+      const id = await asked(stream, 1);
+      await lose();
+      await reports(/900000 characters/, async () => {
+        await answer(session, id, "y".repeat(450_000));
+        await stream.end();
+      });
+      expect(stream.messages.at(-1)).toMatchObject({ result: { isError: true } });
+    }
+  });
+
+  test("less is kept, and there after the object was lost", async () => {
+    const session = await open();
+    const stream = await session.stream("keeping", { size: 880_000 });
+    await answer(session, await asked(stream, 1), "Ada");
+    const second = await asked(stream, 2);
+    await abortAll();
+    await answer(session, second, "Ada");
+    await stream.end();
+    expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "880000 3 3" }] } });
+  });
+});
+
+describe("in a task", () => {
+  const finish = async (args: Members) => {
+    const client = new TaskClient(tap.url);
+    return client.reaches(await client.start("background", args), "completed");
+  };
+
+  test("more than 16777216 characters are refused", async () => {
+    const args = { size: 6 * MIB, steps: 3 };
+    expect(await reports(/A task keeps at most .* 16777216 characters/, () => finish(args))).toMatchObject({
+      result: { isError: true },
+    });
+  });
+
+  test("more than 10000 entries are refused", async () => {
+    expect(await reports(/A task keeps at most 10000 /, () => finish({ steps: 10_001 }))).toMatchObject({
+      result: { isError: true },
+    });
+  });
+
+  test("less is kept", async () => {
+    expect(textOf(await finish({ size: 5 * MIB, steps: 3 }))).toBe(String(15 * MIB));
+  });
+});

@@ -1,0 +1,295 @@
+/** Runs of tasks: steps that are tried again, how long a task is kept, and what hooks hear of it. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Counts } from "../costs/counted.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
+
+const PROGRAM = {
+  entry: "test/worker/fixtures/task-runs.ts",
+  objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
+};
+
+let worker: TestWorker;
+let taps: HttpTap[] = [];
+let client: TaskClient;
+
+beforeAll(async () => {
+  worker = await startWorker(PROGRAM);
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  client = await clientOf(worker);
+});
+afterEach(async () => {
+  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
+  await Promise.all(taps.map((tap) => tap.close()));
+  taps = [];
+});
+
+async function clientOf({ origin }: TestWorker, path = "/mcp"): Promise<TaskClient> {
+  const tap = await startHttpTap(`${origin}${path}`);
+  taps.push(tap);
+  return new TaskClient(tap.url);
+}
+
+const newKey = () => crypto.randomUUID();
+const notesOf = async (name: string, { origin } = worker) =>
+  (await (await fetch(`${origin}/notes/${encodeURIComponent(name)}`)).json()) as string[];
+const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
+/** Numbers of the tries of a step, as they were made. */
+const triesOf = async (key: string, step: string, where = worker) =>
+  (await notesOf(key, where))
+    .filter((line) => line.includes(`/${step}.1 `))
+    .map((line) => Number(line.split(" ").at(-1)));
+
+/** How far the clock was moved. */
+let aheadMs = 0;
+async function pass(ms: number): Promise<void> {
+  aheadMs += ms;
+  await worker.advance(ms);
+}
+
+/** Waits for it. The runtime's own clock is behind once ours was moved, so alarms that are due are run by hand. */
+const reached = (what: string, isSo: () => Promise<boolean>) =>
+  until(what, async () => {
+    await worker.advance(0);
+    return isSo();
+  });
+const tried = (key: string, step: string, tries: number) =>
+  reached(`try ${tries} of ${step} was made`, async () => (await triesOf(key, step)).length === tries);
+/** Until the object has nothing to do for a while. */
+const asleep = (taskId: string) =>
+  reached("the object waits for its alarm", async () => {
+    const { alarmAtMs = 0 } = await worker.storage("MCP_TASK", objectOf(taskId));
+    return alarmAtMs > Date.now() + aheadMs + 5_000;
+  });
+const stands = (taskId: string, status: string) =>
+  reached(`the task is ${status}`, async () => (await client.get(taskId)).status === status);
+const textWhenDone = async (taskId: string) => {
+  await stands(taskId, "completed");
+  return textOf(await client.get(taskId));
+};
+
+describe("a step of a task that waits for its next try", () => {
+  test("lets its object go, which is woken when it is due", async () => {
+    const key = newKey();
+    const taskId = await client.start("flaky", { key });
+    for (const tries of [1, 2]) {
+      await tried(key, "flaky", tries);
+      await asleep(taskId);
+      expect(await client.get(taskId)).toMatchObject({ status: "working" });
+      expect(await worker.evict("MCP_TASK", objectOf(taskId))).toBe(1);
+      await pass(60_000);
+    }
+    expect(await textWhenDone(taskId)).toBe("1 flaky 3");
+    expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
+    // One key for all of them.
+    expect(new Set((await notesOf(key)).map((line) => line.split(" ")[0])).size).toBe(1);
+    expect(await notesOf(`${key} before`)).toHaveLength(1);
+  });
+
+  test("is not tried before it is due, whatever wakes the object", async () => {
+    const key = newKey();
+    const taskId = await client.start("flaky", { key });
+    await tried(key, "flaky", 1);
+    await asleep(taskId);
+    await worker.runAlarm("MCP_TASK", objectOf(taskId));
+    await asleep(taskId);
+    await pass(1_000);
+    expect(await triesOf(key, "flaky")).toEqual([1]);
+    await pass(60_000);
+    await tried(key, "flaky", 2);
+  });
+
+  test("survives SIGKILL, with the number of its tries", async () => {
+    const key = newKey();
+    const taskId = await client.start("flaky", { key });
+    await tried(key, "flaky", 1);
+    await asleep(taskId);
+    await worker.restart();
+    await pass(60_000);
+    await tried(key, "flaky", 2);
+    await asleep(taskId);
+    await worker.restart();
+    await pass(60_000);
+    expect(await textWhenDone(taskId)).toBe("1 flaky 3");
+    expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
+  });
+
+  test("ends with the task's time, or its cancellation: no further try is made", async () => {
+    const [cancelled, expired] = [newKey(), newKey()];
+    const taskId = await client.start("flaky", { key: cancelled });
+    await tried(cancelled, "flaky", 1);
+    const late = await client.start("flaky", { key: expired, waitMs: 48 * 60 * 60_000 });
+    await tried(expired, "flaky", 1);
+    await asleep(taskId);
+    await asleep(late);
+    await client.cancel(taskId);
+    await pass(60_000);
+    expect(await client.get(taskId)).toMatchObject({ status: "cancelled" });
+    expect(await client.get(late)).toMatchObject({ status: "working" });
+    await pass(24 * 60 * 60_000);
+    expect(await client.error("tasks/get", { taskId: late })).toMatchObject({ code: -32602 });
+    expect([await triesOf(cancelled, "flaky"), await triesOf(expired, "flaky")]).toEqual([[1], [1]]);
+  });
+});
+
+describe("tries of a task's step", () => {
+  test("that is killed under way count those that failed, and the one under way is made again", async () => {
+    // With a clock that nobody moved: the runtime itself runs the alarm again.
+    await using fresh = await startWorker(PROGRAM);
+    const other = await clientOf(fresh);
+    const key = newKey();
+    const tries = async () => triesOf(key, "killed", fresh);
+    const taskId = await other.start("killed", { key, fails: 3 });
+    await until("its second try is under way", async () => (await tries()).length === 2);
+    await fresh.restart();
+    expect(await other.finish(taskId)).toBe("killed 4");
+    expect(await tries()).toEqual([1, 2, 2, 3, 4]);
+  });
+
+  test("used up leave one more to each run that comes to the step again", async () => {
+    const key = newKey();
+    const taskId = await client.start("caught", { key, fails: 9, retries: 1 });
+    await tried(key, "caught", 1);
+    await asleep(taskId);
+    await pass(60_000);
+    await stands(taskId, "input_required");
+    expect(await triesOf(key, "caught")).toEqual([1, 2]);
+    await client.update(
+      taskId,
+      answersTo(await client.get(taskId), () => "on"),
+    );
+    expect(await textWhenDone(taskId)).toBe("Error: try 3 of caught failed, on");
+    expect(await triesOf(key, "caught")).toEqual([1, 2, 3]);
+  });
+
+  test("do not hold up the steps beside it", async () => {
+    const key = newKey();
+    const taskId = await client.start("beside", { key });
+    await tried(key, "one", 1);
+    await tried(key, "two", 1);
+    await asleep(taskId);
+    expect(await notesOf(`${key} more`)).toEqual(["a", "b", "c"]);
+    await pass(60_000);
+    await tried(key, "one", 2);
+    await asleep(taskId);
+    await pass(60_000);
+    expect(await textWhenDone(taskId)).toBe("one 3, 123, two 2");
+    expect([await triesOf(key, "one"), await triesOf(key, "two")]).toEqual([
+      [1, 2, 3],
+      [1, 2],
+    ]);
+    expect(await notesOf(`${key} more`)).toEqual(["a", "b", "c"]);
+  });
+
+  test("go on where runs are ended for their time", async () => {
+    const sliced = await clientOf(worker, "/sliced");
+    const key = newKey();
+    const taskId = await sliced.start("beside", { key, fails: 1 });
+    await reached("the steps beside are done", async () => (await notesOf(`${key} more`)).length === 3);
+    await reached("the object waits for its alarm", async () => {
+      const { alarmAtMs = 0 } = await worker.storage("SLICED_TASK", objectOf(taskId));
+      return alarmAtMs > Date.now() + aheadMs + 5_000;
+    });
+    await pass(60_000);
+    await reached("it is done", async () => (await sliced.get(taskId)).status === "completed");
+    expect(textOf(await sliced.get(taskId))).toBe("one 2, 123, two 2");
+    expect([await triesOf(key, "one"), await notesOf(`${key} more`)]).toEqual([
+      [1, 2],
+      ["a", "b", "c"],
+    ]);
+  });
+
+  test("that end a run cost four rows: the try, the end of its run, the alarm, and the next run", async () => {
+    const rows = async () => ((await (await fetch(`${worker.origin}/counts`)).json()) as Counts).rowsWritten;
+    const key = newKey();
+    const plain = await client.start("flaky", { key: newKey(), fails: 0 });
+    await textWhenDone(plain);
+    await rows();
+    await textWhenDone(await client.start("flaky", { key: newKey(), fails: 0 }));
+    const without = await rows();
+    const taskId = await client.start("flaky", { key, fails: 1 });
+    await tried(key, "flaky", 1);
+    await asleep(taskId);
+    await pass(60_000);
+    await textWhenDone(taskId);
+    expect((await rows()) - without).toBe(4);
+  });
+});
+
+describe("a question beside a step that waits", () => {
+  test("is asked meanwhile, and both go on by themselves: first the answer", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    await stands(taskId, "input_required");
+    await client.update(
+      taskId,
+      answersTo(await client.get(taskId), () => "Ada"),
+    );
+    await asleep(taskId);
+    expect(await client.get(taskId)).toMatchObject({ status: "working" });
+    expect(await triesOf(key, "flaky")).toEqual([1]);
+    await pass(60_000);
+    await tried(key, "flaky", 2);
+    await asleep(taskId);
+    await pass(60_000);
+    expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
+  });
+
+  test("and first the tries: the question waits on, under its key", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key });
+    await stands(taskId, "input_required");
+    const asked = keysOf(await client.get(taskId));
+    for (const tries of [2, 3]) {
+      await asleep(taskId);
+      await pass(60_000);
+      await tried(key, "flaky", tries);
+    }
+    await asleep(taskId);
+    const task = await client.get(taskId);
+    expect([task.status, keysOf(task)]).toEqual(["input_required", asked]);
+    await client.update(
+      taskId,
+      answersTo(task, () => "Ada"),
+    );
+    expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
+    expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
+  });
+
+  test("answered while the next try is under way is not asked again", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking", { key, withinMs: 300 });
+    await stands(taskId, "input_required");
+    const task = await client.get(taskId);
+    await asleep(taskId);
+    // The alarm ends with the run, so nobody waits for it here.
+    const passing = pass(60_000);
+    await until("the next try is under way", async () => (await triesOf(key, "flaky")).length === 2);
+    await client.update(
+      taskId,
+      answersTo(task, () => "Ada"),
+    );
+    await passing;
+    await asleep(taskId);
+    const later = await client.get(taskId);
+    expect([later.status, keysOf(later)]).toEqual(["working", []]);
+    await pass(60_000);
+    expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
+  });
+});
+
+test("a tool's own taskTtlMs is the time of its tasks, and of no other", async () => {
+  const brief = await client.start("brief", { key: newKey() });
+  await stands(brief, "input_required");
+  const other = await client.start("flaky", { key: newKey() });
+  expect(await client.get(brief)).toMatchObject({ ttlMs: 10 * 60_000 });
+  expect(await client.get(other)).toMatchObject({ ttlMs: 24 * 60 * 60_000 });
+  await pass(10 * 60_000);
+  expect(await client.error("tasks/get", { taskId: brief })).toMatchObject({ code: -32602 });
+  expect((await worker.storage("MCP_TASK", objectOf(brief))).keys).toEqual({});
+  expect(await client.get(other)).toMatchObject({ taskId: other });
+});
