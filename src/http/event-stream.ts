@@ -18,6 +18,8 @@ export interface Watched {
   readonly signal: AbortSignal;
 }
 
+function nothing(): void {}
+
 /** Frames on their way to one client. */
 export class EventStream {
   readonly #limits: Limits;
@@ -26,7 +28,7 @@ export class EventStream {
   #room: number;
   readonly #request: Watched | undefined;
   #gone: AbortController | undefined;
-  #announce: () => void = () => undefined;
+  #announce: () => void = nothing;
   #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
@@ -40,7 +42,7 @@ export class EventStream {
   #queued = 0;
   #takenAtMs = 0;
   /** Told of bytes the client has taken. */
-  onTaken: (bytes: number) => void = () => undefined;
+  onTaken: (bytes: number) => void = nothing;
 
   /** @param request Whose client takes the stream; undefined: nobody is watched. */
   constructor(limits: Limits, request?: Watched) {
