@@ -350,9 +350,14 @@ export class McpServer<Env = unknown> {
     return { ...call, context: value };
   }
 
+  /** Whether every caller sees the same of it. */
+  get isForAll(): boolean {
+    return !(this.#options.definitions || this.#options.visible);
+  }
+
   /** This server as one caller sees it. */
   forCaller(caller: CallerFacts<Env>): McpServer<Env> | Promise<McpServer<Env>> {
-    return this.#options.definitions || this.#options.visible ? this.#view(caller) : this;
+    return this.isForAll ? this : this.#view(caller);
   }
 
   async #view(caller: CallerFacts<Env>): Promise<McpServer<Env>> {

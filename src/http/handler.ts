@@ -190,17 +190,19 @@ export class Endpoint<Env> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
     if (!`, ${allow},`.includes(`, ${method},`)) return refuse({ reason: "method-not-allowed", method, allow });
-    const who = await this.#authenticate(request, env);
+    const { auth } = this.#options;
+    const who = auth ? await this.#authenticate(auth, request, env) : NOBODY;
     if ("reason" in who) return refuse(who);
     const { principal } = who;
-    const server = await this.#serverFor(request, env, principal);
+    const source = this.#source;
+    // Where it is the same for all there is nothing to wait for.
+    const isSame = typeof source !== "function" && source.isForAll;
+    const server = isSame ? source : await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
     return serve({ request, env, principal, server });
   }
 
-  async #authenticate(request: Request, env: Env): Promise<{ principal: Principal | undefined } | Refusal> {
-    const { auth } = this.#options;
-    if (!auth) return { principal: undefined };
+  async #authenticate(auth: AuthHook<Env>, request: Request, env: Env): Promise<Admittance | Refusal> {
     try {
       const who = await auth(request, env);
       if (who === null) return { reason: "unauthorized", tokenPresented: request.headers.has("Authorization") };
@@ -210,7 +212,7 @@ export class Endpoint<Env> {
     }
   }
 
-  /** The server this request sees. Where it is the same for all, there is nothing to wait for. */
+  /** The server this request sees. */
   async #serverFor(
     request: Request,
     env: Env,
@@ -246,7 +248,7 @@ export class Endpoint<Env> {
   #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
     const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
-    return classify(body, readHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
+    return classify(body, new LazyHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
   async #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
@@ -416,20 +418,33 @@ export class Endpoint<Env> {
 }
 
 /** Each era reads only its own. */
-function readHeaders(headers: Headers): LadderHeaders {
-  return {
-    protocolVersion: headers.get("MCP-Protocol-Version"),
-    get method() {
-      return headers.get("Mcp-Method");
-    },
-    get name() {
-      return headers.get("Mcp-Name");
-    },
-    get sessionId() {
-      return headers.get("Mcp-Session-Id");
-    },
-  };
+class LazyHeaders implements LadderHeaders {
+  readonly #headers: Headers;
+  readonly protocolVersion: string | null;
+
+  constructor(headers: Headers) {
+    this.#headers = headers;
+    this.protocolVersion = headers.get("MCP-Protocol-Version");
+  }
+
+  get method(): string | null {
+    return this.#headers.get("Mcp-Method");
+  }
+
+  get name(): string | null {
+    return this.#headers.get("Mcp-Name");
+  }
+
+  get sessionId(): string | null {
+    return this.#headers.get("Mcp-Session-Id");
+  }
 }
+
+interface Admittance {
+  readonly principal: Principal | undefined;
+}
+
+const NOBODY: Admittance = { principal: undefined };
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 export type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;

@@ -72,10 +72,13 @@ export function runLegacy<Env>(
   context: LegacyContext<Env>,
 ): (emit: Emit) => Promise<Outcome> {
   return async (emit) => {
-    const answers = await Promise.all(messages.map((parsed) => serveOne(parsed, context, emit)));
-    const texts = answers.filter((text) => text !== undefined);
-    if (texts.length === 0) return { text: undefined, status: 202 };
-    return { text: isBatch ? `[${texts.join(",")}]` : texts[0], status: 200 };
+    let text: string | undefined;
+    if (isBatch) {
+      const answers = await Promise.all(messages.map((parsed) => serveOne(parsed, context, emit)));
+      const texts = answers.filter((each) => each !== undefined);
+      if (texts.length > 0) text = `[${texts.join(",")}]`;
+    } else text = await serveOne(messages[0] as ParsedMessage, context, emit);
+    return { text, status: text === undefined ? 202 : 200 };
   };
 }
 
