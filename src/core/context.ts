@@ -65,8 +65,8 @@ export interface Call<Env> {
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
   /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
   readonly disconnect?: ((retryMs: number) => void) | undefined;
-  /** Asks the client in the middle of the request. */
-  readonly asker: Asker;
+  /** Asks the client in the middle of the request. Dispatch puts that of the request in its place. */
+  asker: Asker;
   /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
   readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
   /** What runs of this call have had, before the object that ran it was lost; legacy. */

@@ -31,9 +31,8 @@ export interface Answer {
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
 export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
   // Handlers see the Env they were defined with; in between it is opaque.
-  const [anyServer, given] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
-  const asker = given.asker.for?.({ server: anyServer, request, call: given });
-  const anyCall = asker ? { ...given, asker } : given;
+  const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
+  anyCall.asker = anyCall.asker.for?.({ server: anyServer, request, call: anyCall }) ?? anyCall.asker;
   const startedAtMs = performance.now();
   const answer = await serve(anyServer, request, anyCall);
   server.reportEnd(() => {

@@ -55,7 +55,7 @@ export interface LegacyContext<Env> {
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
-  readonly register?: (id: RequestId, cancellation: AbortController) => () => void;
+  readonly register?: (id: RequestId, cancellation: () => AbortController) => () => void;
 }
 
 /** Takes the messages of a POST that no answer is due to. False, and nothing taken, when one of them is a request. */
@@ -123,13 +123,13 @@ async function serveOne<Env>(
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
   if (parsed.kind !== "request") return undefined;
-  // Made for a session, which may be told to cancel, and for a handler that asks for its signal.
+  // Made for a client that cancels, and for a handler that asks for its signal.
   let made: AbortController | undefined;
   const cancellation = () => {
     made ??= new AbortController();
     return made;
   };
-  const unregister = context.register?.(parsed.message.id, cancellation());
+  const unregister = context.register?.(parsed.message.id, cancellation);
   const { server, client, principal, env, request, limits, onError, methods, disconnect, once } = context;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
   const asker = askerOf(context, emit);

@@ -71,7 +71,7 @@ export class Session<Env> {
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
-  readonly #inFlight = new Map<RequestId, Set<AbortController>>();
+  readonly #inFlight = new Map<RequestId, Set<() => AbortController>>();
   readonly #posts = new Set<RunningPost>();
   /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
@@ -200,7 +200,7 @@ export class Session<Env> {
     this.#lasting?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     for (const running of this.#inFlight.values()) {
-      for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
+      for (const cancellation of running) cancellation().abort(new Error("The session was ended."));
     }
     this.#streams.end();
     this.#host.ctx.waitUntil(this.#release(uris, caller));
@@ -410,7 +410,7 @@ export class Session<Env> {
 
   // Cancelling
 
-  #register(id: RequestId, cancellation: AbortController): () => void {
+  #register(id: RequestId, cancellation: () => AbortController): () => void {
     const running = this.#inFlight.get(id) ?? new Set();
     this.#inFlight.set(id, running.add(cancellation));
     return () => {
@@ -429,7 +429,7 @@ export class Session<Env> {
       stream.end(undefined);
       this.#streams.settle(stream);
     }
-    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation.abort(new CancelledError(params?.reason));
+    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation().abort(new CancelledError(params?.reason));
   }
 }
 
