@@ -179,7 +179,7 @@ export function timedOut(method: string): QuestionError {
 }
 
 function interrupted(): QuestionError {
-  return new QuestionError("interrupted", "The client is gone, so the question cannot be answered.");
+  return new QuestionError("interrupted", "The client is gone.");
 }
 
 function overLimit(what: string, limit: keyof Limits, max: number): QuestionError {

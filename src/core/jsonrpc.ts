@@ -88,33 +88,36 @@ export function isRequestId(value: unknown): value is RequestId {
 /** Classifies one parsed JSON value. Total: never throws, and every value has exactly one kind. */
 export function parseMessage(value: unknown): ParsedMessage {
   if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object", isNotification: false };
-  const id = value.id;
-  const known: { id?: RequestId } = isRequestId(id) ? { id } : {};
-  const isNotification = id === undefined && typeof value.method === "string";
-  const invalid = (problem: string): ParsedMessage => ({ kind: "invalid", problem, isNotification, ...known });
-  if (value.jsonrpc !== "2.0") return invalid('"jsonrpc" is not "2.0"');
-  if (id !== undefined && !isRequestId(id)) return invalid('"id" is not a string or an integer');
-  if (value.method === undefined) return parseResponse(value, invalid);
-  if (typeof value.method !== "string") return invalid('"method" is not a string');
-  if (value.params !== undefined && !isObject(value.params)) return invalid('"params" is not an object');
+  const { id } = value;
+  if (value.jsonrpc !== "2.0") return invalid(value, '"jsonrpc" is not "2.0"');
+  if (id !== undefined && !isRequestId(id)) return invalid(value, '"id" is not a string or an integer');
+  if (value.method === undefined) return parseResponse(value);
+  if (typeof value.method !== "string") return invalid(value, '"method" is not a string');
+  if (value.params !== undefined && !isObject(value.params)) return invalid(value, '"params" is not an object');
   // Checked above field by field; the object itself is kept so that unknown members survive.
   return id === undefined
     ? { kind: "notification", message: value as unknown as JSONRPCNotification }
     : { kind: "request", message: value as unknown as JSONRPCRequest };
 }
 
-function parseResponse(value: JsonObject, invalid: (problem: string) => ParsedMessage): ParsedMessage {
+function parseResponse(value: JsonObject): ParsedMessage {
   const { error, result } = value;
   if (isObject(error) && result === undefined) {
     if (!Number.isInteger(error.code) || typeof error.message !== "string") {
-      return invalid('"error" has no integer "code" or no string "message"');
+      return invalid(value, '"error" has no integer "code" or no string "message"');
     }
     return { kind: "response", message: value as unknown as JSONRPCErrorResponse };
   }
   if (isObject(result) && error === undefined && value.id !== undefined) {
     return { kind: "response", message: value as unknown as JSONRPCResultResponse };
   }
-  return invalid('there is no "method", and neither "result" with "id" nor "error"');
+  return invalid(value, 'there is no "method", and neither "result" with "id" nor "error"');
+}
+
+function invalid(value: JsonObject, problem: string): ParsedMessage {
+  const { id, method } = value;
+  const isNotification = id === undefined && typeof method === "string";
+  return { kind: "invalid", problem, isNotification, ...(isRequestId(id) ? { id } : {}) };
 }
 
 /** JSON text that is spliced into a message as it is, so that a list is encoded once per isolate, not once per call. */

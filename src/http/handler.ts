@@ -339,13 +339,16 @@ export class Endpoint<Env> {
   surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
     const { server, env } = admitted;
     const { notices } = this.#options;
+    const endpoint = this;
     return {
       limits: this.#limits,
       get notices() {
         return notices && { source: notices.source(env), lists: LISTS.filter((list) => server.offers(list)) };
       },
       request: this.#plain(admitted),
-      serveHere: (messages, isBatch, client) => this.#serveHere(messages, isBatch, client, form, admitted),
+      serveHere(messages, isBatch, client) {
+        return endpoint.#serveHere(messages, isBatch, client, form, admitted);
+      },
     };
   }
 

@@ -55,7 +55,25 @@ export interface LegacyContext<Env> {
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Called with each request about to run; what it returns undoes it when the request has ended. */
-  readonly register?: (id: RequestId, cancellation: () => AbortController) => () => void;
+  readonly register?: (id: RequestId, cancellation: Cancellation) => () => void;
+}
+
+/** Ends a request. The signal is made for a handler that asks for it. */
+export class Cancellation {
+  #controller: AbortController | undefined;
+  /** Why the request was ended. */
+  reason: unknown;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.reason !== undefined) this.#controller.abort(this.reason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.reason ??= reason;
+    this.#controller?.abort(reason);
+  }
 }
 
 /** Takes the messages of a POST that no answer is due to. False, and nothing taken, when one of them is a request. */
@@ -107,8 +125,7 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 /** How this POST can ask its client, or why not. */
 function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call<Env>["emit"]): Asker {
   if (!questions) return askNobody("this server keeps no sessions, so no answer could find the question");
-  if (form === "json")
-    return askNobody("answers are JSON only (JSON mode, or all that the client accepts), with no place for a question");
+  if (form === "json") return askNobody("answers are JSON only (JSON mode, or all that the client accepts)");
   return questions.asker(emit);
 }
 
@@ -123,12 +140,7 @@ async function serveOne<Env>(
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
   if (parsed.kind !== "request") return undefined;
-  // Made for a client that cancels, and for a handler that asks for its signal.
-  let made: AbortController | undefined;
-  const cancellation = () => {
-    made ??= new AbortController();
-    return made;
-  };
+  const cancellation = new Cancellation();
   const unregister = context.register?.(parsed.message.id, cancellation);
   const { server, client, principal, env, request, limits, onError, methods, disconnect, once } = context;
   const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
@@ -141,10 +153,10 @@ async function serveOne<Env>(
     setLogLevel,
     asker,
     get signal() {
-      return cancellation().signal;
+      return cancellation.signal;
     },
   };
   const answer = await dispatch(server, parsed.message, call).finally(unregister);
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
-  return CancelledError.is(made?.signal.reason) ? undefined : answer.text;
+  return CancelledError.is(cancellation.reason) ? undefined : answer.text;
 }

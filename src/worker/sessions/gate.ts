@@ -8,8 +8,20 @@
  */
 import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { EnvKeys } from "../../core/env-keys.ts";
+import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
-import { type FoundSession, type PostOutcome, type SessionGate, SessionsUnavailable } from "../../http/sessions.ts";
+import type { EventStream } from "../../http/event-stream.ts";
+import type { Refusal } from "../../http/refusal.ts";
+import {
+  type FoundSession,
+  type PlainRequest,
+  type PostOutcome,
+  type SessionGate,
+  type SessionNotices,
+  type SessionPost,
+  SessionsUnavailable,
+  type StreamTarget,
+} from "../../http/sessions.ts";
 import type { KeysOf } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
 import { carry } from "./bridge.ts";
@@ -110,29 +122,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
       return undefined;
     }
     const { locationHint } = this.#options;
-    const stub = () => namespace.get(objectId, locationHint && { locationHint });
-    const client = clientOf(caller);
-    return {
-      client,
-      admit: () => stub().admit(caller),
-      // As text, which crosses faster than objects do; but what a principal is made of is its author's affair.
-      post: async (post) => {
-        const wire = JSON.stringify({ caller: { ...caller, principal: undefined }, post });
-        const outcome = await stub().post(wire, caller.principal);
-        if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
-        // A plain object on its way back is a copy of its own; nothing of it needs disposing.
-        return outcome as PostOutcome | undefined;
-      },
-      carry: (target, to, notices) => {
-        const dial = (to: Attach["target"]) => {
-          const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller, target: to }) };
-          return stub().fetch("https://session/", { headers });
-        };
-        return carry({ client, target, to, notices, dial });
-      },
-      deliver: (message, request) => stub().deliver(caller, message, request),
-      end: () => stub().end(caller),
-    };
+    return new DurableSession(caller, () => namespace.get(objectId, locationHint && { locationHint }));
   }
 
   async #keys(env: Env, sealed?: string): Promise<KeyRing> {
@@ -149,6 +139,48 @@ export class DurableGate<Env> implements SessionGate<Env> {
     } catch (error) {
       throw unavailable(error);
     }
+  }
+}
+
+/** A session in its object. A stub is good for one request to it, and made for each. */
+class DurableSession implements FoundSession {
+  readonly client: ClientFacts;
+  readonly #caller: Caller;
+  readonly #stub: () => ReturnType<SessionNamespace["get"]>;
+
+  constructor(caller: Caller, stub: () => ReturnType<SessionNamespace["get"]>) {
+    this.client = clientOf(caller);
+    this.#caller = caller;
+    this.#stub = stub;
+  }
+
+  admit(): Promise<boolean> {
+    return this.#stub().admit(this.#caller);
+  }
+
+  /** As text, which crosses faster than objects do; but what a principal is made of is its author's affair. */
+  async post(post: SessionPost): Promise<PostOutcome | undefined> {
+    const { principal, ...caller } = this.#caller;
+    const outcome = await this.#stub().post(JSON.stringify({ caller, post }), principal);
+    if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
+    // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+    return outcome as PostOutcome | undefined;
+  }
+
+  deliver(message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
+    return this.#stub().deliver(this.#caller, message, request);
+  }
+
+  carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
+    const dial = (target: Attach["target"]) => {
+      const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
+      return this.#stub().fetch("https://session/", { headers });
+    };
+    return carry({ client: this.client, target, to, notices, dial });
+  }
+
+  end(): Promise<boolean> {
+    return this.#stub().end(this.#caller);
   }
 }
 

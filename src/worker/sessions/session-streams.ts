@@ -170,9 +170,7 @@ export class SessionStreams {
 
   #make(id: number, kind: StreamKind, requests: string | null, isNew = false): LoggedStream {
     const { log, session, onBegin } = this.#host;
-    const each = (tell: (carrier: Carrier) => void) => {
-      for (const socket of this.#sockets(id)) tell(this.#carrier(socket));
-    };
+    const streams = this;
     let size = kind === StreamKind.Call ? 0 : log.size(session, id);
     return new LoggedStream({
       id,
@@ -183,14 +181,20 @@ export class SessionStreams {
       tag: this.#tag,
       log,
       onBegin,
-      onStored: (stored) => {
+      onStored(stored) {
         size += stored;
-        size -= this.#bound(id, size, stored);
+        size -= streams.#bound(id, size, stored);
       },
       to: {
-        row: (row) => each((carrier) => carrier.row(row)),
-        over: (place) => each((carrier) => carrier.over(place)),
-        retry: (retryMs) => each((carrier) => carrier.retry(retryMs)),
+        row(row) {
+          for (const carrier of streams.#carriersOf(id)) carrier.row(row);
+        },
+        over(place) {
+          for (const carrier of streams.#carriersOf(id)) carrier.over(place);
+        },
+        retry(retryMs) {
+          for (const carrier of streams.#carriersOf(id)) carrier.retry(retryMs);
+        },
       },
     });
   }
@@ -262,6 +266,10 @@ export class SessionStreams {
 
   #open(tag: string): WebSocket[] {
     return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
+  }
+
+  #carriersOf(stream: number): Carrier[] {
+    return this.#sockets(stream).map((socket) => this.#carrier(socket));
   }
 
   #carrier(socket: WebSocket): Carrier {

@@ -18,7 +18,7 @@ import { tellRootsChanged } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
 import type { AcceptedForm } from "../../http/headers.ts";
-import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
+import { type Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
@@ -71,7 +71,7 @@ export class Session<Env> {
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
-  readonly #inFlight = new Map<RequestId, Set<() => AbortController>>();
+  readonly #inFlight = new Map<RequestId, Set<Cancellation>>();
   readonly #posts = new Set<RunningPost>();
   /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
@@ -152,9 +152,11 @@ export class Session<Env> {
     const running: RunningPost = { messages, form, stream, outcome };
     this.#posts.add(running);
     // A run holds the object awake, but not while it waits for a person.
-    const hold = () => this.#host.ctx.waitUntil(memory ? Promise.race([outcome, memory.atRest]) : outcome);
-    if (memory) memory.onAnswer = hold;
-    hold();
+    if (memory) {
+      const hold = () => this.hold(Promise.race([outcome, memory.atRest]));
+      memory.onAnswer = hold;
+      hold();
+    } else this.hold(outcome);
     void outcome.then((over) => {
       running.over = over;
       this.#posts.delete(running);
@@ -200,7 +202,7 @@ export class Session<Env> {
     this.#lasting?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     for (const running of this.#inFlight.values()) {
-      for (const cancellation of running) cancellation().abort(new Error("The session was ended."));
+      for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
     }
     this.#streams.end();
     this.#host.ctx.waitUntil(this.#release(uris, caller));
@@ -328,6 +330,8 @@ export class Session<Env> {
     this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
+    // Methods, not arrows in properties: bundlers that keep names define those of arrows anew for each.
+    const session = this;
     const context: LegacyContext<Env> = {
       server,
       limits,
@@ -339,24 +343,37 @@ export class Session<Env> {
       client,
       // The handshake of HTTP+SSE declares no more than these.
       methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
-      logging: { level: this.#state.get().logLevel, set: (logLevel) => this.#setLevel(logLevel, caller) },
+      logging: {
+        level: this.#state.get().logLevel,
+        set(logLevel) {
+          return session.#setLevel(logLevel, caller);
+        },
+      },
       questions: {
-        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: memory }),
-        settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
+        asker(emit) {
+          return new ClientAsker(session.#questions, { client, emit, limits, before: memory });
+        },
+        settle(response) {
+          return session.#questions.settle(response) || session.#lasting?.answered(response);
+        },
       },
       memory: memory && {
         journal: memory.call.journal,
-        record: (entry) => memory.record(entry as JournalEntry),
+        record(entry) {
+          return memory.record(entry as JournalEntry);
+        },
         progressAfter: memory.call.reruns > 0 ? this.#lasting?.lastProgress(memory.call.stream) : undefined,
       },
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
-      onNotification: (message) => {
-        this.#cancel(message);
-        tellRootsChanged(server, message, () => this.#callOfNotification(context));
+      onNotification(message) {
+        session.#cancel(message);
+        tellRootsChanged(server, message, () => session.#callOfNotification(context));
       },
-      register: (id, cancellation) => this.#register(id, cancellation),
+      register(id, cancellation) {
+        return session.#register(id, cancellation);
+      },
     };
     return context;
   }
@@ -367,7 +384,7 @@ export class Session<Env> {
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.isHeard
       ? new ClientAsker(this.#questions, { client, emit, limits })
-      : askNobody("the client has no GET stream open, and a notification has none of its own");
+      : askNobody("the client has no GET stream open");
     return { ...context, signal: new AbortController().signal, logLevel: logging?.level, emit, asker };
   }
 
@@ -410,7 +427,7 @@ export class Session<Env> {
 
   // Cancelling
 
-  #register(id: RequestId, cancellation: () => AbortController): () => void {
+  #register(id: RequestId, cancellation: Cancellation): () => void {
     const running = this.#inFlight.get(id) ?? new Set();
     this.#inFlight.set(id, running.add(cancellation));
     return () => {
@@ -429,7 +446,7 @@ export class Session<Env> {
       stream.end(undefined);
       this.#streams.settle(stream);
     }
-    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation().abort(new CancelledError(params?.reason));
+    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation.abort(new CancelledError(params?.reason));
   }
 }
 
