@@ -6,36 +6,29 @@
  */
 import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor } from "./event-id.ts";
-import {
-  EventKind,
-  type EventLog,
-  type EventRow,
-  type Position,
-  type StreamKind,
-  type StreamRow,
-} from "./event-log.ts";
+import { EventKind, type EventLog, type EventRow, type Position, StreamKind, type StreamRow } from "./event-log.ts";
 
-export interface LoggedStreamOptions extends StreamRow {
-  /** Nothing of it can be in the log. */
-  readonly isNew: boolean;
+export interface LoggedStreamOptions extends Omit<StreamRow, "id"> {
+  /** Undefined: a new stream, which has a number once somebody asks for it. */
+  readonly id: number | undefined;
   readonly kind: StreamKind;
   readonly tag: string;
   readonly log: EventLog;
-  /** Called when the stream is first written to. */
-  readonly onBegin: () => void;
-  /** Called with what has been stored. */
-  readonly onStored: (size: number) => void;
-  readonly to: Readers;
+  readonly owner: StreamOwner;
 }
 
-/** Whoever holds the response of a stream now. */
-export interface Readers {
+/** Who has a stream, and tells its readers: whoever holds its response now. */
+export interface StreamOwner {
+  /** It is first written to. */
+  begun(stream: LoggedStream): void;
+  /** So much has been stored of it. @returns How much of it was forgotten for that. */
+  stored(stream: number, streamSize: number, added: number): number;
   /** Follows everything before it. */
-  row(row: EventRow): void;
+  row(stream: number, row: EventRow): void;
   /** Nothing follows the place. */
-  over(place: Position): void;
+  over(stream: number, place: Position): void;
   /** The response ends once everything before is sent, and its client comes back. */
-  retry(retryMs: number): void;
+  retry(stream: number, retryMs: number): void;
 }
 
 /** Units of one row at most: three bytes each, they are below the megabyte that a row should have. */
@@ -49,7 +42,10 @@ interface Frame {
 
 export class LoggedStream {
   readonly #options: LoggedStreamOptions;
-  #seq: number;
+  #id: number | undefined;
+  #seq = 0;
+  /** What is stored of it. */
+  #size = 0;
   #frames: Frame[] = [];
   #hasBegun = false;
   #isOver = false;
@@ -68,11 +64,20 @@ export class LoggedStream {
 
   constructor(options: LoggedStreamOptions) {
     this.#options = options;
-    this.#seq = options.isNew ? 0 : options.log.last(options.id).seq;
+    const { id, kind, session, log } = options;
+    if (id === undefined) return;
+    this.#id = id;
+    this.#seq = log.last(id).seq;
+    if (kind !== StreamKind.Call) this.#size = log.size(session, id);
   }
 
   get id(): number {
-    return this.#options.id;
+    this.#id ??= this.#options.log.nextStream("call");
+    return this.#id;
+  }
+
+  get kind(): StreamKind {
+    return this.#options.kind;
   }
 
   get hasBegun(): boolean {
@@ -83,9 +88,9 @@ export class LoggedStream {
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    const { log, kind, onBegin } = this.#options;
-    log.begin(this.#options, kind);
-    onBegin();
+    const { log, kind, session, requests, owner } = this.#options;
+    log.begin({ id: this.id, session, requests }, kind);
+    owner.begun(this);
     this.#announce();
   }
 
@@ -112,9 +117,9 @@ export class LoggedStream {
       this.#flush();
       return;
     }
-    const { log, id, to } = this.#options;
-    log.finish(id, this.#seq);
-    to.over({ seq: this.#seq, rank: 0 });
+    const { log, owner } = this.#options;
+    log.finish(this.id, this.#seq);
+    owner.over(this.id, { seq: this.#seq, rank: 0 });
   }
 
   /** Ends the connection of whoever holds the response now, or of the next one to come. */
@@ -123,25 +128,25 @@ export class LoggedStream {
     this.begin();
     this.#flush();
     this.retryMs = retryMs;
-    this.#options.to.retry(retryMs);
+    this.#options.owner.retry(this.id, retryMs);
   }
 
   #add(text: string, kind: EventKind): void {
     this.#seq += 1;
-    const { tag, id } = this.#options;
-    const cursor = encodeCursor(tag, { stream: id, seq: this.#seq });
+    const cursor = encodeCursor(this.#options.tag, { stream: this.id, seq: this.#seq });
     this.#frames.push({ seq: this.#seq, text: encodeEvent(text, cursor), kind });
   }
 
   #flush(): void {
-    const { log, id, to, onStored } = this.#options;
-    let size = 0;
+    const { log, owner } = this.#options;
+    let added = 0;
     for (const row of toRows(this.#frames.splice(0))) {
-      log.append(id, row);
-      to.row(row);
-      size += row.frames.length;
+      log.append(this.id, row);
+      owner.row(this.id, row);
+      added += row.frames.length;
     }
-    if (size > 0) onStored(size);
+    this.#size += added;
+    if (added > 0) this.#size -= owner.stored(this.id, this.#size, added);
   }
 }
 

@@ -12,8 +12,8 @@ import { OVER, SUPERSEDED } from "../link.ts";
 import { type Attach, decodeTaken, encodeBridge } from "./bridge-messages.ts";
 import { Carrier } from "./carrier.ts";
 import { type Cursor, decodeCursor, encodeCursor, isOwnStream, sessionTag } from "./event-id.ts";
-import { EventKind, type EventLog, type Position, StreamKind, type StreamRow } from "./event-log.ts";
-import { LoggedStream } from "./logged-stream.ts";
+import { EventKind, type EventLog, type EventRow, type Position, StreamKind, type StreamRow } from "./event-log.ts";
+import { LoggedStream, type StreamOwner } from "./logged-stream.ts";
 
 /** What one session may have. */
 export interface StreamCaps {
@@ -44,7 +44,7 @@ const WAITING_MAX = 64 * 1024;
 /** What is freed at once, as a part of the cap: pruning is not to run for each event. */
 const FREED = 0.25;
 
-export class SessionStreams {
+export class SessionStreams implements StreamOwner {
   readonly #host: StreamHost;
   readonly #tag: string;
   /** Streams of calls that run in this life of the object. */
@@ -64,15 +64,31 @@ export class SessionStreams {
 
   /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
   forCall(requests: readonly RequestId[], id?: number): LoggedStream {
-    const number = id ?? this.#host.log.nextStream("call");
-    const stream = this.#make(number, StreamKind.Call, JSON.stringify(requests), id === undefined);
-    this.#running.set(stream.id, stream);
-    return stream;
+    return this.#make(id, StreamKind.Call, JSON.stringify(requests));
   }
 
   /** The call has ended, and what it said is in the log. */
   settle(stream: LoggedStream): void {
-    this.#running.delete(stream.id);
+    if (stream.hasBegun) this.#running.delete(stream.id);
+  }
+
+  // Of its streams
+
+  begun(stream: LoggedStream): void {
+    if (stream.kind === StreamKind.Call) this.#running.set(stream.id, stream);
+    this.#host.onBegin();
+  }
+
+  row(stream: number, row: EventRow): void {
+    for (const carrier of this.#carriersOf(stream)) carrier.row(row);
+  }
+
+  over(stream: number, place: Position): void {
+    for (const carrier of this.#carriersOf(stream)) carrier.over(place);
+  }
+
+  retry(stream: number, retryMs: number): void {
+    for (const carrier of this.#carriersOf(stream)) carrier.retry(retryMs);
   }
 
   /** Whether a GET stream is open. */
@@ -168,41 +184,15 @@ export class SessionStreams {
     for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number, kind: StreamKind, requests: string | null, isNew = false): LoggedStream {
-    const { log, session, onBegin } = this.#host;
-    const streams = this;
-    let size = kind === StreamKind.Call ? 0 : log.size(session, id);
-    return new LoggedStream({
-      id,
-      session,
-      kind,
-      requests,
-      isNew,
-      tag: this.#tag,
-      log,
-      onBegin,
-      onStored(stored) {
-        size += stored;
-        size -= streams.#bound(id, size, stored);
-      },
-      to: {
-        row(row) {
-          for (const carrier of streams.#carriersOf(id)) carrier.row(row);
-        },
-        over(place) {
-          for (const carrier of streams.#carriersOf(id)) carrier.over(place);
-        },
-        retry(retryMs) {
-          for (const carrier of streams.#carriersOf(id)) carrier.retry(retryMs);
-        },
-      },
-    });
+  #make(id: number | undefined, kind: StreamKind, requests: string | null): LoggedStream {
+    const { log, session } = this.#host;
+    return new LoggedStream({ id, session, kind, requests, tag: this.#tag, log, owner: this });
   }
 
   /** Keeps to the caps. Returns what was forgotten of this stream. */
-  #bound(stream: number, streamSize: number, stored: number): number {
+  stored(stream: number, streamSize: number, added: number): number {
     const { log, session, caps } = this.#host;
-    const all = this.#size(stored);
+    const all = this.#size(added);
     let freed = 0;
     if (streamSize > caps.streamBytesMax) {
       freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), stream);
