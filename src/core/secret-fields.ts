@@ -57,7 +57,7 @@ export function warnOfSecrets({ params }: Question, { server, request, call }: A
   if (fields.length === 0) return;
   const { method, requestId, tool, prompt } = describeRequest(request, call.client, call.principal);
   const asker = tool === undefined ? (prompt === undefined ? method : `prompt "${prompt}"`) : `tool "${tool}"`;
-  const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Ask with ctx.elicitUrl() or elicitUrlQuestion() (MCP 2025-11-25, client/elicitation).`;
+  const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Use ctx.elicitUrl() or elicitUrlQuestion() (MCP 2025-11-25, client/elicitation).`;
   const known = warned.get(server) ?? new Set();
   if (known.has(text) || known.size >= WARNINGS_MAX) return;
   warned.set(server, known.add(text));

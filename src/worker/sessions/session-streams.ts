@@ -96,9 +96,9 @@ export class SessionStreams implements StreamOwner {
     return this.#ownSockets().length > 0;
   }
 
-  /** Whether nothing more can be stored. */
+  /** Whether nothing more can be stored. Not known before something is, in this life of the object: most calls store nothing. */
   get isFull(): boolean {
-    return this.#size() >= this.#host.caps.sessionBytesMax;
+    return (this.#bytes ?? 0) >= this.#host.caps.sessionBytesMax;
   }
 
   /** Says something that belongs to no call, on one GET stream: the latest. */
@@ -200,7 +200,7 @@ export class SessionStreams implements StreamOwner {
     }
     if (all - freed > caps.sessionBytesMax) {
       log.prune(session, all - freed - caps.sessionBytesMax * (1 - FREED));
-      this.#bytes = undefined;
+      this.#bytes = log.size(session);
     }
     return freed;
   }
