@@ -31,7 +31,7 @@ interface Effort {
 }
 const EFFORT: Effort = given.quick
   ? { rounds: 3, sliceMs: 200, starts: 3, sessions: 150 }
-  : { rounds: 7, sliceMs: 1_000, starts: 7, sessions: 1_000 };
+  : { rounds: 5, sliceMs: 1_000, starts: 7, sessions: 1_000 };
 const EVENTS = 1_000;
 const WARM_UP_MS = given.quick ? 250 : 1_500;
 /** Calls with events before any that counts: code that is compiled, and not interpreted, as in what is loaded. */
