@@ -30,7 +30,9 @@ export async function grow(say: Say, isQuick: boolean): Promise<Row[]> {
   await using workerd = await startOurs("ours-sessions");
   for (const events of steps(10, isQuick ? 10_000 : 100_000)) add(await withEvents(workerd, events));
   for (const sessions of steps(1, most)) add(await withSessions(workerd, sessions));
-  for (const subscriptions of steps(1, most)) add(await withSubscriptions(subscriptions));
+  for (const subscriptions of [...steps(1, 1_000), 3_000].filter((n) => n <= most)) {
+    add(await withSubscriptions(subscriptions));
+  }
   return rows;
 }
 

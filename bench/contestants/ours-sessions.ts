@@ -5,8 +5,11 @@ import { keys } from "../../src/worker/keys/index.ts";
 import { durable } from "../../src/worker/sessions/index.ts";
 import { makeServer } from "./ours-server.ts";
 
+const MIB = 1024 * 1024;
 const server = makeServer();
-const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
+// Room for the 100,000 events of growth runs; by default a stream keeps the newest 8 MiB of news.
+const sessions = durable({ streamBytesMax: 64 * MIB, sessionBytesMax: 128 * MIB });
+const app = edge(server, { sessions, notices: hub(), keys: keys() });
 // What growth runs publish with; nothing else asks for it.
 app.get("/tools-changed", async (context) => {
   await server.toolsChanged();

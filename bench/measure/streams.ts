@@ -30,12 +30,15 @@ export function resumed(workerd: Workerd, count: number): Promise<Figures> {
     const firstId = /^id: (.+?)\r?\n/m.exec(body)?.[1];
     if (firstId === undefined) throw new Error(`${workerd.contestant.name} gave its events no ids.`);
     const startedAt = performance.now();
-    let text = "";
+    const parts: string[] = [];
+    let tail = "";
     // Some leave the stream open after its result.
     const again = await new Promise<string>((resolve, reject) => {
       const take = (bytes: Buffer) => {
-        text += bytes.toString("latin1");
-        if (RESULT.test(text.slice(-1_000))) resolve(text);
+        const part = bytes.toString("latin1");
+        parts.push(part);
+        tail = (tail + part).slice(-1_000);
+        if (RESULT.test(tail)) resolve(parts.join(""));
       };
       connection.send(resume(session, firstId), take).then(({ body }) => resolve(body), reject);
     });
