@@ -1,4 +1,5 @@
 /** `npm run bench -- --grow`: how ours grows with tools, events, sessions and subscriptions. */
+import { readFileSync } from "node:fs";
 import { bundle } from "./bundle.ts";
 import { Connection } from "./client.ts";
 import { CONTESTANTS, type Contestant } from "./contestants.ts";
@@ -12,6 +13,8 @@ type Row = Readonly<Record<string, number | string>>;
 
 /** A stream that has said nothing for so long is counted as having missed its notice. */
 const HEARD_WITHIN_MS = 20_000;
+/** What workerd opens besides connections: files, timers, its port. */
+const SPARE_DESCRIPTORS = 100;
 
 export async function grow(say: Say, isQuick: boolean): Promise<Row[]> {
   const rows: Row[] = [];
@@ -30,10 +33,14 @@ export async function grow(say: Say, isQuick: boolean): Promise<Row[]> {
   await using workerd = await startOurs("ours-sessions");
   for (const events of steps(10, isQuick ? 10_000 : 100_000)) add(await withEvents(workerd, events));
   for (const sessions of steps(1, most)) add(await withSessions(workerd, sessions));
-  for (const subscriptions of [...steps(1, 1_000), 3_000].filter((n) => n <= most)) {
-    add(await withSubscriptions(subscriptions));
-  }
+  for (const subscriptions of steps(1, most)) add(await withSubscriptions(Math.min(subscriptions, streamsMax())));
   return rows;
+}
+
+/** How many connections the machine lets one workerd hold: each takes two descriptors. */
+function streamsMax(): number {
+  const descriptors = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+  return Math.floor((Number(descriptors ?? Number.POSITIVE_INFINITY) - SPARE_DESCRIPTORS) / 2);
 }
 
 /** Calls must not slow down with tools they do not touch. */

@@ -9,7 +9,7 @@ import { askNobody } from "./asker.ts";
 import { ClientAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
-import type { Call, ErrorReporter } from "./context.ts";
+import type { Call, Ending, ErrorReporter } from "./context.ts";
 import { dispatch, redact, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
 import { placeOfNotification } from "./hooks.ts";
@@ -179,8 +179,7 @@ class ServerConnection<Env> implements Connection {
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     const client = this.#client;
     // Outlives no request: what it asks is given up when the connection ends.
-    if (client)
-      tellRootsChanged(this.#server, message, () => this.#call(message, client, new AbortController().signal));
+    if (client) tellRootsChanged(this.#server, message, () => this.#call(message, client, new AbortController()));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -197,16 +196,14 @@ class ServerConnection<Env> implements Connection {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
       const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined });
-      const answer = await dispatch(server, request, this.#call(request, client, controller.signal));
+      const answer = await dispatch(server, request, this.#call(request, client, controller));
       // Refused by a hook: the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
       // A cancelled request gets no answer; initialize cannot be cancelled.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
-      const known = McpError.is(error)
-        ? error
-        : redact(error, this.#server, request, { signal: controller.signal, onError });
+      const known = McpError.is(error) ? error : redact(error, this.#server, request, { ending: controller, onError });
       return encodeError(request.id, toErrorObject(known));
     } finally {
       this.#inFlight.delete(request.id);
@@ -236,7 +233,7 @@ class ServerConnection<Env> implements Connection {
     return this.#client;
   }
 
-  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, signal: AbortSignal): Call<Env> {
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): Call<Env> {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });
@@ -246,7 +243,7 @@ class ServerConnection<Env> implements Connection {
       env: env as Env,
       principal: undefined,
       limits: this.#limits,
-      signal,
+      ending,
       emit,
       onError,
       stateKeys,

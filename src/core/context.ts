@@ -43,6 +43,11 @@ export interface ErrorPlace {
 /** Hears of every exception. Its own failure changes nothing for the client. */
 export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
 
+/** What ends something early, as an AbortController does. Others make their signal for who asks for it: it is dear. */
+export interface Ending {
+  readonly signal: AbortSignal;
+}
+
 /** One request being served: what a transport hands to the core. */
 export interface Call<Env> {
   readonly client: ClientFacts;
@@ -53,8 +58,8 @@ export interface Call<Env> {
   /** The HTTP request, where there is one. */
   readonly request?: RequestFacts | undefined;
   readonly limits: Limits;
-  /** Aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
-  readonly signal: AbortSignal;
+  /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
+  readonly ending: Ending;
   /** The least grave level the client wants to hear of; undefined: none. */
   readonly logLevel: LoggingLevel | undefined;
   /** Methods this way of serving adds to the protocol's own tables. */
@@ -153,7 +158,7 @@ export class HandlerContext<Env = unknown> {
 
   /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
   get signal(): AbortSignal {
-    return this.#call.signal;
+    return this.#call.ending.signal;
   }
 
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */

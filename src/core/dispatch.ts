@@ -114,10 +114,10 @@ export function redact<Env>(
   error: unknown,
   server: McpServer<Env>,
   request: JSONRPCRequest,
-  { signal, onError }: Pick<Call<Env>, "signal" | "onError">,
+  { ending, onError }: Pick<Call<Env>, "ending" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
-  if (!isReasonOf(signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
+  if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
   return new McpError(ErrorCode.InternalError, `Internal error. Reference: ${correlationId}`, {
     reason: "internal",
     correlationId,

@@ -242,7 +242,7 @@ async function askAll({ inputRequests }: InputRequired, call: Call<never>): Prom
   const questions = Object.entries(inputRequests);
   for (const [, question] of questions) call.asker.check?.(question);
   const failed = new AbortController();
-  const signal = AbortSignal.any([call.signal, failed.signal]);
+  const signal = AbortSignal.any([call.ending.signal, failed.signal]);
   try {
     const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
     return Object.fromEntries(await Promise.all(answers));

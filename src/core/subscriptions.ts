@@ -145,8 +145,8 @@ function checkUris(uris: readonly string[], method: string): void {
   }
 }
 
-function placeOf({ env, principal, client, signal }: Call<never>): SubscriptionPlace<never> {
-  return { env, principal, client, signal };
+function placeOf({ env, principal, client, ending }: Call<never>): SubscriptionPlace<never> {
+  return { env, principal, client, signal: ending.signal };
 }
 
 /** Tells `onUnsubscribe` of every resource a client that is gone was subscribed to. Failures go to `onError`. */
@@ -203,7 +203,7 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
   const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice));
-  if (call.signal.aborted) {
+  if (call.ending.signal.aborted) {
     tap.stop();
     return;
   }
@@ -212,7 +212,7 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
   early.forEach(tell);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);
-    call.signal.addEventListener("abort", () => resolve(), { once: true });
+    call.ending.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   tap.stop();
 }
@@ -246,7 +246,7 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
       await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
       uris.push(uri);
     } catch (error) {
-      if (McpError.is(error) || isReasonOf(call.signal, error)) continue;
+      if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
     }
   }

@@ -96,7 +96,9 @@ async function runHandler(
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
   const deadline = timeoutMs > 0 && timeoutMs < Infinity ? startDeadline(tool.name, timeoutMs) : undefined;
-  const bounded = deadline ? { ...call, signal: AbortSignal.any([call.signal, deadline.signal]) } : call;
+  const bounded = deadline
+    ? { ...call, ending: { signal: AbortSignal.any([call.ending.signal, deadline.signal]) } }
+    : call;
   try {
     return await withContext(server, request, bounded, round, (ctx) => {
       const running = tool.handler(args, ctx);
@@ -131,7 +133,8 @@ function reportFailure(
 ): JsonObject {
   const correlationId = crypto.randomUUID();
   // Nobody reads the text of one that ends because nobody wants its work any more.
-  if (!isReasonOf(call.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
+  if (!isReasonOf(call.ending.signal, error))
+    server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
   return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
 }
 

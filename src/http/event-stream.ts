@@ -52,7 +52,7 @@ export class EventStream {
   }
 
   /** Aborts when the client is gone before the stream has ended. Made for those who ask: most answers need none. */
-  get gone(): AbortSignal {
+  get signal(): AbortSignal {
     if (!this.#gone) {
       this.#gone = new AbortController();
       const client = this.#request?.signal;
@@ -98,7 +98,7 @@ export class EventStream {
 
   /** The response, to be made once. Its head and first bytes go out at once. */
   respond(): Response {
-    void this.gone;
+    void this.signal;
     const highWaterMark = this.#limits.streamBufferBytesMax;
     const size = (chunk?: Uint8Array) => chunk?.byteLength ?? 0;
     const cancel = () => this.#leave();

@@ -289,9 +289,7 @@ export class Endpoint<Env> {
         const call = {
           ...shared,
           emit,
-          get signal() {
-            return stream.gone;
-          },
+          ending: stream,
         };
         const { text, errorCode } = await dispatch(server, request, call);
         return { text, status: statusOf(errorCode, true) };
@@ -306,7 +304,7 @@ export class Endpoint<Env> {
     const client = introduced(server, request);
     const { text, errorCode } = await dispatch(server, request, {
       ...this.#common(client, admitted, sessions && notices ? {} : undefined),
-      signal: admitted.request.signal,
+      ending: admitted.request,
       logLevel: undefined,
       emit: () => undefined,
       asker: askNobody("the handshake is not over"),

@@ -142,21 +142,18 @@ async function serveOne<Env>(
   if (parsed.kind !== "request") return undefined;
   const cancellation = new Cancellation();
   const unregister = context.register?.(parsed.message.id, cancellation);
-  const { server, client, principal, env, request, limits, onError, methods, disconnect, once } = context;
-  const { level: logLevel, set: setLogLevel } = context.logging ?? { level: undefined, set: undefined };
-  const asker = askerOf(context, emit);
-  const given = { client, principal, env, request, limits, onError, methods, disconnect, once, ...context.memory };
+  const { logging, memory } = context;
   const call: Call<Env> = {
-    ...given,
+    ...context,
+    ...memory,
     emit,
-    logLevel,
-    setLogLevel,
-    asker,
-    get signal() {
-      return cancellation.signal;
-    },
+    logLevel: logging?.level,
+    setLogLevel: logging?.set,
+    asker: askerOf(context, emit),
+    ending: cancellation,
   };
-  const answer = await dispatch(server, parsed.message, call).finally(unregister);
+  const { text } = await dispatch(context.server, parsed.message, call);
+  unregister?.();
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
-  return CancelledError.is(cancellation.reason) ? undefined : answer.text;
+  return CancelledError.is(cancellation.reason) ? undefined : text;
 }

@@ -19,7 +19,7 @@ export interface Outcome {
 export type Emit = (message: JSONRPCNotification | JSONRPCRequest) => void;
 
 /** Does the work. Never rejects. @param stream Says when the client is gone. */
-export type Run = (emit: Emit, stream: Pick<EventStream, "gone">) => Promise<Outcome>;
+export type Run = (emit: Emit, stream: Pick<EventStream, "signal">) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
@@ -54,21 +54,27 @@ export async function respond(run: Run, { form, limits, request }: RespondOption
 /** Turns of the microtask queue within which a run is over that waits for nothing outside. */
 const TURNS = 64;
 
-/** The outcome when the answer is to be JSON, undefined when a stream is to begin: something was emitted, or it takes long. */
+/**
+ * The outcome when the answer is to be JSON, undefined when a stream is to begin: something was emitted, or it takes long.
+ *
+ * @param onWait Told of a run that waits for something outside, before anything else can happen.
+ */
 export async function untilStreaming(
   running: Promise<Outcome>,
   beginning: Beginning,
   form: AcceptedForm,
   { jsonWaitMs }: Limits,
+  onWait?: () => void,
 ): Promise<Outcome | undefined> {
-  if (form === "json") return running;
-  if (form === "sse") return undefined;
   let finished: Outcome | undefined;
   void running.then((outcome) => {
     finished = outcome;
   });
-  // A timer costs more than all of these turns.
+  // A timer costs more than all of these turns, and so does what is done for those that wait.
   for (let turn = 0; turn < TURNS && !finished && !beginning.hasBegun; turn += 1) await undefined;
+  if (!finished) onWait?.();
+  if (form === "json") return running;
+  if (form === "sse") return undefined;
   if (!finished && !beginning.hasBegun) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waited = new Promise<void>((resolve) => {

@@ -61,8 +61,8 @@ export async function awaitResult(
   changes: TaskChanges,
 ): Promise<JsonObject> {
   for (;;) {
-    call.signal.throwIfAborted();
-    const task = await unlessAborted(keeper.wait(taskId, call), call.signal);
+    call.ending.signal.throwIfAborted();
+    const task = await unlessAborted(keeper.wait(taskId, call), call.ending.signal);
     if (!task) throw unknownTask();
     if (isOver(task)) return resultOf(task);
     if (task.status !== "input_required") continue;
@@ -87,7 +87,7 @@ async function askAll(task: WaitedTask, call: Call<never>, keeper: WaitingKeeper
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has asked nothing.");
   const withdrawn = new AbortController();
-  const signal = AbortSignal.any([call.signal, withdrawn.signal]);
+  const ending = { signal: AbortSignal.any([call.ending.signal, withdrawn.signal]) };
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
   /** Another request of the client may have answered one of several, or ended the task. */
   const withdrawIfAnswered = async () => {
@@ -95,9 +95,9 @@ async function askAll(task: WaitedTask, call: Call<never>, keeper: WaitingKeeper
     const left = await keeper.read(taskId, call).catch(() => undefined);
     if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
-  void watch(task, { ...call, signal }, keeper, () => withdrawn.abort(WITHDRAWN));
+  void watch(task, { ...call, ending }, keeper, () => withdrawn.abort(WITHDRAWN));
   const asked = questions.map(async ([key, question]) => {
-    const kept = await ask(taskId, key, question, { ...call, signal }, keeper);
+    const kept = await ask(taskId, key, question, { ...call, ending }, keeper);
     if (kept) changes.tell(taskId);
   });
   try {
@@ -118,7 +118,7 @@ function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): b
 
 /** Withdraws the questions of a task that goes on beside them, once it asks none of them any more. */
 async function watch(asked: WaitedTask, call: Call<never>, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
-  const { signal } = call;
+  const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
     // Where it cannot be said, the task is asked again how it stands.
@@ -146,7 +146,7 @@ async function ask(
   // For a request that outlives its object: it is not asked again.
   const known = { key: `${taskId} ${key}`, digest: digestOf(asked) };
   try {
-    const answer = await call.asker.ask(asked, call.signal, known);
+    const answer = await call.asker.ask(asked, call.ending.signal, known);
     await call.record?.({ ...known, answer });
     return keeper.update(taskId, { [key]: answer }, call);
   } catch (error) {

@@ -43,7 +43,7 @@ export async function withTaskNews(
   const tellNow = async (taskId: string) => {
     const task = await read(taskId);
     const text = JSON.stringify(task);
-    if (!task || call.signal.aborted || told.get(taskId) === text) return;
+    if (!task || call.ending.signal.aborted || told.get(taskId) === text) return;
     told.set(taskId, text);
     call.emit({ jsonrpc: "2.0", method: "notifications/tasks", params: { _meta, ...task } });
   };

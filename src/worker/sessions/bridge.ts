@@ -67,8 +67,8 @@ class Bridge {
     if (link instanceof Response) return refusalOf(link, target);
     this.#link = link;
     to.onTaken = (bytes) => this.#report(bytes);
-    to.gone.addEventListener("abort", () => this.#end(), { once: true });
-    if (to.gone.aborted) this.#end();
+    to.signal.addEventListener("abort", () => this.#end(), { once: true });
+    if (to.signal.aborted) this.#end();
     await greeted;
     return undefined;
   }

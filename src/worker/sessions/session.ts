@@ -132,7 +132,9 @@ export class Session<Env> {
       return { answer: { text: undefined, status: 202 } };
     }
     if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
-    return this.#answer(this.#run(caller, post, stream, context, memory));
+    const running = this.#run(caller, post, stream, context, memory);
+    // One that is over at once needs no object held awake: that is dear.
+    return this.#answer(running, memory ? undefined : () => this.hold(running.outcome));
   }
 
   #run(
@@ -156,7 +158,7 @@ export class Session<Env> {
       const hold = () => this.hold(Promise.race([outcome, memory.atRest]));
       memory.onAnswer = hold;
       hold();
-    } else this.hold(outcome);
+    }
     void outcome.then((over) => {
       running.over = over;
       this.#posts.delete(running);
@@ -284,10 +286,10 @@ export class Session<Env> {
   // Calls
 
   /** The answer to a POST: JSON, or the stream that carries it. */
-  async #answer(running: RunningPost): Promise<PostOutcome> {
+  async #answer(running: RunningPost, onWait?: () => void): Promise<PostOutcome> {
     const { outcome, stream, form } = running;
     const { limits } = this.#host.runtime;
-    const finished = await untilStreaming(outcome, stream, form, limits);
+    const finished = await untilStreaming(outcome, stream, form, limits, onWait);
     if (finished) return { answer: finished };
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
@@ -385,7 +387,7 @@ export class Session<Env> {
     const asker = this.isHeard
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open");
-    return { ...context, signal: new AbortController().signal, logLevel: logging?.level, emit, asker };
+    return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
   }
 
   // Notices

@@ -9,7 +9,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { askNobody } from "../../core/asker.ts";
-import type { Call } from "../../core/context.ts";
+import type { Call, Ending } from "../../core/context.ts";
 import { redact } from "../../core/dispatch.ts";
 import { McpError, toErrorObject } from "../../core/errors.ts";
 import { ROUNDS_MAX } from "../../core/input-required.ts";
@@ -208,7 +208,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     let server: McpServer<Env> | undefined;
     try {
       server = await this.#runtime.serverFor(start.http, this.env, start.principal);
-      const call = await this.#call(server, start, running.signal);
+      const call = await this.#call(server, start, running);
       const end = await runTask(server as unknown as McpServer<never>, call, {
         taskId: this.#taskId,
         request: start.request,
@@ -238,7 +238,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     }
   }
 
-  async #call(server: McpServer<Env>, start: StoredStart, signal: AbortSignal): Promise<Call<never>> {
+  async #call(server: McpServer<Env>, start: StoredStart, ending: Ending): Promise<Call<never>> {
     const { limits, onError } = this.#runtime;
     const call = await server.withContext({
       client: callerOf(start, server),
@@ -246,7 +246,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       principal: start.principal,
       request: start.http && factsOf(start.http),
       limits,
-      signal,
+      ending,
       logLevel: undefined,
       emit: () => undefined,
       asker: askNobody("a task's client comes and goes"),
@@ -259,7 +259,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   #redacted(error: unknown, { request }: StoredStart, server: McpServer<Env> | undefined) {
     if (McpError.is(error)) return toErrorObject(error);
     const { onError } = this.#runtime;
-    if (server) return toErrorObject(redact(error, server, request, { signal: new AbortController().signal, onError }));
+    if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));
     const correlationId = crypto.randomUUID();
     void onError(error, { correlationId, method: "(task)" });
     return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
