@@ -29,16 +29,19 @@ export interface Answer {
 }
 
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
-export async function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
+export function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
   // Handlers see the Env they were defined with; in between it is opaque.
   const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
   anyCall.asker = anyCall.asker.for?.({ server: anyServer, request, call: anyCall }) ?? anyCall.asker;
+  return server.hearsOfEnds ? serveAndReport(anyServer, request, anyCall) : serve(anyServer, request, anyCall);
+}
+
+async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
   const startedAtMs = performance.now();
-  const answer = await serve(anyServer, request, anyCall);
-  server.reportEnd(() => {
-    const about = describeRequest(request, call.client, call.principal);
-    return { ...about, errorCode: answer.errorCode, durationMs: performance.now() - startedAtMs };
-  }, call.onError);
+  const answer = await serve(server, request, call);
+  const about = describeRequest(request, call.client, call.principal);
+  const durationMs = performance.now() - startedAtMs;
+  server.reportEnd({ ...about, errorCode: answer.errorCode, durationMs }, call.onError);
   return answer;
 }
 

@@ -341,9 +341,12 @@ export class McpServer<Env = unknown> {
   }
 
   /** The call with the value its handlers get as `ctx.context`. */
-  async withContext<Given extends Pick<Call<Env>, "request" | "env" | "principal">>(call: Given): Promise<Given> {
+  withContext<Given extends Pick<Call<Env>, "request" | "env" | "principal">>(call: Given): Given | Promise<Given> {
     const { context } = this.#options;
-    if (context === undefined) return call;
+    return context === undefined ? call : this.#withContext(call, context);
+  }
+
+  async #withContext<Given extends Pick<Call<Env>, "request" | "env" | "principal">>(call: Given, context: unknown) {
     const { request, env, principal } = call;
     const value =
       typeof context === "function" ? await (context as ContextFunction<Env>)(request, env, principal) : context;
@@ -445,18 +448,20 @@ export class McpServer<Env = unknown> {
     return this.#options.around ?? [];
   }
 
+  get hearsOfEnds(): boolean {
+    return this.#options.onRequestEnd !== undefined;
+  }
+
   /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
-  reportEnd(end: () => RequestEnd, runtime: ErrorReporter): void {
-    const { onRequestEnd } = this.#options;
-    if (!onRequestEnd) return;
-    const { method, requestId, ...rest } = end();
+  reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
+    const { method, requestId } = end;
     const failed = (error: unknown) =>
       this.report(
         error,
         { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${method})`, requestId },
         runtime,
       );
-    attempt(() => onRequestEnd({ method, requestId, ...rest }), failed);
+    attempt(() => this.#options.onRequestEnd?.(end), failed);
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */

@@ -70,7 +70,7 @@ export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): 
 }
 
 function notification(method: string, params?: JsonObject): JSONRPCNotification {
-  return { jsonrpc: "2.0", method, ...(params ? { params } : {}) };
+  return { jsonrpc: "2.0", method, params };
 }
 
 /** Keeps which resources a legacy client is subscribed to. */

@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
  */
 import { capabilityObject } from "./client-facts.ts";
-import type { Call } from "./context.ts";
+import type { Call, HandlerContext } from "./context.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "./errors.ts";
 import { subjectOf } from "./hooks.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
@@ -25,29 +25,13 @@ export async function callTool(
 ): Promise<JsonObject> {
   const { tool, args } = readCall(server, request);
   requireCapabilities(tool, call);
+  const { rules } = call.client;
   try {
     if (tool.options.once && !call.once) {
       throw new KitError("options-invalid", `Tool "${tool.name}" is once: give edge() the option once.`);
     }
     // Modern clients without tasks were refused already, where there are tasks.
     if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);
-    return await run(server, tool, args, request, call);
-  } catch (error) {
-    if (McpError.is(error)) throw error;
-    return reportFailure(error, server, tool, request, call);
-  }
-}
-
-/** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
-async function run(
-  server: McpServer<never>,
-  tool: CompiledTool<never>,
-  args: JsonObject,
-  request: JSONRPCRequest,
-  call: Call<never>,
-): Promise<JsonObject> {
-  const { rules } = call.client;
-  try {
     // Within the try: a validator may run code of the author's, and fail like a handler.
     const checked = tool.input ? await tool.input.validate(args) : { value: {} };
     if (checked.issues) {
@@ -59,9 +43,26 @@ async function run(
     );
     return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
   } catch (error) {
-    if (ToolError.is(error)) return toErrorResult(error, rules);
-    throw error;
+    if (McpError.is(error)) throw error;
+    return failureOf(error, server, tool, request, call);
   }
+}
+
+/** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
+function failureOf(
+  error: unknown,
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): JsonObject {
+  let failure = error;
+  try {
+    if (ToolError.is(error)) return toErrorResult(error, call.client.rules);
+  } catch (misfit) {
+    failure = misfit;
+  }
+  return reportFailure(failure, server, tool, request, call);
 }
 
 /** What is malformed here is the request's fault (-32602), never the tool's. */
@@ -86,7 +87,7 @@ function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void
 }
 
 /** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
-async function runHandler(
+function runHandler(
   server: McpServer<never>,
   tool: CompiledTool<never>,
   args: unknown,
@@ -95,18 +96,12 @@ async function runHandler(
   round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
-  const deadline = timeoutMs > 0 && timeoutMs < Infinity ? startDeadline(tool.name, timeoutMs) : undefined;
-  const bounded = deadline
-    ? { ...call, ending: { signal: AbortSignal.any([call.ending.signal, deadline.signal]) } }
-    : call;
-  try {
-    return await withContext(server, request, bounded, round, (ctx) => {
-      const running = tool.handler(args, ctx);
-      return deadline ? Promise.race([running, deadline.passed]) : running;
-    });
-  } finally {
-    deadline?.clear();
-  }
+  const isBounded = timeoutMs > 0 && timeoutMs < Infinity;
+  if (!isBounded) return withContext(server, request, call, round, (ctx) => tool.handler(args, ctx));
+  const { signal, passed, clear } = startDeadline(tool.name, timeoutMs);
+  const bounded = { ...call, ending: { signal: AbortSignal.any([call.ending.signal, signal]) } };
+  const work = (ctx: HandlerContext<never>) => Promise.race([tool.handler(args, ctx), passed]);
+  return withContext(server, request, bounded, round, work).finally(clear);
 }
 
 function startDeadline(name: string, timeoutMs: number) {

@@ -17,7 +17,9 @@ export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }:
     const text =
       length === null
         ? await readChunks(request, bodyBytesMax)
-        : await readWhole(request, Number(length), bodyBytesMax);
+        : Number(length) > bodyBytesMax
+          ? undefined
+          : unbroken(await request.text(), Number(length));
     if (text === undefined) return { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } };
     const value: unknown = JSON.parse(text);
     if (isDeeper(value, bodyDepthMax)) return { refusal: { reason: "body-too-deep", depthMax: bodyDepthMax } };
@@ -32,15 +34,14 @@ export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }:
  * A body that is not UTF-8 is not JSON (RFC 8259, 8.1). As text it has U+FFFD in the place of what is broken, mostly
  * longer than that was: so it shows, all but a character of four bytes that lacks the last, which stays U+FFFD.
  *
- * @returns Undefined when it is too large.
+ * @throws {SyntaxError} when it shows.
  */
-async function readWhole(request: Request, length: number, bytesMax: number): Promise<string | undefined> {
-  if (length > bytesMax) return undefined;
-  const text = await request.text();
+function unbroken(text: string, length: number): string {
   if (text.includes("\ufffd") && encodeText(text).byteLength > length) throw new SyntaxError("not UTF-8");
   return text;
 }
 
+/** Undefined when it is too large. */
 async function readChunks(request: Request, bytesMax: number): Promise<string | undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let [text, bytes] = ["", 0];

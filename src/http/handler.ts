@@ -9,7 +9,7 @@
 import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
-import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
+import { type Answer, dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
@@ -28,7 +28,7 @@ import { serveLegacy } from "./legacy.ts";
 import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
-import { respond } from "./respond.ts";
+import { type Outcome, respond } from "./respond.ts";
 import { type PlainRequest, type SessionNotices, SessionsUnavailable } from "./sessions.ts";
 
 /**
@@ -116,7 +116,7 @@ export interface SessionSurroundings {
   /** The request as plain data, where something of the author's asks for it. */
   readonly request: PlainRequest | undefined;
   /** Answers messages that need no handler. */
-  serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Promise<Response>;
+  serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Response | Promise<Response>;
 }
 
 /** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} when they cannot be had. */
@@ -136,7 +136,7 @@ export interface SessionRoutes<Env> {
 /** Makes the handler of one endpoint. */
 export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
   const endpoint = new Endpoint(source, options);
-  return (request, env) => endpoint.handle(request, env);
+  return async (request, env) => endpoint.handle(request, env);
 }
 
 /** One endpoint, for those who serve more than its own path with its rules. */
@@ -153,7 +153,7 @@ export class Endpoint<Env> {
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
-  handle(request: Request, env: Env): Promise<Response> {
+  handle(request: Request, env: Env): Response | Promise<Response> {
     return this.serve(request, env, this.#allow, (admitted) =>
       request.method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted),
     );
@@ -164,40 +164,45 @@ export class Endpoint<Env> {
    *
    * @param allow The methods served, as the Allow header lists them.
    */
-  async serve(
+  serve(
     request: Request,
     env: Env,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     const origin = request.headers.get("Origin");
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
-    const response = await this.#admit(request, env, allow, serve);
-    if (origin === null) return response;
-    const readable = new Response(response.body, response);
-    for (const [name, value] of Object.entries(corsHeaders(origin))) readable.headers.set(name, value);
-    return readable;
+    const response = this.#admit(request, env, allow, serve);
+    return origin === null ? response : readableBy(origin, response);
   }
 
-  async #admit(
+  #admit(
     request: Request,
     env: Env,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
     if (!`, ${allow},`.includes(`, ${method},`)) return refuse({ reason: "method-not-allowed", method, allow });
+    const server = this.#source;
+    // Where everyone is served the same there is nothing to wait for.
+    const isSame = !this.#options.auth && typeof server !== "function" && server.isForAll;
+    return isSame ? serve({ request, env, principal: undefined, server }) : this.#admitOne(request, env, serve);
+  }
+
+  async #admitOne(
+    request: Request,
+    env: Env,
+    serve: (admitted: Admitted<Env>) => Promise<Response>,
+  ): Promise<Response> {
     const { auth } = this.#options;
     const who = auth ? await this.#authenticate(auth, request, env) : NOBODY;
     if ("reason" in who) return refuse(who);
     const { principal } = who;
-    const source = this.#source;
-    // Where it is the same for all there is nothing to wait for.
-    const isSame = typeof source !== "function" && source.isForAll;
-    const server = isSame ? source : await this.#serverFor(request, env, principal);
+    const server = await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
     return serve({ request, env, principal, server });
   }
@@ -235,7 +240,7 @@ export class Endpoint<Env> {
     if (typeof form === "object") return refuse(form);
     const body = await readBody(admitted.request, this.#limits);
     if (body.refusal) return refuse(body.refusal);
-    return this.#serve(this.#classify(body.value, admitted), form, admitted);
+    return await this.#serve(this.#classify(body.value, admitted), form, admitted);
   }
 
   #formOf(accept: string | null): AcceptedForm | Refusal {
@@ -251,7 +256,7 @@ export class Endpoint<Env> {
     return classify(body, new LazyHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
-  async #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
+  #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Response | Promise<Response> {
     switch (verdict.kind) {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
@@ -271,10 +276,10 @@ export class Endpoint<Env> {
     { request, client, logLevel }: ModernVerdict,
     form: AcceptedForm,
     admitted: Admitted<Env>,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     const { env, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
-    if (problem) return Promise.resolve(refuse({ reason: "header-mismatch", problem }, request.id));
+    if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);
     const { notices, stateKeys } = this.#options;
     // A stream of notices needs a client that takes streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
@@ -285,15 +290,7 @@ export class Endpoint<Env> {
       stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
     };
     return respond(
-      async (emit, stream) => {
-        const call = {
-          ...shared,
-          emit,
-          ending: stream,
-        };
-        const { text, errorCode } = await dispatch(server, request, call);
-        return { text, status: statusOf(errorCode, true) };
-      },
+      (emit, stream) => dispatch(server, request, { ...shared, emit, ending: stream }).then(modernOutcome),
       { form, limits: this.#limits, request: admitted.request },
     );
   }
@@ -321,7 +318,7 @@ export class Endpoint<Env> {
     return response;
   }
 
-  async #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
+  #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>): Response | Promise<Response> {
     const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
     if (sessions && sessionId !== undefined) {
@@ -361,7 +358,7 @@ export class Endpoint<Env> {
     client: ClientFacts,
     form: AcceptedForm,
     admitted: Admitted<Env>,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
   }
 
@@ -394,7 +391,7 @@ export class Endpoint<Env> {
   }
 
   /** Sessions that cannot be reached are 503: a 404 would tell the client that they are gone. */
-  async guarded(serve: () => Promise<Response>, id?: RequestId): Promise<Response> {
+  async guarded(serve: () => Response | Promise<Response>, id?: RequestId): Promise<Response> {
     try {
       return await serve();
     } catch (error) {
@@ -439,6 +436,18 @@ class LazyHeaders implements LadderHeaders {
   get sessionId(): string | null {
     return this.#headers.get("Mcp-Session-Id");
   }
+}
+
+function modernOutcome({ text, errorCode }: Answer): Outcome {
+  return { text, status: statusOf(errorCode, true) };
+}
+
+/** An answer that a page of an allowed origin may read. */
+async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
+  const response = await answer;
+  const readable = new Response(response.body, response);
+  for (const [name, value] of Object.entries(corsHeaders(origin))) readable.headers.set(name, value);
+  return readable;
 }
 
 interface Admittance {

@@ -101,11 +101,11 @@ export function runLegacy<Env>(
 }
 
 /** Answers one POST where it arrived. 202 when none of its messages is a request. */
-export async function serveLegacy<Env>(
+export function serveLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
   context: LegacyContext<Env>,
-): Promise<Response> {
+): Response | Promise<Response> {
   if (takeAll(messages, context)) return new Response(null, { status: 202 });
   const { form, limits } = context;
   // A disconnect is not a cancellation in the legacy era (MCP 2025-11-25, basic/transports, "Sending Messages").

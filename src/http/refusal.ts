@@ -39,12 +39,12 @@ export interface WireForm {
   readonly status: number;
   readonly code: number;
   readonly message: string;
-  readonly headers?: Record<string, string>;
+  readonly headers?: Record<string, string> | undefined;
 }
 
 /** The form of a request that is not as it must be. */
 export function invalid(status: number, message: string, headers?: Record<string, string>): WireForm {
-  return { status, code: ErrorCode.InvalidRequest, message, ...(headers ? { headers } : {}) };
+  return { status, code: ErrorCode.InvalidRequest, message, headers };
 }
 
 /** Status, code and public text of each reason. */

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { durable } from "../../src/worker/sessions/index.ts";
-import { takeUses } from "./watched-globals.ts";
+import { takeUses, watchObject } from "./watched-globals.ts";
 
 const server = new McpServer({ name: "hot path", version: "1.0.0" });
 for (let number = 1; number <= 50; number += 1) {
@@ -21,4 +21,10 @@ const app = edge(server, { sessions: durable() });
 app.post("/stateless", (context) => stateless.fetch(context.req.raw, context.env, context.executionCtx));
 app.get("/uses", () => Response.json(takeUses()));
 export default app;
-export const { McpSession } = app;
+
+export class McpSession extends app.McpSession {
+  constructor(state: DurableObjectState, env: object) {
+    watchObject(state);
+    super(state, env);
+  }
+}

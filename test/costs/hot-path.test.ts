@@ -28,7 +28,14 @@ const _meta = {
   "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
-const NOTHING: Uses = { timers: 0, abortControllers: 0, streams: 0, decrypted: 0, stringified: expect.any(Number) };
+const NOTHING: Uses = {
+  timers: 0,
+  abortControllers: 0,
+  streams: 0,
+  decrypted: 0,
+  held: 0,
+  stringified: expect.any(Number),
+};
 
 async function send(message: object, headers: Record<string, string>, url = tap.url): Promise<Response> {
   const answer = await fetch(url, {
@@ -49,6 +56,15 @@ const modern = (method: string, name = "") => ({
 const modernCall = (name: string) =>
   send({ method: "tools/call", params: { ...call, name, _meta } }, modern("tools/call", name));
 const modernList = () => send({ method: "tools/list", params: { _meta } }, modern("tools/list"));
+
+/** The header that names a new session. */
+async function openSession(): Promise<Record<string, string>> {
+  const clientInfo = { name: "hot path", version: "1.0.0" };
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const opened = await send({ method: "initialize", params }, {});
+  await opened.text();
+  return { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
+}
 
 /** What one request makes, after the same was sent before. */
 async function usesOf(request: () => Promise<Response>): Promise<Uses> {
@@ -77,18 +93,15 @@ test("a legacy call without a session makes no more", async () => {
   expect(uses).toEqual(NOTHING);
 });
 
-test("a call of a session opens its id once an isolate, and arms no timer", async () => {
-  const clientInfo = { name: "hot path", version: "1.0.0" };
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-  const opened = await send({ method: "initialize", params }, {});
-  await opened.text();
-  const session = { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
+test("a call of a session arms no timer and holds no object; its id is opened once in isolates that did not make it", async () => {
+  const session = await openSession();
+  const oneCall = () => send({ method: "tools/call", params: call }, session);
+  expect(await usesOf(oneCall)).toEqual(NOTHING);
+  await worker.killAndRestart();
   await fetch(`${worker.origin}/uses`);
-  const first = await send({ method: "tools/call", params: call }, session);
-  await first.text();
-  expect(await (await fetch(`${worker.origin}/uses`)).json()).toMatchObject({ decrypted: 1, timers: 0 });
-  const uses = await usesOf(() => send({ method: "tools/call", params: call }, session));
-  expect(uses).toEqual(NOTHING);
+  await (await oneCall()).text();
+  expect(await (await fetch(`${worker.origin}/uses`)).json()).toMatchObject({ decrypted: 1, timers: 0, held: 0 });
+  expect(await usesOf(oneCall)).toEqual(NOTHING);
   expect(await usesOf(() => send({ method: "tools/list" }, session))).toEqual(NOTHING);
 });
 
@@ -96,4 +109,10 @@ test("a call that takes long arms the timer after which its answer becomes a str
   const uses = await usesOf(() => modernCall("slow"));
   // One is the handler's own; the signal it looked at is made for it.
   expect(uses).toEqual({ ...NOTHING, timers: 2, abortControllers: 1 });
+});
+
+test("an object is held awake for a call of a session that takes long", async () => {
+  const session = await openSession();
+  const uses = await usesOf(() => send({ method: "tools/call", params: { ...call, name: "slow" } }, session));
+  expect(uses).toMatchObject({ held: 1 });
 });

@@ -6,11 +6,13 @@ export interface Uses {
   streams: number;
   /** Values opened with a sealing key. */
   decrypted: number;
+  /** Times that an object asked to be kept awake. */
+  held: number;
   /** Characters of JSON that were made of values. */
   stringified: number;
 }
 
-const none = (): Uses => ({ timers: 0, abortControllers: 0, streams: 0, decrypted: 0, stringified: 0 });
+const none = (): Uses => ({ timers: 0, abortControllers: 0, streams: 0, decrypted: 0, held: 0, stringified: 0 });
 let uses = none();
 
 /** What was counted since the last time. */
@@ -18,6 +20,15 @@ export function takeUses(): Uses {
   const taken = uses;
   uses = none();
   return taken;
+}
+
+/** Watches an object from now on. */
+export function watchObject(state: DurableObjectState): void {
+  const hold = state.waitUntil.bind(state);
+  state.waitUntil = (work) => {
+    uses.held += 1;
+    hold(work);
+  };
 }
 
 const [setTimer, Controller, Stream] = [setTimeout, AbortController, ReadableStream];

@@ -19,7 +19,7 @@ export interface Attached {
   /** Its place in the order of attaching. */
   readonly order: number;
   /** Where it stopped, when there is more in the log. */
-  readonly behind?: Position;
+  readonly behind?: Position | undefined;
 }
 
 export class Carrier {
@@ -127,7 +127,7 @@ export class Carrier {
 
   #keep(behind: Position | undefined): void {
     const { stream, order } = this.#attached;
-    this.#attached = { stream, order, ...(behind ? { behind } : {}) };
+    this.#attached = { stream, order, behind };
     this.#socket.serializeAttachment(this.#attached);
   }
 }

@@ -35,9 +35,9 @@ export interface GateOptions<Env> {
   readonly binding: string;
   /** Milliseconds a session id is good for when made. */
   readonly lengthMs: number;
-  readonly jurisdiction?: DurableObjectJurisdiction;
-  readonly locationHint?: DurableObjectLocationHint;
-  readonly key?: SessionKey<Env>;
+  readonly jurisdiction: DurableObjectJurisdiction | undefined;
+  readonly locationHint: DurableObjectLocationHint | undefined;
+  readonly key: SessionKey<Env> | undefined;
 }
 
 /** Names what the sessions of one object have in common; undefined: this one has an object to itself. */
@@ -70,7 +70,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const name = key?.(principal, env);
     const namespace = this.#namespace(env);
     const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`key ${name}`);
-    const facts = encodeFacts({
+    const bytes = encodeFacts({
       objectId: id.toString(),
       session: name === undefined ? 0 : randomNumber(),
       rules: client.rules,
@@ -78,7 +78,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
       principalHash: await hashPrincipal(principal),
       expiresAtMs: Date.now() + lengthMs,
     });
-    return ring.seal(facts);
+    const sealed = await ring.seal(bytes);
+    this.#remember(ring, sealed, bytes);
+    return sealed;
   }
 
   async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
@@ -89,40 +91,34 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
-    const { rules, capabilityBits, expiresAtMs, session } = facts;
-    const caller: Caller = {
-      session,
-      versionIndex: rules.index,
-      capabilityBits,
-      principal,
-      principalHash,
-      isOpenedAnonymously,
-      expiresAtMs,
-    };
-    return this.#session(facts, caller, env);
+    const { objectId, rules, ...rest } = facts;
+    const caller = { ...rest, versionIndex: rules.index, principal, principalHash, isOpenedAnonymously };
+    return this.#session(objectId, caller, env);
   }
 
   async #open(id: string, env: Env): Promise<SessionFacts | undefined> {
     const ring = await this.#keys(env, id);
     const bytes = await ring.open(id);
-    const facts = bytes && decodeFacts(bytes);
-    if (!facts) return undefined;
+    return bytes && this.#remember(ring, id, bytes);
+  }
+
+  #remember(ring: KeyRing, id: string, bytes: Uint8Array): SessionFacts | undefined {
+    const facts = decodeFacts(bytes);
     if (this.#facts.ring !== ring || this.#facts.of.size >= KNOWN_MAX) this.#facts = { ring, of: new Map() };
-    this.#facts.of.set(id, facts);
+    if (facts) this.#facts.of.set(id, facts);
     return facts;
   }
 
-  #session(facts: SessionFacts, caller: Caller, env: Env): FoundSession | undefined {
+  #session(objectId: string, caller: Caller, env: Env): FoundSession | undefined {
     const namespace = this.#namespace(env);
-    let objectId: DurableObjectId;
+    const { locationHint } = this.#options;
     try {
-      objectId = namespace.idFromString(facts.objectId);
+      const id = namespace.idFromString(objectId);
+      return new DurableSession(caller, () => namespace.get(id, locationHint && { locationHint }));
     } catch {
       // An id of another class or account, sealed with a shared key: not a session of this server.
       return undefined;
     }
-    const { locationHint } = this.#options;
-    return new DurableSession(caller, () => namespace.get(objectId, locationHint && { locationHint }));
   }
 
   async #keys(env: Env, sealed?: string): Promise<KeyRing> {

@@ -77,13 +77,7 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
   return {
     attach: (runtime) => {
       const gate = new DurableGate<Env>(
-        {
-          binding,
-          lengthMs: period.lengthMs,
-          ...(jurisdiction ? { jurisdiction } : {}),
-          ...(locationHint ? { locationHint } : {}),
-          ...(key ? { key } : {}),
-        },
+        { binding, lengthMs: period.lengthMs, jurisdiction, locationHint, key },
         runtime.keys,
       );
       const objects = { McpSession: createSessionClass(runtime, { period, caps, resumeMs, newsMs }) };

@@ -30,7 +30,7 @@ export class TaskReports<Env> {
     const durationMs = Date.now() - start.createdAtMs;
     await this.#tell(start, (server, by) => {
       const about = { ...describeRequest(start.request, by.client, start.principal), taskId: this.#taskId };
-      server.reportEnd(() => ({ ...about, ...end, durationMs }), this.#runtime.onError);
+      server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError);
     });
   }
 
