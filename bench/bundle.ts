@@ -45,7 +45,7 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
   });
   const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
   mkdirSync(BUILD, { recursive: true });
-  const path = join(BUILD, `${contestant.name}-${echoTools}${isCounted ? "-counted" : ""}.js`);
+  const path = join(BUILD, `${contestant.entry}-${echoTools}${isCounted ? "-counted" : ""}.js`);
   writeFileSync(path, bytes);
   return { path, minifiedBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
 }

@@ -23,6 +23,15 @@ export interface Contestant {
 
 const SESSION = { SESSION: "Session" };
 
+/** Ours in the small: one tool, its schema written by hand. Shown as `ours`, where only the start is measured. */
+export const BARE: Contestant = {
+  name: "ours",
+  entry: "ours-bare",
+  what: "mcp-edge",
+  hasModern: true,
+  hasStateless: true,
+};
+
 export const CONTESTANTS: readonly Contestant[] = [
   { name: "floor", entry: "floor", what: "Hono, canned", hasModern: true, hasStateless: true },
   {

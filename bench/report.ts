@@ -24,6 +24,11 @@ export class Results {
     }
   }
 
+  /** What was measured last. */
+  last(scenario: string, contestant: string): Figures | undefined {
+    return this.#samples.get(scenario)?.get(contestant)?.at(-1);
+  }
+
   /** Medians over the rounds; undefined: it did not take part. */
   of(scenario: string, contestant: string): Figures | undefined {
     const samples = this.#samples.get(scenario)?.get(contestant);

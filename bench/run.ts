@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, bundle } from "./bundle.ts";
-import { CONTESTANTS, type Contestant } from "./contestants.ts";
+import { BARE, CONTESTANTS, type Contestant } from "./contestants.ts";
 import { grow } from "./grow.ts";
 import { SLICES, takesPart } from "./measure/calls.ts";
 import { counts } from "./measure/counts.ts";
@@ -24,14 +24,17 @@ const { values: given } = parseArgs({
 });
 
 interface Effort {
+  /** Short slices, many times over: contestants that are compared run close to one another. */
   readonly rounds: number;
   readonly sliceMs: number;
+  /** Calls with events, each in a session of its own. */
+  readonly streams: number;
   readonly starts: number;
   readonly sessions: number;
 }
 const EFFORT: Effort = given.quick
-  ? { rounds: 3, sliceMs: 200, starts: 3, sessions: 150 }
-  : { rounds: 5, sliceMs: 1_000, starts: 7, sessions: 1_000 };
+  ? { rounds: 3, sliceMs: 200, streams: 3, starts: 3, sessions: 150 }
+  : { rounds: 15, sliceMs: 350, streams: 5, starts: 7, sessions: 1_000 };
 const EVENTS = 1_000;
 const WARM_UP_MS = given.quick ? 250 : 1_500;
 /** Calls with events before any that counts: code that is compiled, and not interpreted, as in what is loaded. */
@@ -111,7 +114,7 @@ async function measureCalls(results: Results, workerds: readonly Workerd[]): Pro
 
 async function measureStreams(results: Results, workerds: readonly Workerd[]): Promise<void> {
   const taking = workerds.filter(({ contestant }) => contestant.sessions);
-  for (let round = 1 - WARM_UP_STREAMS; round <= EFFORT.rounds; round += 1) {
+  for (let round = 1 - WARM_UP_STREAMS; round <= EFFORT.streams; round += 1) {
     const isWarmUp = round <= 0;
     for (const workerd of taking) {
       const { contestant } = workerd;
@@ -119,7 +122,7 @@ async function measureStreams(results: Results, workerds: readonly Workerd[]): P
       await into.measure("last-event", contestant, () => progress(workerd, EVENTS));
       if (contestant.resumes) await into.measure("resume", contestant, () => resumed(workerd, EVENTS));
     }
-    say(`streams: round ${round} of ${EFFORT.rounds}`);
+    say(`streams: round ${round} of ${EFFORT.streams}`);
   }
   for (const { contestant } of taking) {
     const firstMs = results.of("last-event", contestant.name)?.firstMs;
@@ -128,10 +131,14 @@ async function measureStreams(results: Results, workerds: readonly Workerd[]): P
 }
 
 async function measureStarts(results: Results, bundles: ReadonlyMap<Contestant, Bundle>): Promise<void> {
+  const bare = await bundle(BARE);
   for (let round = 1; round <= EFFORT.starts; round += 1) {
     for (const [contestant, made] of bundles) {
       await results.measure("start", contestant, () => start(contestant, made));
     }
+    await results.measure("start-bare", BARE, () => start(BARE, bare));
+    const floor = results.last("start", "floor");
+    if (floor) results.add("start-bare", "floor", floor);
     say(`start: round ${round} of ${EFFORT.starts}`);
   }
 }
@@ -149,7 +156,7 @@ async function measureIdle(results: Results, bundles: ReadonlyMap<Contestant, Bu
   const taking = new Map([...bundles].filter(([{ sessions }]) => sessions !== undefined));
   const workerds = await startAll(taking);
   try {
-    const found = await idle(workerds, EFFORT.sessions, (what) => say(`idle sessions: ${what}`));
+    const found = await idle(workerds, EFFORT.sessions, given.quick, (what) => say(`idle sessions: ${what}`));
     for (const [name, { memory, disk, wake }] of found) {
       results.add("memory", name, memory);
       results.add("disk", name, disk);

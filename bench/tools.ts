@@ -32,4 +32,4 @@ export function echoText({ city, days }: { readonly city: string; readonly days:
   return `${city}: ${days} days of sun`;
 }
 
-export const INFO = { name: "bench", version: "1.0.0" } as const;
+export { INFO } from "./info.ts";

@@ -9,6 +9,9 @@ import { each, withConnection } from "./load.ts";
 /** workerd takes an object out of memory after 10 s without use. */
 const SLEEPS_AFTER_MS = 12_000;
 const WOKEN = 40;
+/** Lots of sessions before any that counts, and those that count. */
+const SETTLING = 3;
+const COUNTED = 3;
 
 export interface IdleFigures {
   readonly memory: Figures;
@@ -17,11 +20,20 @@ export interface IdleFigures {
 }
 
 /**
- * Sessions twice over: workerd keeps the memory of objects that fell asleep for others, so what idle sessions weigh is
- * what the second half adds when all sleep. The contestants wait at the same time.
+ * Lots of sessions, one after the other, each asleep before the next. workerd keeps the memory of objects that fell
+ * asleep for others, and its heap grows for a while to what a lot of them takes awake; so what idle sessions weigh is
+ * what later lots add, when all sleep. The contestants wait at the same time.
+ *
+ * @param isQuick One lot settles it, one counts.
  */
-export async function idle(workerds: readonly Workerd[], count: number, onStep: (what: string) => void) {
+export async function idle(
+  workerds: readonly Workerd[],
+  count: number,
+  isQuick: boolean,
+  onStep: (what: string) => void,
+) {
   const found = new Map<string, IdleFigures>();
+  const [settling, counted] = isQuick ? [1, 1] : [SETTLING, COUNTED];
   const fill = async (workerd: Workerd) => {
     const sessions: Session[] = [];
     await each(workerd, count, 16, async (connection) => {
@@ -32,30 +44,33 @@ export async function idle(workerds: readonly Workerd[], count: number, onStep: 
     return sessions;
   };
   const empty = workerds.map((workerd) => ({ memory: workerd.residentBytes(), disk: workerd.diskBytes() }));
-  const awake: number[] = [];
-  for (const workerd of workerds) {
-    onStep(workerd.contestant.name);
-    await fill(workerd);
-    awake.push(workerd.residentBytes());
+  /** By lot, then by contestant. */
+  const awake: number[][] = [];
+  const asleep: number[][] = [];
+  let sessions: Session[][] = [];
+  for (let lot = 1; lot <= settling + counted; lot += 1) {
+    onStep(`lot ${lot} of ${settling + counted}`);
+    sessions = [];
+    awake.push([]);
+    for (const workerd of workerds) {
+      sessions.push(await fill(workerd));
+      awake.at(-1)?.push(workerd.residentBytes());
+    }
+    onStep("waiting for all to sleep");
+    await pause(SLEEPS_AFTER_MS);
+    asleep.push(workerds.map((workerd) => workerd.residentBytes()));
   }
-  onStep("waiting for all to sleep");
-  await pause(SLEEPS_AFTER_MS);
-  const half = workerds.map((workerd) => workerd.residentBytes());
-  const sessions: Session[][] = [];
-  for (const workerd of workerds) {
-    onStep(workerd.contestant.name);
-    sessions.push(await fill(workerd));
-  }
-  onStep("waiting for all to sleep");
-  await pause(SLEEPS_AFTER_MS);
   for (const [place, workerd] of workerds.entries()) {
     const { memory = 0, disk = 0 } = empty[place] ?? {};
     const kib = (bytes: number, each: number) => bytes / 1024 / each;
+    const added = (asleep.at(-1)?.[place] ?? 0) - (asleep[settling - 1]?.[place] ?? 0);
     const memoryFigures = {
-      value: kib(workerd.residentBytes() - (half[place] ?? 0), count),
-      awakeKib: kib((awake[place] ?? 0) - memory, count),
+      // The heap may also have shrunk.
+      value: Math.max(0, kib(added, counted * count)),
+      firstLotKib: kib((asleep[0]?.[place] ?? 0) - memory, count),
+      awakeKib: kib((awake[0]?.[place] ?? 0) - memory, count),
     };
-    const diskFigures = { value: kib(workerd.diskBytes() - disk, 2 * count) };
+    const diskFigures = { value: kib(workerd.diskBytes() - disk, (settling + counted) * count) };
     onStep(`${workerd.contestant.name}: waking`);
     const wake = await wakeOf(workerd, sessions[place] ?? []);
     found.set(workerd.contestant.name, { memory: memoryFigures, disk: diskFigures, wake });

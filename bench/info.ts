@@ -1,0 +1,2 @@
+/** Who the servers say they are. */
+export const INFO = { name: "bench", version: "1.0.0" } as const;
