@@ -47,6 +47,7 @@ export class HubObject extends DurableObject implements HubRpc {
   publish(notices: readonly string[]): number {
     this.#number += 1;
     const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
+    const place = JSON.stringify(this.#place);
     let failed = 0;
     for (const socket of this.ctx.getWebSockets()) {
       // Who is leaving wants nothing any more, and who lost the link dials again.
@@ -55,7 +56,7 @@ export class HubObject extends DurableObject implements HubRpc {
         const admits = this.#filterOf(socket);
         const wanted = all.filter(({ notice }) => admits(notice));
         if (wanted.length === 0) continue;
-        socket.send(`{"place":${JSON.stringify(this.#place)},"notices":[${wanted.map(({ text }) => text).join()}]}`);
+        socket.send(`{"place":${place},"notices":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
         // A loss that shows is made good: the Worker dials again.
         failed += 1;

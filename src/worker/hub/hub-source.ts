@@ -62,6 +62,7 @@ class ShardTap {
   readonly #options: Pick<LinkOptions, "dial" | "onEnd">;
   readonly #listener: NoticeListener;
   #filter: NoticeFilter = { lists: [], uris: [] };
+  #admits = compileFilter(this.#filter);
   #link: Promise<Link> | undefined;
   #asks = 0;
   /** Who waits for a filter to hold, by its number. */
@@ -77,6 +78,7 @@ class ShardTap {
   /** Resolves when the shard has heard what is wanted. @throws {Error} when it cannot be reached. */
   async want(filter: NoticeFilter): Promise<void> {
     this.#filter = filter;
+    this.#admits = compileFilter(filter);
     this.#asks += 1;
     const held = new Promise<void>((resolve) => this.#waiting.set(this.#asks, resolve));
     this.#link ??= this.#open();
@@ -112,7 +114,7 @@ class ShardTap {
   /** A message of another epoch on an unbroken socket is no gap: the hub only slept, and sockets keep what is sent. */
   #receive({ place, heard, notices }: FromHub): void {
     this.#place = place;
-    notices.filter(compileFilter(this.#filter)).forEach(this.#listener);
+    notices.filter(this.#admits).forEach(this.#listener);
     this.#heard(heard);
   }
 
