@@ -1,7 +1,7 @@
 /** One table: a line for each scenario, a column for each contestant; then what ours is to reach, and whether it does. */
 import type { Contestant } from "./contestants.ts";
 import { type Figures, SCENARIOS, type Scenario } from "./scenarios.ts";
-import { medianOf } from "./statistics.ts";
+import { medianOf, midmeanOf } from "./statistics.ts";
 
 /** Measurements by scenario, then by contestant. */
 export class Results {
@@ -46,7 +46,7 @@ export class Results {
     if (floor === undefined) return medianOf(samples.map(({ value }) => value));
     const floors = this.#samples.get(key)?.get(floor);
     if (!floors) return undefined;
-    return medianOf(samples.map(({ value }, round) => value / (floors[round]?.value ?? Number.NaN)));
+    return midmeanOf(samples.map(({ value }, round) => value / (floors[round]?.value ?? Number.NaN)));
   }
 
   toJson(contestants: readonly Contestant[]): object {

@@ -33,8 +33,8 @@ interface Effort {
   readonly sessions: number;
 }
 const EFFORT: Effort = given.quick
-  ? { rounds: 3, sliceMs: 200, streams: 3, starts: 3, sessions: 150 }
-  : { rounds: 15, sliceMs: 350, streams: 5, starts: 7, sessions: 1_000 };
+  ? { rounds: 8, sliceMs: 60, streams: 3, starts: 3, sessions: 150 }
+  : { rounds: 80, sliceMs: 60, streams: 5, starts: 7, sessions: 1_000 };
 const EVENTS = 1_000;
 const WARM_UP_MS = given.quick ? 250 : 1_500;
 /** Calls with events before any that counts: code that is compiled, and not interpreted, as in what is loaded. */
@@ -103,7 +103,7 @@ async function measureCalls(results: Results, workerds: readonly Workerd[]): Pro
         const workerd = taking[(place + round) % taking.length] as Workerd;
         await results.measure(key, workerd.contestant, () => slice(workerd, EFFORT.sliceMs));
       }
-      say(`${key}: round ${round} of ${EFFORT.rounds}`);
+      if (round % 8 === 0) say(`${key}: round ${round} of ${EFFORT.rounds}`);
     }
   }
   for (const { contestant } of workerds) {

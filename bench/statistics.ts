@@ -5,3 +5,11 @@ export function medianOf(values: readonly number[]): number {
   const [low, high] = [sorted[Math.ceil(middle) - 1] ?? Number.NaN, sorted[Math.floor(middle)] ?? Number.NaN];
   return (low + high) / 2;
 }
+
+/** The mean of the middle half: as deaf to what disturbs a round as the median, and less a matter of luck. */
+export function midmeanOf(values: readonly number[]): number {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const cut = Math.floor(sorted.length / 4);
+  const middle = sorted.slice(cut, sorted.length - cut);
+  return middle.reduce((sum, value) => sum + value, 0) / middle.length;
+}

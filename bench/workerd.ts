@@ -1,6 +1,6 @@
 /** Runs a bundle on workerd: one process, nothing between its socket and ours. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,8 +11,6 @@ import type { Contestant } from "./contestants.ts";
 export const COMPATIBILITY_DATE = "2026-10-20";
 /** A CommonJS module whose `default` is the path of the program. */
 const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
-/** Ticks of /proc/<pid>/stat in a second, on every Linux there is. */
-const TICKS_PER_S = 100;
 
 export class Workerd implements AsyncDisposable {
   readonly contestant: Contestant;
@@ -52,11 +50,13 @@ export class Workerd implements AsyncDisposable {
     }
   }
 
-  /** Time of the processor that the process took so far, in microseconds, in steps of 10,000. */
+  /** Time of the processor that the threads of the process took so far, in microseconds. */
   cpuMicroseconds(): number {
-    const stat = readFileSync(`/proc/${this.#process?.pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_S) * 1e6;
+    const tasks = `/proc/${this.#process?.pid}/task`;
+    const nanoseconds = readdirSync(tasks).map((thread) =>
+      Number(readFileSync(join(tasks, thread, "schedstat"), "utf8").split(" ")[0]),
+    );
+    return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
   }
 
   residentBytes(): number {

@@ -448,6 +448,7 @@ export class McpServer<Env = unknown> {
     return this.#options.around ?? [];
   }
 
+  /** Whether anybody wants to know when requests end. */
   get hearsOfEnds(): boolean {
     return this.#options.onRequestEnd !== undefined;
   }

@@ -12,15 +12,13 @@ export type BodyResult = { readonly value: unknown; readonly refusal?: undefined
 /** Reads one JSON body. Never throws for what a peer sends. */
 export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }: Limits): Promise<BodyResult> {
   const length = request.headers.get("Content-Length");
+  const tooLarge = { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } } as const;
+  if (Number(length) > bodyBytesMax) return tooLarge;
   try {
     // Whole where its length is known: each chunk would be a turn of the event loop.
     const text =
-      length === null
-        ? await readChunks(request, bodyBytesMax)
-        : Number(length) > bodyBytesMax
-          ? undefined
-          : unbroken(await request.text(), Number(length));
-    if (text === undefined) return { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } };
+      length === null ? await readChunks(request, bodyBytesMax) : unbroken(await request.text(), Number(length));
+    if (text === undefined) return tooLarge;
     const value: unknown = JSON.parse(text);
     if (isDeeper(value, bodyDepthMax)) return { refusal: { reason: "body-too-deep", depthMax: bodyDepthMax } };
     return { value };

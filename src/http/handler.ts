@@ -283,14 +283,16 @@ export class Endpoint<Env> {
     const { notices, stateKeys } = this.#options;
     // A stream of notices needs a client that takes streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
-    const shared = {
-      ...this.#common(client, admitted, methods),
-      logLevel,
-      asker: askNobody(ASK_BY_RETURNING),
-      stateKeys: stateKeys && ((sealed?: string) => stateKeys(env, sealed)),
-    };
     return respond(
-      (emit, stream) => dispatch(server, request, { ...shared, emit, ending: stream }).then(modernOutcome),
+      (emit, stream) =>
+        dispatch(server, request, {
+          ...this.#common(client, admitted, methods),
+          logLevel,
+          emit,
+          asker: askNobody(ASK_BY_RETURNING),
+          stateKeys: stateKeys && ((sealed) => stateKeys(env, sealed)),
+          ending: stream,
+        }).then(modernOutcome),
       { form, limits: this.#limits, request: admitted.request },
     );
   }

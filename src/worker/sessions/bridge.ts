@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import type { ClientFacts } from "../../core/client-facts.ts";
 import type { Notice, NoticeFilter, NoticeTap } from "../../core/notices.ts";
 import { legacyNotification } from "../../core/subscriptions.ts";

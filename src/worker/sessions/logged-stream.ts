@@ -4,13 +4,17 @@
  *
  * @module
  */
+import type { RequestId } from "../../core/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor } from "./event-id.ts";
-import { EventKind, type EventLog, type EventRow, type Position, StreamKind, type StreamRow } from "./event-log.ts";
+import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";
 
-export interface LoggedStreamOptions extends Omit<StreamRow, "id"> {
+export interface LoggedStreamOptions {
   /** Undefined: a new stream, which has a number once somebody asks for it. */
   readonly id: number | undefined;
+  readonly session: number;
+  /** Of the call; null: it belongs to none. */
+  readonly requests: readonly RequestId[] | null;
   readonly kind: StreamKind;
   readonly tag: string;
   readonly log: EventLog;
@@ -51,14 +55,6 @@ export class LoggedStream {
   #isOver = false;
   #begun: Promise<void> | undefined;
   #announce: () => void = () => undefined;
-  /** Resolves when there is such a stream: the response is to be one. */
-  get begun(): Promise<void> {
-    this.#begun ??= new Promise((resolve) => {
-      this.#announce = resolve;
-    });
-    return this.#begun;
-  }
-
   /** Milliseconds after which the client is to come back, when its connection is to be ended as soon as it is there. */
   retryMs: number | undefined;
 
@@ -84,12 +80,20 @@ export class LoggedStream {
     return this.#hasBegun;
   }
 
+  /** Resolves when there is such a stream: the response is to be one. */
+  get begun(): Promise<void> {
+    this.#begun ??= new Promise((resolve) => {
+      this.#announce = resolve;
+    });
+    return this.#begun;
+  }
+
   /** Stores that there is such a stream. Written to or not, it can be resumed from now on. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const { log, kind, session, requests, owner } = this.#options;
-    log.begin({ id: this.id, session, requests }, kind);
+    log.begin({ id: this.id, session, requests: requests && JSON.stringify(requests) }, kind);
     owner.begun(this);
     this.#announce();
   }

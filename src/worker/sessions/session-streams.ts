@@ -64,7 +64,7 @@ export class SessionStreams implements StreamOwner {
 
   /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
   forCall(requests: readonly RequestId[], id?: number): LoggedStream {
-    return this.#make(id, StreamKind.Call, JSON.stringify(requests));
+    return this.#make(id, StreamKind.Call, requests);
   }
 
   /** The call has ended, and what it said is in the log. */
@@ -184,7 +184,7 @@ export class SessionStreams implements StreamOwner {
     for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number | undefined, kind: StreamKind, requests: string | null): LoggedStream {
+  #make(id: number | undefined, kind: StreamKind, requests: readonly RequestId[] | null): LoggedStream {
     const { log, session } = this.#host;
     return new LoggedStream({ id, session, kind, requests, tag: this.#tag, log, owner: this });
   }

@@ -119,12 +119,13 @@ export class Session<Env> {
   }
 
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome> {
-    const twin = this.#twinOf(post);
-    if (twin) return this.#answer(twin);
     const { messages } = post;
-    const refusal = this.#tooMany(messages);
+    const ids = requestIds(messages);
+    const twin = this.#twinOf(post, ids);
+    if (twin) return this.#answer(twin);
+    const refusal = this.#tooMany(ids.length);
     if (refusal) return { refusal };
-    const stream = this.#streams.forCall(requestIds(messages));
+    const stream = this.#streams.forCall(ids);
     const memory = this.#lasting?.remember(caller, post, stream.id);
     const context = await this.context(caller, post, stream, memory);
     if (takeAll(messages, context)) {
@@ -298,15 +299,13 @@ export class Session<Env> {
   }
 
   /** The same request being served already: a client that got no answer has sent it again. */
-  #twinOf({ messages, isBatch, form }: SessionPost): RunningPost | undefined {
-    const id = isBatch ? undefined : requestIds(messages)[0];
-    if (id === undefined || !this.#inFlight.has(id)) return undefined;
+  #twinOf({ messages, isBatch, form }: SessionPost, [id]: readonly RequestId[]): RunningPost | undefined {
+    if (isBatch || id === undefined || !this.#inFlight.has(id)) return undefined;
     const body = JSON.stringify(messages);
     return [...this.#posts].find((running) => running.form === form && JSON.stringify(running.messages) === body);
   }
 
-  #tooMany(messages: readonly ParsedMessage[]): Refusal | undefined {
-    const asked = requestIds(messages).length;
+  #tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
     const { caps, resumeMs } = this.#host;
     const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
