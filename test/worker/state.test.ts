@@ -53,7 +53,9 @@ const written = (kind: Kind) =>
   worker.storedObjects(`${kind}Session`).filter((file) => {
     const path = join(worker.worker.stateFolder, file);
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-    return statSync(path).size > 4_096 || (log?.size ?? 0) > 0;
+    // One that has nothing left may go while this looks.
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    return size > 4_096 || (log?.size ?? 0) > 0;
   });
 const tool = async (name: string, args: Members = {}) =>
   (await told(new ModernClient(await at("Plain")).call(name, args))).text;
