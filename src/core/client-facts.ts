@@ -17,6 +17,17 @@ export interface Principal {
   readonly claims?: JsonObject;
 }
 
+/**
+ * The principal that an `auth` hook returned, as a plain copy: issuer and subject are read once, so nothing that decides
+ * about access can see other values than another check saw. Undefined unless both are non-empty strings.
+ */
+export function readPrincipal(value: unknown): Principal | undefined {
+  if (!isObject(value)) return undefined;
+  const { issuer, subject } = value;
+  const isFit = typeof issuer === "string" && typeof subject === "string" && issuer !== "" && subject !== "";
+  return isFit ? { ...value, issuer, subject } : undefined;
+}
+
 /** Name and version of a client or server, as it states them. Not verified: for display and logs only. */
 export interface Implementation {
   readonly name: string;

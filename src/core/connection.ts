@@ -195,7 +195,7 @@ class ServerConnection<Env> implements Connection {
     try {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
-      const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined });
+      const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined }, onError);
       const answer = await dispatch(server, request, this.#call(request, client, controller));
       // Refused by a hook: the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)

@@ -129,6 +129,24 @@ export function toErrorObject(error: McpError): JSONRPCErrorObject {
   return { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
 }
 
+/**
+ * The kind of a value that an author's function returned and should not have, for an error text: never the value itself,
+ * which may be a secret. A rejection of a promise that nobody awaits is ignored, so that it cannot end the process.
+ */
+export function unfit(value: unknown): string {
+  if (value instanceof Promise) {
+    value.catch(() => undefined);
+    return "a Promise";
+  }
+  return value === undefined || value === null ? String(value) : `a value of type ${typeof value}`;
+}
+
+/** @throws {KitError} `options-invalid` unless an option's value is a function, or undefined. */
+export function checkFunction(option: string, value: unknown): void {
+  if (value === undefined || typeof value === "function") return;
+  throw new KitError("options-invalid", `${option} is ${unfit(value)}; it must be a function.`);
+}
+
 /** -32602 naming what does not fit. */
 export function invalidParams(message: string, data?: JsonObject): McpError {
   return new McpError(ErrorCode.InvalidParams, message, data);

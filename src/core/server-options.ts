@@ -99,7 +99,12 @@ export interface ServerOptions<Env> extends Implementation {
    * are compiled once each.
    */
   readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
-  /** Whether a caller sees a definition. What it does not see it cannot call either. @default everything */
+  /**
+   * Whether a caller sees a definition. What it does not see it cannot call either. Only `true` shows it: anything that
+   * is not a boolean, such as a Promise, hides it, and `onError` is told once.
+   *
+   * @default everything is shown
+   */
   readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
   /** Before a client is subscribed to a resource. Throw McpError to refuse. */
   readonly onSubscribe?: SubscriptionHook<Env>;

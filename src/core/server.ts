@@ -6,7 +6,7 @@
 import { pick } from "./content.ts";
 import type { Call, ErrorPlace, ErrorReporter, HandlerContext } from "./context.ts";
 import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom.ts";
-import { KitError } from "./errors.ts";
+import { checkFunction, KitError, unfit } from "./errors.ts";
 import type { AroundHook, RequestEnd, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, logData } from "./logging.ts";
@@ -70,6 +70,8 @@ export class McpServer<Env = unknown> {
   readonly notices: NoticeBus = new NoticeBus((error) => {
     this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
   });
+  /** Whether a `visible` that returned no boolean was reported. Once is enough: it is asked for each definition. */
+  #hasReportedVisible = false;
   /** What `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<Env>, Compiled<Env>>();
   #provider: ResourceProvider<Env> | undefined;
@@ -93,6 +95,7 @@ export class McpServer<Env = unknown> {
     this.#options = options;
     this.versions = serveVersions(options.protocolVersions);
     const { pageSize } = options;
+    checkFunction("visible of new McpServer()", options.visible);
     if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize > 0)) {
       throw new KitError("options-invalid", `pageSize is ${pageSize}; it is a whole number of at least 1.`);
     }
@@ -358,19 +361,21 @@ export class McpServer<Env = unknown> {
     return !(this.#options.definitions || this.#options.visible);
   }
 
-  /** This server as one caller sees it. */
-  forCaller(caller: CallerFacts<Env>): McpServer<Env> | Promise<McpServer<Env>> {
-    return this.isForAll ? this : this.#view(caller);
+  /** This server as one caller sees it. @param runtime Hears of faults when the server has no `onError` of its own. */
+  forCaller(caller: CallerFacts<Env>, runtime: ErrorReporter): McpServer<Env> | Promise<McpServer<Env>> {
+    return this.isForAll ? this : this.#view(caller, runtime);
   }
 
-  async #view(caller: CallerFacts<Env>): Promise<McpServer<Env>> {
+  async #view(caller: CallerFacts<Env>, runtime: ErrorReporter): Promise<McpServer<Env>> {
     const { tools, prompts, resources, definitions, visible, ...options } = this.#options;
     const view = new McpServer<Env>(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.provider;
     view.#rootsChanged = this.#rootsChanged;
     view.#used = new Set(this.#used);
-    const isSeen = ({ definition }: Compiled<Env>) => visible?.(definition, caller) ?? true;
+    const isSeen = ({ definition }: Compiled<Env>) => {
+      return !visible || this.#isTrue(visible(definition, caller), definition, runtime);
+    };
     for (const { shelf } of Object.values(LISTS)) {
       for (const item of this[shelf].values()) if (isSeen(item)) view.#planOn(item.definition.kind, item, "")();
     }
@@ -381,6 +386,20 @@ export class McpServer<Env = unknown> {
       if (isSeen(item)) view.#planOn(definition.kind, item, place)();
     }
     return view;
+  }
+
+  /** Only `true` shows a definition: a promise or a forgotten `return` must not. */
+  #isTrue(answer: unknown, definition: Definition<Env>, runtime: ErrorReporter): boolean {
+    if (typeof answer !== "boolean") {
+      const what = unfit(answer);
+      if (!this.#hasReportedVisible) {
+        this.#hasReportedVisible = true;
+        const text = `The option visible returned ${what} for "${keyOf(definition)}", which is hidden therefore. Return true or false, not a Promise.`;
+        const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
+        this.report(new KitError("options-invalid", text), where, runtime);
+      }
+    }
+    return answer === true;
   }
 
   get subscriptionHooks(): Pick<ServerOptions<Env>, "onSubscribe" | "onUnsubscribe"> {

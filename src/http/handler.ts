@@ -7,9 +7,10 @@
  * @module
  */
 import { askNobody } from "../core/asker.ts";
-import { ClientFacts, type Principal } from "../core/client-facts.ts";
+import { ClientFacts, type Principal, readPrincipal } from "../core/client-facts.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/dispatch.ts";
+import { checkFunction, KitError, unfit } from "../core/errors.ts";
 import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { negotiate } from "../core/lifecycle.ts";
@@ -17,6 +18,7 @@ import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { ListKind, NoticeSource } from "../core/notices.ts";
 import type { Once } from "../core/once.ts";
+import { quote } from "../core/quote.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
 import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
@@ -32,13 +34,16 @@ import { type Outcome, respond } from "./respond.ts";
 import { type PlainRequest, type SessionNotices, SessionsUnavailable } from "./sessions.ts";
 
 /**
- * Decides who a request acts for. Return the principal, `"anonymous"` to serve without one, or null to refuse with
- * 401. Runs before the body is read.
+ * What an {@link AuthHook} returns: who the request acts for; `"anonymous"` to serve it without a principal; null to
+ * refuse it with 401; or a `Response` that is sent as it is, such as a challenge of its own.
  */
-export type AuthHook<Env> = (
-  request: Request,
-  env: Env,
-) => Principal | "anonymous" | null | Promise<Principal | "anonymous" | null>;
+export type AuthResult = Principal | "anonymous" | null | Response;
+
+/**
+ * Decides who a request acts for, before its body is read. Whatever it returns that is no {@link AuthResult}, and
+ * whatever it throws, refuses the request with 500 and is reported to `onError`.
+ */
+export type AuthHook<Env> = (request: Request, env: Env) => AuthResult | Promise<AuthResult>;
 
 /** One server for all requests, or a function that gives each request its own: by route, header or user. */
 export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
@@ -147,6 +152,7 @@ export class Endpoint<Env> {
   readonly #allow: string;
 
   constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
+    checkFunction("auth", options.auth);
     this.#source = source;
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
@@ -200,20 +206,26 @@ export class Endpoint<Env> {
   ): Promise<Response> {
     const { auth } = this.#options;
     const who = auth ? await this.#authenticate(auth, request, env) : NOBODY;
-    if ("reason" in who) return refuse(who);
+    if (who instanceof Response) return who;
     const { principal } = who;
     const server = await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
     return serve({ request, env, principal, server });
   }
 
-  async #authenticate(auth: AuthHook<Env>, request: Request, env: Env): Promise<Admittance | Refusal> {
+  /** Who the request acts for, or the answer that refuses it. The type of a hook proves nothing: `any` fits it. */
+  async #authenticate(auth: AuthHook<Env>, request: Request, env: Env): Promise<Admittance | Response> {
     try {
-      const who = await auth(request, env);
-      if (who === null) return { reason: "unauthorized", tokenPresented: request.headers.has("Authorization") };
-      return { principal: who === "anonymous" ? undefined : who };
+      const who: unknown = await auth(request, env);
+      if (who instanceof Response) return who;
+      if (who === "anonymous") return NOBODY;
+      if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });
+      const principal = readPrincipal(who);
+      if (principal) return { principal };
+      const text = `The auth hook ${quote(auth.name)} returned ${unfit(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
+      throw new KitError("options-invalid", text);
     } catch (error) {
-      return { reason: "internal", correlationId: this.#report(error, "(auth)") };
+      return refuse({ reason: "internal", correlationId: this.#report(error, "(auth)") });
     }
   }
 
@@ -226,7 +238,7 @@ export class Endpoint<Env> {
     const source = this.#source;
     try {
       const server = typeof source === "function" ? await source(request, env, principal) : source;
-      return server.forCaller({ env, principal });
+      return await server.forCaller({ env, principal }, this.#options.onError);
     } catch (error) {
       return { reason: "internal", correlationId: this.#report(error, "(server)") };
     }
@@ -448,7 +460,10 @@ function modernOutcome({ text, errorCode }: Answer): Outcome {
 async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
   const response = await answer;
   const readable = new Response(response.body, response);
-  for (const [name, value] of Object.entries(corsHeaders(origin))) readable.headers.set(name, value);
+  const { headers } = readable;
+  // Added to what an author's Response says itself, but for the origin, of which there is one.
+  headers.delete("Access-Control-Allow-Origin");
+  for (const [name, value] of Object.entries(corsHeaders(origin))) headers.append(name, value);
   return readable;
 }
 

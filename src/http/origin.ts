@@ -78,8 +78,7 @@ export function isLoopback(hostname: string): boolean {
 const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
 /** Headers that let the page of an origin read the answer. The origin has passed {@link checkOrigin}. */
-export function corsHeaders(origin: string | null): Record<string, string> {
-  if (origin === null) return {};
+export function corsHeaders(origin: string): Record<string, string> {
   return { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
 }
 
@@ -87,7 +86,6 @@ export function corsHeaders(origin: string | null): Record<string, string> {
 export function preflight(request: Request, allow: string): Response {
   const wanted = request.headers.get("Access-Control-Request-Headers");
   const headers: Record<string, string> = {
-    ...corsHeaders(request.headers.get("Origin")),
     Allow: `${allow}, OPTIONS`,
     "Access-Control-Allow-Methods": allow,
     "Access-Control-Max-Age": "86400",

@@ -194,7 +194,7 @@ export function edge<
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
       const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
-      return server.forCaller({ env, principal });
+      return server.forCaller({ env, principal }, logError);
     },
   };
   const hub = notices?.attach(runtime);

@@ -8,6 +8,7 @@
  */
 import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { EnvKeys } from "../../core/env-keys.ts";
+import { checkFunction, KitError, unfit } from "../../core/errors.ts";
 import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import type { EventStream } from "../../http/event-stream.ts";
@@ -40,7 +41,10 @@ export interface GateOptions<Env> {
   readonly key: SessionKey<Env> | undefined;
 }
 
-/** Names what the sessions of one object have in common; undefined: this one has an object to itself. */
+/**
+ * Names what the sessions of one object have in common, as a non-empty string; undefined: this one has an object to
+ * itself. Anything else, such as a Promise or null, refuses the session with 500 and is reported to `onError`.
+ */
 export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
 /** Keys of this purpose open nothing else. */
@@ -60,6 +64,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
 
   /** @param keysOf Where keys come from; undefined: the secret. */
   constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
+    checkFunction("durable(): key", options.key);
     this.#options = options;
     this.#keysOf = keysOf;
   }
@@ -67,7 +72,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   async open(client: ClientFacts, principal: Principal | undefined, env: Env): Promise<string> {
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
-    const name = key?.(principal, env);
+    const name = key && checkName(key(principal, env));
     const namespace = this.#namespace(env);
     const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`key ${name}`);
     const bytes = encodeFacts({
@@ -178,6 +183,13 @@ class DurableSession implements FoundSession {
   end(): Promise<boolean> {
     return this.#stub().end(this.#caller);
   }
+}
+
+/** @throws {KitError} `options-invalid`: made into text, a Promise or null would put strangers into one object. */
+function checkName(name: unknown): string | undefined {
+  if (name === undefined || (typeof name === "string" && name !== "")) return name;
+  const what = name === "" ? "an empty string" : unfit(name);
+  throw new KitError("options-invalid", `durable(): key returned ${what}. Return a non-empty string, or undefined.`);
 }
 
 /** Unlike 0, and unlike every other session of its object: 48 bits. */
