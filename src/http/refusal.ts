@@ -129,9 +129,7 @@ export function statusOf(errorCode: number | undefined, isModern: boolean): numb
 export function refuse(refusal: Refusal, id?: RequestId): Response {
   const headers: Record<string, string> = { "Content-Type": "application/json" };
   if (refusal.reason === "protocol") {
-    const { error } = refusal;
-    const status = error.code === ErrorCode.MethodNotFound ? 404 : 400;
-    return new Response(encodeError(id, toErrorObject(error)), { status, headers });
+    return new Response(encodeError(id, toErrorObject(refusal.error)), { status: 400, headers });
   }
   const form = describe(refusal);
   const error: JSONRPCErrorObject = { code: form.code, message: form.message, data: { reason: refusal.reason } };

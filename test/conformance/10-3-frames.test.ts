@@ -32,6 +32,7 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
     expect(response.headers.get("x-accel-buffering")).toBe("no");
     expect(response.headers.get("cache-control")).toMatch(/no-cache|no-store/);
+    expect(response.headers.get("cache-control")).toContain("no-transform");
     await response.text();
   });
 

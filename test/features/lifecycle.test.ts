@@ -353,6 +353,13 @@ describe("C9", () => {
   });
 });
 
+test("C3 initialize that asks for a modern version is answered with the newest legacy one", async () => {
+  const peer = await openLoose(createServer(), "2025-11-25", false);
+  const params = { ...CLIENT, capabilities: {}, protocolVersion: MODERN_VERSION };
+  peer.send({ jsonrpc: "2.0", id: "i", method: "initialize", params });
+  expect(await answerTo(peer, "i")).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
+});
+
 describe("H7 protocolVersions", () => {
   test("undefined is all", async () => {
     const server = new McpServer({ name: "h7", version: "1.0.0", protocolVersions: undefined } as unknown as Identity);
@@ -367,6 +374,12 @@ describe("H7 protocolVersions", () => {
   test.each([[[""]], [["latest"]], [["2025-11-25 "]]])("%j throws and lists the valid ones", (protocolVersions) => {
     expect(() => createServer({ protocolVersions })).toThrow(
       `${JSON.stringify(protocolVersions[0])}. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28`,
+    );
+  });
+
+  test("an empty list throws and lists the valid ones", () => {
+    expect(() => createServer({ protocolVersions: [] })).toThrow(
+      "protocolVersions is empty. Valid versions: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28",
     );
   });
 

@@ -96,7 +96,7 @@ function unserved(version: string): Expected {
 }
 
 const MODERN_VERSION_HEADERS: readonly Row[] = [
-  ...["v999.0.0", "2099-01-01", "1900-01-01"].map((version) =>
+  ...["v999.0.0", "2099-01-01", "1900-01-01", "2025-11-25", "2024-11-05"].map((version) =>
     row(
       "modern",
       `header and body name ${version}`,

@@ -52,6 +52,16 @@ describe("parseMessage", () => {
     );
   });
 
+  test.each([
+    ["a result without an id", { jsonrpc: "2.0", result: {} }],
+    ["an error whose code is a string", { jsonrpc: "2.0", id: 1, error: { code: "-32600", message: "no" } }],
+    ["an error whose code is fractional", { jsonrpc: "2.0", id: 1, error: { code: 1.5, message: "no" } }],
+    ["an error without a message", { jsonrpc: "2.0", id: 1, error: { code: -32600 } }],
+    ["a result and an error", { jsonrpc: "2.0", id: 1, result: {}, error: { code: -32600, message: "no" } }],
+  ])("%s is not a message", (_, value) => {
+    expect(parseMessage(value).kind).toBe("invalid");
+  });
+
   test("a request of any id and any object of params is a request, unknown members kept", () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger());
     fc.assert(

@@ -28,6 +28,19 @@ describe("KeyRing", () => {
     );
   });
 
+  test("seals equal bytes into different texts, because no nonce is used twice", async () => {
+    const keys = await ring;
+    const sealed = await Promise.all(Array.from({ length: 50 }, () => keys.seal(Uint8Array.of(1, 2, 3), "bound")));
+    expect(new Set(sealed).size).toBe(50);
+  });
+
+  test("does not recognise a value of another layout", async () => {
+    const keys = await ring;
+    const sealed = await keys.seal(Uint8Array.of(1, 2, 3));
+    expect(keys.knows(sealed)).toBe(true);
+    for (let bit = 0; bit < 8; bit++) expect([bit, keys.knows(flip(sealed, bit))]).toEqual([bit, false]);
+  });
+
   test("refuses every single flipped bit", async () => {
     const keys = await ring;
     const sealed = await keys.seal(Uint8Array.of(1, 2, 3, 4, 5), "bound");

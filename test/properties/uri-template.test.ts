@@ -106,6 +106,12 @@ describe("UriTemplate", () => {
     },
   );
 
+  test("text after the last part of the template is not part of its URI", () => {
+    expect(new UriTemplate("a://{v}/end").match("a://x/end")).toEqual({ v: "x" });
+    expect(new UriTemplate("a://{v}/end").match("a://x/ending")).toBeUndefined();
+    expect(new UriTemplate("a://fixed").match("a://fixed/more")).toBeUndefined();
+  });
+
   test("match is total over any template that is taken and any text", () => {
     const piece = fc.oneof(
       fc.constantFrom("a", "://", "/", "-", "é", "%20", "?", "&"),

@@ -1,0 +1,148 @@
+/** A copy of the project in which one mutant at a time is applied and judged by its tests. */
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { transform } from "esbuild";
+import type { Mutant } from "../test/mutants/mutant.ts";
+import { ROOT } from "./tools.ts";
+
+/**
+ * What became of a mutant. noticed: a test failed. survived: all its tests passed. invalid: the change could not be
+ * applied, does not parse, or its tests do not pass without it, so that nothing can be said.
+ */
+export interface Verdict {
+  readonly outcome: "noticed" | "survived" | "invalid";
+  /** The test that failed, or what is wrong. */
+  readonly detail: string;
+  readonly durationMs: number;
+}
+
+/** The part of vitest's JSON report that is read here. */
+interface Report {
+  readonly numFailedTests: number;
+  readonly numPassedTests: number;
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
+}
+
+/** A run that takes longer is ended. A test that hangs fails by its own limit much earlier. */
+const RUN_MS_MAX = 240_000;
+
+export class MutantCopy {
+  readonly #folder: string;
+  readonly #root: string;
+  /** Whether tests pass without any change, by what is run. */
+  readonly #baselines = new Map<string, Promise<string | undefined>>();
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#root = join(folder, "project");
+  }
+
+  /** Copies every file that git knows or does not ignore. The installed packages and the built package are shared. */
+  static async create(): Promise<MutantCopy> {
+    const copy = new MutantCopy(mkdtempSync(join(tmpdir(), "mcp-edge-mutants-")));
+    const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
+    for (const path of listed.split("\n").filter((path) => path !== "" && existsSync(join(ROOT, path)))) {
+      mkdirSync(dirname(join(copy.#root, path)), { recursive: true });
+      cpSync(join(ROOT, path), join(copy.#root, path));
+    }
+    for (const shared of ["node_modules", "dist"]) {
+      if (existsSync(join(ROOT, shared))) symlinkSync(join(ROOT, shared), join(copy.#root, shared));
+    }
+    // The specification's schemas are read beside the project where they are there.
+    const beside = join(ROOT, "..", "shared");
+    if (existsSync(beside)) symlinkSync(beside, join(copy.#folder, "shared"));
+    return copy;
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Applies a mutant, runs its tests, and takes it back. */
+  async judge(mutant: Mutant): Promise<Verdict> {
+    const startedAtMs = Date.now();
+    const [outcome, detail] = await this.#judge(mutant);
+    return { outcome, detail, durationMs: Date.now() - startedAtMs };
+  }
+
+  async #judge(mutant: Mutant): Promise<[Verdict["outcome"], string]> {
+    const path = join(this.#root, mutant.file);
+    if (!existsSync(path)) return ["invalid", "The file does not exist."];
+    const original = readFileSync(path, "utf8");
+    const count = original.split(mutant.find).length - 1;
+    if (count !== 1) return ["invalid", `The text to replace occurs ${count} times.`];
+    const problem = await this.#baseline(mutant);
+    if (problem) return ["invalid", `Without the change: ${problem}`];
+    const changed = original.split(mutant.find).join(mutant.replace);
+    const syntax = await transform(changed, { loader: "ts" }).catch(() => undefined);
+    if (!syntax) return ["invalid", "The change does not parse."];
+    writeFileSync(path, changed);
+    try {
+      return judgeReport(await this.#run(mutant));
+    } finally {
+      writeFileSync(path, original);
+    }
+  }
+
+  /** What is wrong with the tests of a mutant before it is applied; undefined when they pass. */
+  #baseline(mutant: Mutant): Promise<string | undefined> {
+    const key = JSON.stringify([mutant.tests, mutant.title]);
+    const known = this.#baselines.get(key) ?? this.#run(mutant).then(problemOf);
+    this.#baselines.set(key, known);
+    return known;
+  }
+
+  #run({ tests, title }: Mutant): Promise<Report | undefined> {
+    const output = join(this.#folder, "report.json");
+    rmSync(output, { force: true });
+    const filter = title === undefined ? [] : ["-t", title];
+    const args = [
+      "run",
+      ...tests,
+      ...filter,
+      "--bail=1",
+      "--reporter=json",
+      `--outputFile=${output}`,
+      "--maxWorkers=1",
+    ];
+    // The project's own Node comes first, as in npm scripts.
+    const env = { ...process.env, PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH ?? ""}` };
+    const child = spawn("vitest", args, { cwd: this.#root, stdio: "ignore", detached: true, env });
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => child.pid && process.kill(-child.pid, "SIGKILL"), RUN_MS_MAX);
+      child.on("exit", () => {
+        clearTimeout(timer);
+        resolve(existsSync(output) ? (JSON.parse(readFileSync(output, "utf8")) as Report) : undefined);
+      });
+    });
+  }
+}
+
+function problemOf(report: Report | undefined): string | undefined {
+  if (!report) return "the tests wrote no report";
+  const failed = firstFailure(report);
+  if (failed) return `"${failed}" fails`;
+  const broken = report.testResults.find(({ message }) => message !== "");
+  if (broken) return broken.message.split("\n")[0];
+  return report.numPassedTests === 0 ? "no test matches the title" : undefined;
+}
+
+function judgeReport(report: Report | undefined): [Verdict["outcome"], string] {
+  if (!report) return ["noticed", "(the run did not end)"];
+  const failed = firstFailure(report);
+  if (failed) return ["noticed", failed];
+  // A file that fails as a whole says nothing about a test: its set-up or its imports broke.
+  const broken = report.testResults.find(({ message }) => message !== "");
+  if (broken) return ["invalid", broken.message.split("\n")[0] ?? ""];
+  return ["survived", "All tests passed."];
+}
+
+function firstFailure({ testResults }: Report): string | undefined {
+  const results = testResults.flatMap(({ assertionResults }) => assertionResults);
+  return results.find(({ status }) => status === "failed")?.fullName;
+}

@@ -1,0 +1,18 @@
+/** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
+import { HTTP_ROOM } from "./lists/http.ts";
+import { PROTOCOL } from "./lists/protocol.ts";
+import type { EquivalentMutant, Mutant } from "./mutant.ts";
+
+/** The mutants that the tests must notice. */
+export const MUTANTS: readonly Mutant[] = [...PROTOCOL, ...HTTP_ROOM];
+
+/** Changes that were considered and make no difference. */
+export const EQUIVALENT: readonly EquivalentMutant[] = [
+  {
+    id: "page-cursor-of-another-list",
+    file: "src/core/pagination.ts",
+    find: 'return value[0] === list && typeof value[1] === "string" &&',
+    replace: 'return typeof value[0] === "string" && typeof value[1] === "string" &&',
+    reason: "The comparison that follows encodes the cursor again for this list, so a cursor of another list differs.",
+  },
+];
