@@ -3,11 +3,13 @@
  *
  * @module
  */
-import { encodeText } from "../core/bytes.ts";
 import type { Limits } from "../core/limits.ts";
 import type { Refusal } from "./refusal.ts";
 
 export type BodyResult = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };
+
+const lenient = new TextDecoder();
+const STRICT = { fatal: true, ignoreBOM: false };
 
 /** Reads one JSON body. Never throws for what a peer sends. */
 export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }: Limits): Promise<BodyResult> {
@@ -17,7 +19,9 @@ export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }:
   try {
     // Whole where its length is known: each chunk would be a turn of the event loop.
     const text =
-      length === null ? await readChunks(request, bodyBytesMax) : unbroken(await request.text(), Number(length));
+      length === null
+        ? await readChunks(request, bodyBytesMax)
+        : decodeWhole(await request.arrayBuffer(), bodyBytesMax);
     if (text === undefined) return tooLarge;
     const value: unknown = JSON.parse(text);
     if (isDeeper(value, bodyDepthMax)) return { refusal: { reason: "body-too-deep", depthMax: bodyDepthMax } };
@@ -29,19 +33,20 @@ export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }:
 }
 
 /**
- * A body that is not UTF-8 is not JSON (RFC 8259, 8.1). As text it has U+FFFD in the place of what is broken, mostly
- * longer than that was: so it shows, all but a character of four bytes that lacks the last, which stays U+FFFD.
+ * The text of a whole body; undefined when it is larger than its header said and than is allowed.
  *
- * @throws {SyntaxError} when it shows.
+ * @throws {TypeError} when it is not UTF-8, as JSON must be (RFC 8259, 8.1).
  */
-function unbroken(text: string, length: number): string {
-  if (text.includes("\ufffd") && encodeText(text).byteLength > length) throw new SyntaxError("not UTF-8");
-  return text;
+function decodeWhole(bytes: ArrayBuffer, bytesMax: number): string | undefined {
+  if (bytes.byteLength > bytesMax) return undefined;
+  const text = lenient.decode(bytes);
+  // U+FFFD stands in the place of broken bytes, or is what the client wrote. Only a strict decoder, which is slower, can tell.
+  return text.includes("\ufffd") ? new TextDecoder("utf-8", STRICT).decode(bytes) : text;
 }
 
 /** Undefined when it is too large. */
 async function readChunks(request: Request, bytesMax: number): Promise<string | undefined> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const decoder = new TextDecoder("utf-8", STRICT);
   let [text, bytes] = ["", 0];
   // Leaving the loop early cancels the body.
   for await (const chunk of request.body ?? []) {

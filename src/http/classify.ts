@@ -48,8 +48,11 @@ export type Verdict =
       readonly client: ClientFacts;
       readonly logLevel: LoggingLevel | undefined;
     }
-  /** A notification: the modern protocol has none over HTTP, but a server may have its own. */
-  | { readonly kind: "notification"; readonly message: JSONRPCNotification }
+  /**
+   * A notification: the modern protocol has none over HTTP, but a server may have its own. Undefined when it is not
+   * valid: it is dropped, because a notification is never answered, not even with an error.
+   */
+  | { readonly kind: "notification"; readonly message: JSONRPCNotification | undefined }
   | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
   /** `version` is what the header says; without one the session's, or the assumed one. */
   | {
@@ -65,7 +68,10 @@ export type Verdict =
 export function classify(body: unknown, headers: LadderHeaders, options: LadderOptions): Verdict {
   if (Array.isArray(body)) return classifyBatch(body, headers, options);
   const parsed = parseMessage(body);
-  if (parsed.kind === "invalid") return refusal({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
+  if (parsed.kind === "invalid") {
+    if (parsed.isNotification) return { kind: "notification", message: undefined };
+    return refusal({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
+  }
   return isModern(parsed.message, headers, options)
     ? classifyModern(parsed, headers, options)
     : classifyLegacy([parsed], false, headers, options);

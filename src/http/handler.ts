@@ -273,7 +273,7 @@ export class Endpoint<Env> {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
       case "notification":
-        takeCustomNotification(admitted.server, verdict.message, this.#options.onError);
+        if (verdict.message) takeCustomNotification(admitted.server, verdict.message, this.#options.onError);
         return new Response(null, { status: 202 });
       case "modern":
         return this.#serveModern(verdict, form, admitted);

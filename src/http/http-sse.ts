@@ -52,7 +52,10 @@ export async function postHttpSse<Env>(
   const body = await readBody(request, around.limits);
   if (body.refusal) return refuse(body.refusal);
   const parsed = parseMessage(body.value);
-  if (parsed.kind === "invalid") return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
+  if (parsed.kind === "invalid") {
+    if (parsed.isNotification) return new Response(null, { status: 202 });
+    return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
+  }
   const session = await gate.find(id, principal, env);
   const isTaken = session !== undefined && (await session.deliver(parsed, around.request));
   return isTaken ? new Response(null, { status: 202 }) : refuse(SESSION_UNKNOWN);

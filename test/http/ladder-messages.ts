@@ -42,6 +42,54 @@ const NOT_UTF8: readonly Row[] = [
   both(`not UTF-8: ${cell}`, (era) => post(era, { body }), PARSE_ERROR, "transports: JSON-RPC messages MUST be UTF-8"),
 );
 
+/** What Latin-1 text as bytes stands for in a string of the body, and the bytes before the body. */
+function bytesWith(text: string, mark = ""): Buffer {
+  return Buffer.from(`${mark}{"jsonrpc":"2.0","id":7,"method":"${text}"}`, "latin1");
+}
+
+const BYTE_ORDER_MARK = "\xef\xbb\xbf";
+
+const A19_BROKEN: readonly Row[] = [
+  { cell: "a byte order mark, then a lone byte", body: bytesWith("\xff", BYTE_ORDER_MARK) },
+  { cell: "a byte order mark, then half of a character", body: bytesWith("\xc3", BYTE_ORDER_MARK) },
+  {
+    cell: "a byte order mark, then a truncated character of four bytes",
+    body: bytesWith("\xf0\x9f\x98", BYTE_ORDER_MARK),
+  },
+  { cell: "a character of two bytes that lacks the last", body: bytesWith("\xc3") },
+  { cell: "a character of three bytes that lacks the last", body: bytesWith("\xe2\x82") },
+  { cell: "a character of four bytes that lacks the last", body: bytesWith("\xf0\x9f\x98") },
+  { cell: "a character of four bytes that lacks two", body: bytesWith("\xf0\x9f") },
+  { cell: "a valid U+FFFD, and a truncated character", body: bytesWith("\xef\xbf\xbd\xf0\x9f\x98") },
+  { cell: "an overlong form", body: bytesWith("\xc0\xaf") },
+  { cell: "an overlong form of three bytes", body: bytesWith("\xe0\x80\xaf") },
+  { cell: "a pair of encoded surrogates", body: bytesWith("\xed\xa0\xbd\xed\xb8\x80") },
+  { cell: "a character beyond U+10FFFF", body: bytesWith("\xf4\x90\x80\x80") },
+  { cell: "a truncated character at the end of the body", body: Buffer.from('"\xf0\x9f\x98', "latin1") },
+].flatMap(({ cell, body }) =>
+  [false, true].flatMap((chunked) =>
+    both(
+      `A19: not UTF-8: ${cell}${chunked ? ", in chunks" : ""}`,
+      (era) => post(era, { body, chunked }),
+      PARSE_ERROR,
+      "RFC 8259, 8.1: JSON text is UTF-8",
+    ),
+  ),
+);
+
+const A19_WHOLE: readonly Row[] = [
+  { cell: "a byte order mark before a body that is UTF-8", mark: "\ufeff", id: "é" },
+  { cell: "U+FFFD where the client wrote it", mark: "", id: "a\ufffdb" },
+  { cell: "both of them, and a character of four bytes", mark: "\ufeff", id: "\ufffd😀" },
+].flatMap(({ cell, mark, id }) =>
+  both(
+    `A19: UTF-8: ${cell}`,
+    (era) => post(era, { body: Buffer.from(mark + JSON.stringify(requestOf(era, "tools/list", {}, id)), "utf8") }),
+    { status: 200, id },
+    "RFC 8259, 8.1: a parser may ignore a byte order mark; U+FFFD is a character like any other",
+  ),
+);
+
 const NOT_JSON_RPC: readonly Row[] = [
   ...["null", "true", "5", '"ping"', "{}"].flatMap((body) =>
     both(`not JSON-RPC: ${body}`, (era) => post(era, { body }), NO_ID, TABLE),
@@ -129,9 +177,13 @@ const NOTIFICATIONS: readonly Row[] = [
     { cell: "that is malformed", message: notification("notifications/cancelled", {}) },
     { cell: "that cancels what does not run", message: notification("notifications/cancelled", { requestId: 99 }) },
     { cell: "named as a request", message: notification("tools/list") },
+    { cell: "whose params are an array", message: notification("notifications/cancelled", []) },
+    { cell: "whose params are null", message: notification("notifications/unknown", null) },
+    { cell: "whose params are text", message: notification("notifications/unknown", "x") },
+    { cell: 'that says jsonrpc "1.0"', message: { ...notification("notifications/unknown"), jsonrpc: "1.0" } },
   ].flatMap(({ cell, message }) =>
     both(
-      `a notification ${cell}`,
+      `C5: a notification ${cell}`,
       (era) => post(era, { message }),
       ACCEPTED,
       "SEED C5: notifications are never answered, even bad ones; over HTTP 202 with no body",
@@ -399,6 +451,8 @@ const SIZES: readonly Row[] = [
 export const MESSAGE_ROWS: readonly Row[] = [
   ...NOT_JSON,
   ...NOT_UTF8,
+  ...A19_BROKEN,
+  ...A19_WHOLE,
   ...NOT_JSON_RPC,
   ...IDS_ROWS,
   ...NOTIFICATIONS,

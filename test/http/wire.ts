@@ -90,7 +90,8 @@ export function sendPart(origin: string, ask: Ask): Promise<void> {
 /** Shows one exchange to an oracle. The client is followed, not judged: most of what the ladder's tests send is wrong. */
 export function observe(oracle: WireOracle, ask: Ask, answer: Answer, about: { agreed?: string } = {}): void {
   const header = headerOf(ask, "mcp-protocol-version");
-  const sent = ask.body === undefined ? undefined : parse(Buffer.from(ask.body).toString("utf8"));
+  // The decoder drops a byte order mark, as a server may.
+  const sent = ask.body === undefined ? undefined : parse(new TextDecoder().decode(Buffer.from(ask.body)));
   const legacy = header === undefined ? (about.agreed ?? ASSUMED_VERSION) : versionsOfHeader(header, about.agreed);
   const hint = {
     version: sent !== undefined && namesItsVersion(sent.value) ? MODERN : legacy,

@@ -199,3 +199,17 @@ test("B6 a line that is not UTF-8 is not JSON, as over HTTP", async () => {
   await expect.poll(() => received).toEqual(["ü", "ü"]);
   expect(unreadable).toEqual(["not-json"]);
 });
+
+test.each([
+  ["a byte order mark, then a lone byte", '\xef\xbb\xbf"\xff"'],
+  ["a truncated character of four bytes", '"\xf0\x9f\x98"'],
+  ["a truncated character at the end", '"\xf0\x9f\x98'],
+  ["an overlong form", '"\xc0\xaf"'],
+  ["a pair of encoded surrogates", '"\xed\xa0\xbd\xed\xb8\x80"'],
+])("A19: a line with %s is not JSON, and the next one is read", async (_, line) => {
+  const { input, received, unreadable } = await start();
+  input.write(Buffer.from(`${line}\n`, "latin1"));
+  input.write('\ufeff"a\ufffdb😀"\n');
+  await expect.poll(() => received).toEqual(["a\ufffdb😀"]);
+  expect(unreadable).toEqual(["not-json"]);
+});

@@ -81,6 +81,9 @@ describe("W3 the HTTP+SSE transport", () => {
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages?sessionId=garbage")).status).toBe(404);
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages")).status).toBe(400);
     expect((await post("no message")).status).toBe(400);
+    // C5: a notification is never answered, not even a bad one.
+    const bad = await post({ jsonrpc: "2.0", method: "notifications/cancelled", params: [] });
+    expect([bad.status, await bad.text()]).toEqual([202, ""]);
     leave.abort();
     // Heartbeats find out that the client is gone; then the session has no stream to answer on.
     await expect.poll(async () => (await post({ jsonrpc: "2.0", id: 2, method: "ping" })).status).toBe(404);
