@@ -13,30 +13,70 @@ import { EventStream } from "./event-stream.ts";
 import type { Admitted, SessionSurroundings } from "./handler.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
 import { refuse } from "./refusal.ts";
-import { SESSION_UNKNOWN } from "./session-refusals.ts";
+import { SESSION_UNKNOWN, tooMany } from "./session-refusals.ts";
 import type { SessionGate } from "./sessions.ts";
 import { encodeEndpoint } from "./sse.ts";
 
 const SESSION_PARAMETER = "sessionId";
 
-/** Opens a session and its stream. @param messagesPath Path to POST to, as the client sees it. */
+/** Seconds after which a client that was refused a stream may try again. */
+const RETRY_AFTER_S = 5;
+
+/**
+ * Whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET asks for an event
+ * stream by name and carries none of the headers that Streamable HTTP adds; its POST names the session in the query.
+ */
+export function isHttpSse({ method, headers, url }: Request): boolean {
+  if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && sessionOf(url) !== null;
+  return (
+    method === "GET" &&
+    /text\/event-stream/i.test(headers.get("Accept") ?? "") &&
+    ["Mcp-Session-Id", "Last-Event-ID", "MCP-Protocol-Version"].every((name) => !headers.has(name))
+  );
+}
+
+/** The streams of HTTP+SSE clients that this process holds open, and how many it may. */
+export interface OpenStreams {
+  readonly max: number;
+  count: number;
+}
+
+/**
+ * Opens a session and its stream. Everything that can refuse the request does so before an object is created for it.
+ *
+ * @param messagesPath Path that the client is to POST to; undefined: the path it sent the GET to.
+ */
 export async function openHttpSse<Env>(
   gate: SessionGate<Env>,
-  admitted: Admitted<Env>,
+  { request, principal, env, server }: Admitted<Env>,
   around: SessionSurroundings,
-  messagesPath: string,
+  open: OpenStreams,
+  messagesPath?: string,
 ): Promise<Response> {
-  const { request, principal, env } = admitted;
   const accept = request.headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
-  const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), principal, env);
-  const session = await gate.find(id, principal, env);
-  if (!session) return refuse(SESSION_UNKNOWN);
-  const stream = new EventStream(around.limits, request);
-  stream.write(encodeEndpoint(`${messagesPath}?${SESSION_PARAMETER}=${id}`));
-  const refusal = await session.carry({ kind: "standalone" }, stream, around.notices);
-  return refusal ? refuse(refusal) : stream.respond();
+  if (server.versions.legacy.length === 0) {
+    return refuse({ reason: "method-not-allowed", method: request.method, allow: "POST" });
+  }
+  if (open.count >= open.max) {
+    const what = `${open.count} streams of HTTP+SSE clients are open, of ${open.max} (httpSse(): streamsMax)`;
+    return refuse(tooMany(what, RETRY_AFTER_S));
+  }
+  const stream = new CountedStream(around.limits, request, open);
+  try {
+    const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), principal, env);
+    const session = await gate.find(id, principal, env);
+    stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
+    const target = { kind: "standalone", isHttpSse: true } as const;
+    const refusal = session ? await session.carry(target, stream, around.notices) : SESSION_UNKNOWN;
+    if (!refusal) return stream.respond();
+    stream.end();
+    return refuse(refusal);
+  } catch (error) {
+    stream.end();
+    throw error;
+  }
 }
 
 /** Takes one message: 202, and the answer comes on the stream. */
@@ -47,7 +87,7 @@ export async function postHttpSse<Env>(
 ): Promise<Response> {
   const contentType = request.headers.get("Content-Type");
   if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
-  const id = new URL(request.url).searchParams.get(SESSION_PARAMETER);
+  const id = sessionOf(request.url);
   if (id === null) return refuse({ reason: "session-missing" });
   const body = await readBody(request, around.limits);
   if (body.refusal) return refuse(body.refusal);
@@ -59,4 +99,32 @@ export async function postHttpSse<Env>(
   const session = await gate.find(id, principal, env);
   const isTaken = session !== undefined && (await session.deliver(parsed, around.request));
   return isTaken ? new Response(null, { status: 202 }) : refuse(SESSION_UNKNOWN);
+}
+
+function sessionOf(url: string): string | null {
+  return new URL(url).searchParams.get(SESSION_PARAMETER);
+}
+
+/** Where to POST, relative to the origin the client used. Its other query parameters stay: some clients authenticate by one. */
+function endpointOf(requestUrl: string, id: string, messagesPath: string | undefined): string {
+  const { pathname, searchParams } = new URL(requestUrl);
+  searchParams.set(SESSION_PARAMETER, id);
+  return `${messagesPath ?? pathname}?${searchParams}`;
+}
+
+/** A stream that is counted until it ends. */
+class CountedStream extends EventStream {
+  #open: OpenStreams | undefined;
+
+  constructor(limits: SessionSurroundings["limits"], request: Request, open: OpenStreams) {
+    super(limits, request);
+    this.#open = open;
+    open.count += 1;
+  }
+
+  override end(): void {
+    super.end();
+    if (this.#open) this.#open.count -= 1;
+    this.#open = undefined;
+  }
 }

@@ -50,7 +50,11 @@ export type StreamTarget =
   /** That of a call, from its beginning. */
   | { readonly kind: "call"; readonly stream: number }
   /** One of the session's own, for what belongs to no call. */
-  | { readonly kind: "standalone" }
+  | {
+      readonly kind: "standalone";
+      /** The client speaks HTTP+SSE: it has no event ids, and cannot come back to the stream. */
+      readonly isHttpSse?: boolean;
+    }
   /** The one an event id names, from after that event. */
   | { readonly kind: "resume"; readonly lastEventId: string };
 

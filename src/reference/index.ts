@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { httpSse } from "../worker/http-sse/index.ts";
 import { hub } from "../worker/hub/index.ts";
 import { edge } from "../worker/index.ts";
 import { keys } from "../worker/keys/index.ts";
@@ -19,6 +20,7 @@ const app = edge(createReferenceServer(), {
   once: once(),
   tasks: tasks(),
   replay: replay(),
+  httpSse: httpSse(),
 });
 export default app;
 export const { McpSession, McpHub, McpKeys, McpOnce, McpTask } = app;

@@ -62,18 +62,21 @@ export interface SessionsPart<Env, Objects extends object> {
   };
 }
 
-/** Further paths for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` makes two. */
+/** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
 export interface RoutesPart<Env> {
   /** Serves a message in the object of its session. */
   readonly deliver: Deliver;
   /**
-   * Adds the paths.
+   * Adds paths of its own, if there are any.
    *
    * @param gate Undefined: there are no sessions.
+   * @returns Serves those requests to the endpoint's path that belong to this transport; undefined for any other.
    * @throws {KitError} `options-invalid` without sessions.
    */
-  mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): void;
+  mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
 }
+
+type ServeSome<Env> = (request: Request, env: Env) => Response | Promise<Response> | undefined;
 
 /** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
 export interface NoticesPart<Env, Objects extends object> {
@@ -133,7 +136,7 @@ export interface EdgeOptions<
   readonly keys?: KeysPart<Keys>;
   /** Lets handlers ask in the middle for modern clients too, and wait through losses. */
   readonly replay?: ReplayPart;
-  /** The endpoints of the HTTP+SSE transport (2024-11-05). Need sessions. */
+  /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
   readonly httpSse?: RoutesPart<Env>;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
@@ -219,13 +222,14 @@ export function edge<
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
-  app.all(path, (context) => endpoint.handle(context.req.raw, context.env as Env));
-  httpSse?.mount(app, endpoint, part?.gate);
+  app.all(path, (context) => handle(context.req.raw, context.env as Env));
+  const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
+  const handle = (request: Request, env: Env) => serveOlder?.(request, env) ?? endpoint.handle(request, env);
   // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {
     const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
-    return isOurs ? endpoint.handle(request, (env ?? {}) as Env) : route(request, env, context);
+    return isOurs ? handle(request, (env ?? {}) as Env) : route(request, env, context);
   };
   // Object.assign passes over what is not there.
   return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);

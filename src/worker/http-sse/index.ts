@@ -1,23 +1,44 @@
 /**
- * mcp-edge/worker/http-sse: the two endpoints of 2024-11-05 clients, beside the one of Streamable HTTP.
+ * mcp-edge/worker/http-sse: serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the URL that serves
+ * everybody else.
  *
  * @module
  */
 import { KitError } from "../../core/errors.ts";
-import { openHttpSse, postHttpSse } from "../../http/http-sse.ts";
+import { checkBound } from "../../core/limits.ts";
+import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
 import { deliver } from "./delivery.ts";
 
 export interface HttpSseOptions {
-  /** Path that clients GET the stream from. @default "/sse" */
+  /**
+   * A further path that clients can GET the stream from, for clients that are configured with one, such as "/sse".
+   *
+   * @default none, or "/sse" when `messagesPath` is given
+   */
   readonly path?: string;
-  /** Path that they POST messages to. @default "/messages" */
+  /**
+   * The path that clients of `path` POST messages to.
+   *
+   * @default none, or "/messages" when `path` is given
+   */
   readonly messagesPath?: string;
+  /**
+   * Streams of HTTP+SSE clients that one isolate holds open at once. One more is answered 429 before an object is
+   * created for it.
+   *
+   * @default 1000
+   */
+  readonly streamsMax?: number;
 }
 
 /**
- * Serves clients that speak HTTP+SSE, the transport of 2024-11-05. Needs sessions.
+ * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
  *
+ * A GET that asks for `text/event-stream` and has no `Mcp-Session-Id`, `Last-Event-ID` or `MCP-Protocol-Version` opens
+ * the stream; its first event names the same path with the session in the query, for the client to POST to.
+ *
+ * @throws {KitError} `options-invalid` when `streamsMax` is not a number above 0, or `edge()` has no option `sessions`.
  * @example
  * ```ts
  * const app = edge(server, { sessions: durable(), httpSse: httpSse() });
@@ -26,26 +47,31 @@ export interface HttpSseOptions {
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
-  const { path = "/sse", messagesPath = "/messages" } = options;
+  const { path = "/sse", messagesPath = "/messages", streamsMax = 1000 } = options;
+  checkBound("httpSse(): streamsMax", streamsMax);
+  const open: OpenStreams = { max: streamsMax, count: 0 };
   return {
     deliver,
     mount: (app, endpoint, gate) => {
       if (!gate) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
-      const add = (path: string, method: "GET" | "POST", serve: Serve<Env>) => {
-        app.all(path, (context) =>
-          endpoint.serve(context.req.raw, context.env as Env, method, (admitted) =>
-            endpoint.guarded(() => serve(gate, admitted, endpoint.surroundings("sse", admitted))),
-          ),
+      const serve = (request: Request, env: Env, method: "GET" | "POST", base?: string) =>
+        endpoint.serve(request, env, method, (admitted) =>
+          endpoint.guarded(() => {
+            const around = endpoint.surroundings("sse", admitted);
+            return method === "GET"
+              ? openHttpSse(gate, admitted, around, open, base)
+              : postHttpSse(gate, admitted, around);
+          }),
         );
-      };
-      add(path, "GET", (gate, admitted, around) => {
-        // The app may be mounted below a path of another.
-        const base = new URL(admitted.request.url).pathname.slice(0, -path.length);
-        return openHttpSse(gate, admitted, around, base + messagesPath);
-      });
-      add(messagesPath, "POST", postHttpSse);
+      if (options.path !== undefined || options.messagesPath !== undefined) {
+        app.all(path, ({ req: { raw }, env }) => {
+          // The app may be mounted below a path of another.
+          const base = new URL(raw.url).pathname.slice(0, -path.length);
+          return serve(raw, env as Env, "GET", base + messagesPath);
+        });
+        app.all(messagesPath, ({ req: { raw }, env }) => serve(raw, env as Env, "POST"));
+      }
+      return (request, env) => (isHttpSse(request) ? serve(request, env, request.method as "GET" | "POST") : undefined);
     },
   };
 }
-
-type Serve<Env> = typeof postHttpSse<Env>;
