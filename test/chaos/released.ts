@@ -76,7 +76,7 @@ export async function runReleased(seed: number, world: World): Promise<Tally> {
   proxy.cutAfter(undefined);
   await Promise.all(working);
   await client.close();
-  world.leave(await world.homes(), new Set(), `released ${seed}`);
+  world.leave(await world.homes(), [], `released ${seed}`);
   return tally;
 }
 

@@ -18,7 +18,7 @@ import type { Ledger } from "./ledger.ts";
 import { HANG_MS, Peer } from "./peer.ts";
 import type { Lane, Script } from "./script.ts";
 import { Tally } from "./tally.ts";
-import { type SessionHome, tagOf, type World } from "./world.ts";
+import { isOf, type SessionHome, type World } from "./world.ts";
 
 export interface Ran {
   readonly tally: Tally;
@@ -71,7 +71,8 @@ export async function run(script: Script, world: World): Promise<Ran> {
   await Promise.all(listening);
   for (const peer of peers) if (peer.script.end === "delete" && !peer.isEnding) await peer.delete();
   const ended = peers.filter(({ isEnding }) => isEnding).flatMap(({ ledgers }) => ledgers);
-  world.leave(homes, new Set(ended.map(({ place }) => place?.tag ?? "")), `seed ${script.seed}`);
+  const deleted = ended.map(({ place }) => place);
+  world.leave(homes, deleted, `seed ${script.seed}`);
   for (const { problem, message } of oracle.problems) {
     tally.violate("broken", `${script.seed}: ${problem}: ${JSON.stringify(message).slice(0, 300)}`);
   }
@@ -94,7 +95,7 @@ interface LogRow {
 /** What the log holds was received. GET streams may still be on their way. */
 async function compare(peer: Peer, homes: readonly SessionHome[], world: World, tally: Tally): Promise<void> {
   const ledgers = peer.ledgers.filter(({ place }) => place !== undefined);
-  const home = homes.find((each) => tagOf(each) === ledgers[0]?.place?.tag);
+  const home = homes.find((each) => isOf(each, ledgers[0]?.place));
   if (!home) return;
   const { tables } = await world.storage(home);
   const [, rows = []] = Object.entries(tables).find(([name]) => name.startsWith("event_")) ?? [];

@@ -1,8 +1,9 @@
 /** A Worker on which scripts run one after the other, and what is done to it. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { StoredState } from "../../src/testing/worker-side.ts";
-import { sessionTag } from "../../src/worker/sessions/event-id.ts";
+import { tagsOf } from "../../src/worker/sessions/event-id.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
+import type { Place } from "./ledger.ts";
 import { HANG_MS } from "./peer.ts";
 import type { Fault } from "./script.ts";
 import type { Tally } from "./tally.ts";
@@ -100,10 +101,10 @@ export class World {
   }
 
   /** A script is over: what it has stored is to be gone when its time is. */
-  leave(homes: readonly SessionHome[], deletedTags: ReadonlySet<string>, name: string): void {
+  leave(homes: readonly SessionHome[], deleted: readonly (Place | undefined)[], name: string): void {
     for (const home of homes) {
       this.#known.add(home.id);
-      const isDeleted = deletedTags.has(tagOf(home));
+      const isDeleted = deleted.some((place) => isOf(home, place));
       this.#left.push({ ...home, name, isDeleted, sinceMs: Date.now() });
     }
   }
@@ -155,7 +156,7 @@ export class World {
   }
 }
 
-/** What the event ids of a session that has an object to itself begin with. */
-export function tagOf({ id }: SessionHome): string {
-  return sessionTag(`${id} 0`);
+/** Whether an event id was made for the session that has this object to itself. */
+export function isOf({ id }: SessionHome, place: Place | undefined): boolean {
+  return place !== undefined && tagsOf(id, 0)(place.stream) === place.tag;
 }

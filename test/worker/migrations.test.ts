@@ -198,6 +198,26 @@ describe("a database of layout 1", () => {
   });
 });
 
+describe("an event id of version 0.1", () => {
+  test("A1: of a GET stream on which nothing was said opens another one: nothing shows that the number is real", async () => {
+    const { session, id } = await open();
+    const resumed = await session.get(cursor(id, OWN, 0));
+    await resumed.has("the first event id", ({ ids }) => ids.length > 0);
+    const [, number = ""] = resumed.ids[0]?.split("-") ?? [];
+    expect(Number.parseInt(number, 36)).toBeGreaterThan(OWN);
+    resumed.cut();
+  });
+
+  test("A1: is refused on the stream of another session of the object", async () => {
+    const { session, id } = await open();
+    await fill(id, FINISHED, session);
+    // Brings the log to the layout of today.
+    expect((await session.get(cursor(id, CALL, 4))).status).toBe(405);
+    await worker.worker.sql(BINDING, id, "UPDATE stream_2 SET session = 7");
+    expect((await session.get(cursor(id, CALL, 0))).status).toBe(400);
+  });
+});
+
 describe("a Worker older than its object", () => {
   const caller = {
     versionIndex: 3,

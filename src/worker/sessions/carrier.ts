@@ -16,6 +16,8 @@ export const WINDOW = 1024 * 1024;
 /** What is known of a socket whatever becomes of the object: it is attached to the socket. */
 export interface Attached {
   readonly stream: number;
+  /** Number of the event after which its client began. */
+  readonly after?: number;
   /** Its place in the order of attaching. */
   readonly order: number;
   /** Where it stopped, when there is more in the log. */
@@ -126,8 +128,7 @@ export class Carrier {
   }
 
   #keep(behind: Position | undefined): void {
-    const { stream, order } = this.#attached;
-    this.#attached = { stream, order, behind };
+    this.#attached = { ...this.#attached, behind };
     this.#socket.serializeAttachment(this.#attached);
   }
 }

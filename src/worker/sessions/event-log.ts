@@ -39,12 +39,21 @@ export interface StreamRow {
   readonly requests: string | null;
 }
 
+interface StoredStream extends StreamRow {
+  readonly kind: StreamKind;
+}
+
 /** A place in a stream: after a row. */
 export interface Position {
   /** Number of the last event in the row. */
   readonly seq: number;
   /** 0, or in an event of several rows minus the number of those that follow. */
   readonly rank: number;
+}
+
+/** The last row of a stream. */
+export interface StreamEnd extends Position {
+  readonly isFinal: boolean;
 }
 
 /** Frames of one turn, or a part of a frame too long for one row. */
@@ -61,7 +70,7 @@ export interface Keeping {
   /** For news on a stream that goes on. */
   readonly newsMs: number;
   /** Whether a client holds a stream of a session's own. */
-  readonly isOpen: (stream: number) => boolean;
+  readonly isOpen: (stream: StreamRow) => boolean;
 }
 
 /** The newest event of a stream stays, because the next one takes its number from it. */
@@ -116,7 +125,7 @@ export class EventLog {
   }
 
   /** The end of a stream. */
-  last(stream: number): Position & { readonly isFinal: boolean } {
+  last(stream: number): StreamEnd {
     const query = "SELECT seq, rank, kind FROM event_2 WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
     const [row] = this.#rows<EventRow>(query, stream);
     return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
@@ -174,17 +183,18 @@ export class EventLog {
     if (!this.#exists()) return "nothing";
     this.#sql.exec(`DELETE FROM event_2 WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
     const query =
-      "SELECT id, kind FROM stream_2 WHERE (kind > 0 OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
+      "SELECT * FROM stream_2 WHERE (kind > 0 OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
       "AND NOT EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND at >= ?)";
-    for (const { id, kind } of this.#rows<{ id: number; kind: StreamKind }>(query, nowMs - resumeMs)) {
-      if (kind !== StreamKind.Call && isOpen(id)) {
-        // The last one stays, because the next takes its number from it.
-        this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
-      } else this.#drop(id);
+    const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);
+    for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
+      const { id } = row;
+      // The last one stays, because the next takes its number from it.
+      if (isHeld(row)) this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
+      else this.#drop(id);
     }
-    const left = this.#rows<{ id: number; kind: StreamKind }>("SELECT id, kind FROM stream_2");
+    const left = this.#rows<StoredStream>("SELECT * FROM stream_2");
     if (left.length === 0) return "nothing";
-    return left.every(({ id, kind }) => kind !== StreamKind.Call && isOpen(id)) ? "open" : "some";
+    return left.every(isHeld) ? "open" : "some";
   }
 
   /** Forgets the streams of a session that nobody writes to. */

@@ -6,17 +6,19 @@
  */
 import type { RequestId } from "../../core/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
-import { encodeCursor } from "./event-id.ts";
+import { encodeCursor, type TagOf } from "./event-id.ts";
 import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";
 
 export interface LoggedStreamOptions {
   /** Undefined: a new stream, which has a number once somebody asks for it. */
   readonly id: number | undefined;
+  /** Number of an event that its client has, though the log may have forgotten it. */
+  readonly after: number;
   readonly session: number;
   /** Of the call; null: it belongs to none. */
   readonly requests: readonly RequestId[] | null;
   readonly kind: StreamKind;
-  readonly tag: string;
+  readonly tagOf: TagOf;
   readonly log: EventLog;
   readonly owner: StreamOwner;
 }
@@ -47,6 +49,7 @@ interface Frame {
 export class LoggedStream {
   readonly #options: LoggedStreamOptions;
   #id: number | undefined;
+  #tag: string | undefined;
   #seq = 0;
   /** What is stored of it. */
   #size = 0;
@@ -60,10 +63,10 @@ export class LoggedStream {
 
   constructor(options: LoggedStreamOptions) {
     this.#options = options;
-    const { id, kind, session, log } = options;
+    const { id, after, kind, session, log } = options;
     if (id === undefined) return;
     this.#id = id;
-    this.#seq = log.last(id).seq;
+    this.#seq = Math.max(after, log.last(id).seq);
     if (kind !== StreamKind.Call) this.#size = log.size(session, id);
   }
 
@@ -137,7 +140,8 @@ export class LoggedStream {
 
   #add(text: string, kind: EventKind): void {
     this.#seq += 1;
-    const cursor = encodeCursor(this.#options.tag, { stream: this.id, seq: this.#seq });
+    this.#tag ??= this.#options.tagOf(this.id);
+    const cursor = encodeCursor(this.#tag, { stream: this.id, seq: this.#seq });
     this.#frames.push({ seq: this.#seq, text: encodeEvent(text, cursor), kind });
   }
 

@@ -14,9 +14,10 @@ import type { EdgeRuntime } from "../edge.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import type { Attached } from "./carrier.ts";
 import { isOwnStream } from "./event-id.ts";
-import { EventLog } from "./event-log.ts";
+import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session, type SessionHost } from "./session.ts";
 import { type Caller, SessionState } from "./session-state.ts";
+import { socketTag } from "./session-streams.ts";
 
 /** The methods the Worker calls. */
 export interface SessionRpc {
@@ -114,7 +115,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, newsMs } = this.#options;
-    const isOpen = (stream: number) => this.ctx.getWebSockets(`s${stream}`).some(isOpenSocket);
+    const isOpen = ({ session, id }: StreamRow) => this.ctx.getWebSockets(socketTag(session, id)).some(isOpenSocket);
     const left = this.#log.collect({ nowMs, resumeMs, newsMs, isOpen });
     for (const session of this.#sessions.values()) session.collected();
     if (left !== "nothing") due.push(nowMs + (left === "some" ? resumeMs : LATER_MS));

@@ -10,9 +10,17 @@ import type { VersionRules } from "../../core/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, SUPERSEDED } from "../link.ts";
 import { type Attach, decodeTaken, encodeBridge } from "./bridge-messages.ts";
-import { Carrier } from "./carrier.ts";
-import { type Cursor, decodeCursor, encodeCursor, isOwnStream, sessionTag } from "./event-id.ts";
-import { EventKind, type EventLog, type EventRow, type Position, StreamKind, type StreamRow } from "./event-log.ts";
+import { type Attached, Carrier } from "./carrier.ts";
+import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
+import {
+  EventKind,
+  type EventLog,
+  type EventRow,
+  type Position,
+  type StreamEnd,
+  StreamKind,
+  type StreamRow,
+} from "./event-log.ts";
 import { LoggedStream, type StreamOwner } from "./logged-stream.ts";
 
 /** What one session may have. */
@@ -37,6 +45,14 @@ export interface StreamHost {
   readonly goesOn: (row: StreamRow) => boolean;
 }
 
+/** Where a socket begins, and the row of its stream where there is one. */
+interface Start extends Position {
+  readonly stream: number;
+  readonly row?: StreamRow | undefined;
+  /** The end of its log, where that has been looked up. */
+  readonly end?: StreamEnd;
+}
+
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
 const FILTER_WAIT_MS = 2_000;
 /** Bytes of messages that wait for a client to open a stream. */
@@ -46,7 +62,7 @@ const FREED = 0.25;
 
 export class SessionStreams implements StreamOwner {
   readonly #host: StreamHost;
-  readonly #tag: string;
+  readonly #tagOf: TagOf;
   /** Streams of calls that run in this life of the object. */
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
@@ -58,8 +74,7 @@ export class SessionStreams implements StreamOwner {
 
   constructor(host: StreamHost) {
     this.#host = host;
-    // Event ids from before objects could be shared name the object alone.
-    this.#tag = sessionTag(host.session === 0 ? `${host.ctx.id}` : `${host.ctx.id} ${host.session}`);
+    this.#tagOf = tagsOf(`${host.ctx.id}`, host.session);
   }
 
   /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
@@ -104,7 +119,7 @@ export class SessionStreams implements StreamOwner {
   /** Says something that belongs to no call, on one GET stream: the latest. */
   say(text: string, whenNobodyListens: "wait" | "drop"): void {
     const socket = this.#speaker();
-    if (socket) this.#own(this.#carrier(socket).attached.stream, StreamKind.Own).write(text, false);
+    if (socket) this.#own(this.#carrier(socket).attached, StreamKind.Own).write(text, false);
     else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
@@ -134,13 +149,13 @@ export class SessionStreams implements StreamOwner {
   attach(target: Attach["target"], rules: VersionRules, filter: NoticeFilter): Response {
     const from = this.#find(target);
     if (!from) return new Response(null, { status: 400 });
-    const { stream } = from;
+    const { stream, seq, rank } = from;
     const isOwn = isOwnStream(stream);
     if (!isOwn && !this.#isHeld(from)) return new Response(null, { status: 405 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    const carrier = this.#accept(ours, from, isOwn);
-    const frames = rules.primingEvent ? encodePriming(encodeCursor(this.#tag, from)) : "";
-    ours.send(encodeBridge({ kind: "hello", stream, seq: from.seq, waits: isOwn, frames }));
+    const carrier = this.#accept(ours, stream, { seq, rank }, isOwn);
+    const frames = rules.primingEvent ? encodePriming(encodeCursor(this.#tagOf(stream), from)) : "";
+    ours.send(encodeBridge({ kind: "hello", stream, seq, waits: isOwn, frames }));
     carrier.pump();
     const retryMs = this.#running.get(stream)?.retryMs;
     if (retryMs !== undefined && target.kind === "call") carrier.retry(retryMs);
@@ -167,11 +182,12 @@ export class SessionStreams implements StreamOwner {
     if (this.#running.has(id)) return;
     let { seq } = this.#host.log.last(id);
     let frames = "";
+    const tag = this.#tagOf(id);
     for (const request of JSON.parse(requests ?? "[]") as RequestId[]) {
       seq += 1;
       const message = "The call was interrupted: what ran it was reset. It may have had effects.";
       const error = encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
-      frames += encodeEvent(error, encodeCursor(this.#tag, { stream: id, seq }));
+      frames += encodeEvent(error, encodeCursor(tag, { stream: id, seq }));
     }
     const row = { seq, rank: 0, kind: EventKind.Final, frames };
     this.#host.log.append(id, row);
@@ -184,9 +200,9 @@ export class SessionStreams implements StreamOwner {
     for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
   }
 
-  #make(id: number | undefined, kind: StreamKind, requests: readonly RequestId[] | null): LoggedStream {
+  #make(id: number | undefined, kind: StreamKind, requests: readonly RequestId[] | null, after = 0): LoggedStream {
     const { log, session } = this.#host;
-    return new LoggedStream({ id, session, kind, requests, tag: this.#tag, log, owner: this });
+    return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }
 
   /** Keeps to the caps. Returns what was forgotten of this stream. */
@@ -212,11 +228,11 @@ export class SessionStreams implements StreamOwner {
     return this.#bytes;
   }
 
-  /** The writer of a GET stream. In a new life of the object it goes on where the log ends. */
-  #own(id: number, kind: StreamKind): LoggedStream {
+  /** The writer of a GET stream. In a new life of the object it goes on where the log ends, or else its reader began. */
+  #own({ stream: id, after }: Pick<Attached, "stream" | "after">, kind: StreamKind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
-      stream = this.#make(id, kind, null);
+      stream = this.#make(id, kind, null, after);
       this.#owned.set(id, stream);
     }
     return stream;
@@ -225,7 +241,8 @@ export class SessionStreams implements StreamOwner {
   #sayLater(text: string): void {
     const { log, session } = this.#host;
     const id = log.waiting(session) ?? log.nextStream("own");
-    if (log.size(session, id) + text.length <= WAITING_MAX) this.#own(id, StreamKind.Waiting).write(text, false);
+    if (log.size(session, id) + text.length <= WAITING_MAX)
+      this.#own({ stream: id }, StreamKind.Waiting).write(text, false);
   }
 
   /**
@@ -251,7 +268,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   #sockets(stream: number): WebSocket[] {
-    return this.#open(`s${stream}`);
+    return this.#open(socketTag(this.#host.session, stream));
   }
 
   #open(tag: string): WebSocket[] {
@@ -271,20 +288,38 @@ export class SessionStreams implements StreamOwner {
     return carrier;
   }
 
-  /** The place a target names; undefined for an event id that is none of this session. */
-  #find(target: Attach["target"]): (Cursor & Position) | undefined {
+  /** Where a target begins; undefined when it names what this session was never given. */
+  #find(target: Attach["target"]): Start | undefined {
     switch (target.kind) {
       case "call":
-        return { stream: target.stream, seq: 0, rank: 0 };
+        return this.#ours({ stream: target.stream, seq: 0, rank: 0 });
       case "again":
-        return { stream: target.stream, seq: target.after, rank: target.rank ?? 0 };
+        return this.#ours({ stream: target.stream, seq: target.after, rank: target.rank ?? 0 });
       case "standalone":
         return { stream: this.#standalone(), seq: 0, rank: 0 };
-      case "resume": {
-        const cursor = decodeCursor(this.#tag, target.lastEventId);
-        return cursor && { ...cursor, rank: 0 };
-      }
+      case "resume":
+        return this.#resumed(target.lastEventId);
     }
+  }
+
+  /** Undefined for a stream of another session in the same object. */
+  #ours(start: Start): Start | undefined {
+    if (this.#running.has(start.stream)) return start;
+    const row = this.#host.log.find(start.stream);
+    return row && row.session !== this.#host.session ? undefined : { ...start, row };
+  }
+
+  #resumed(lastEventId: string): Start | undefined {
+    const { ctx, log, session } = this.#host;
+    const cursor = decodeCursor(lastEventId, this.#tagOf, () => earlierTagOf(`${ctx.id}`, session));
+    const start = cursor && this.#ours({ stream: cursor.stream, seq: cursor.seq, rank: 0 });
+    if (!cursor || !start) return undefined;
+    if (start.row || this.#running.has(start.stream)) {
+      const end = log.last(start.stream);
+      return start.seq > end.seq ? undefined : { ...start, end };
+    }
+    // An earlier id does not show that its number was ever given out, so nothing is to be made of that number.
+    return cursor.isEarlier && isOwnStream(start.stream) ? this.#find({ kind: "standalone" }) : start;
   }
 
   /** The stream a client opens for what belongs to no call: that of the messages that wait for it, or a new one. */
@@ -297,26 +332,25 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Whether anything can still come on the stream of a call after a place in it. */
-  #isHeld({ stream, seq }: Cursor): boolean {
+  #isHeld({ stream, seq, row, end }: Start): boolean {
     if (this.#running.has(stream)) return true;
-    const { log, session } = this.#host;
-    const row = log.find(stream);
-    if (row?.session !== session) return false;
-    if (!log.last(stream).isFinal) {
-      if (this.#host.goesOn(row)) return true;
-      this.interrupt(row);
-    }
+    if (!row) return false;
+    const { log, goesOn } = this.#host;
+    const found = end ?? log.last(stream);
+    if (found.isFinal) return found.seq > seq;
+    if (goesOn(row)) return true;
+    this.interrupt(row);
     return log.last(stream).seq > seq;
   }
 
-  #accept(socket: WebSocket, { stream, seq, rank }: Cursor & Position, isOwn: boolean): Carrier {
+  #accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): Carrier {
     const { ctx, caps, session, log } = this.#host;
     for (const older of this.#sockets(stream)) older.close(SUPERSEDED);
     const own = isOwn ? this.#ownSockets() : [];
     if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);
-    ctx.acceptWebSocket(socket, [`s${stream}`, `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
+    ctx.acceptWebSocket(socket, [socketTag(session, stream), `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
     this.#order = Math.max(this.#order + 1, Date.now());
-    const carrier = Carrier.begin(socket, log, { stream, order: this.#order }, { seq, rank });
+    const carrier = Carrier.begin(socket, log, { stream, after: place.seq, order: this.#order }, place);
     this.#carriers.set(socket, carrier);
     return carrier;
   }
@@ -336,4 +370,9 @@ export class SessionStreams implements StreamOwner {
       else settle();
     });
   }
+}
+
+/** Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows them. */
+export function socketTag(session: number, stream: number): string {
+  return `s${session} ${stream}`;
 }

@@ -1,0 +1,184 @@
+/** Streams belong to the session that opened them, also where sessions of several principals share one object. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Cuttable, type OpenOptions, Session, WRONG } from "../conformance/support.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { notification } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { ModernClient, told } from "./client.ts";
+
+const BINDING = "TEAM_SESSION";
+
+let worker: Workerd;
+let tap: HttpTap;
+
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/kept.ts",
+    objects: { [BINDING]: "TeamSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  tap = await startHttpTap(`${worker.origin}/team/mcp`);
+});
+afterEach(async () => {
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+/** A session of somebody, in the object that all share. */
+async function open(token?: string, options: OpenOptions = {}): Promise<Session> {
+  const capabilities = { roots: { listChanged: true } };
+  const session = await Session.open(tap.url, { capabilities, ...options, ...(token === undefined ? {} : { token }) });
+  expect((await session.request("logging/setLevel", { level: "info" })).status).toBe(200);
+  return session;
+}
+
+const objectId = async () => (await worker.worker.objects(BINDING))[0] ?? "";
+const storage = async () => worker.worker.storage(BINDING, await objectId());
+
+/** A GET stream whose event ids are known: the first event says the id of its beginning. */
+async function listen(session: Session): Promise<{ stream: Cuttable; id: string }> {
+  const stream = await session.get();
+  await stream.has("the first event id", ({ ids }) => ids.length > 0);
+  return { stream, id: stream.ids[0] ?? "" };
+}
+
+/** Makes a handler say something that belongs to no call. */
+async function provoke(session: Session): Promise<void> {
+  expect((await session.send(notification("notifications/roots/list_changed"))).status).toBe(202);
+}
+
+const said = ({ messages }: Cuttable) => messages.filter(({ method }) => method === "notifications/message").length;
+const partsOf = (id: string) => id.split("-") as [tag: string, stream: string, seq: string];
+const withStream = (id: string, stream: string, seq = "0") => [partsOf(id)[0], stream, seq].join("-");
+
+test("A1: nobody attaches to the GET stream of another session with an event id put together of his own", async () => {
+  const [alice, mallory] = [await open("alice"), await open("mallory")];
+  const [hers, his] = [await listen(alice), await listen(mallory)];
+  const number = partsOf(hers.id)[1];
+  const guesses = [withStream(his.id, number), withStream(his.id, number, "1"), hers.id];
+  for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
+  await provoke(alice);
+  await hers.stream.has("her message", (stream) => said(stream) === 1);
+  // Now it has a row, too.
+  for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
+  await provoke(mallory);
+  await his.stream.has("his message", (stream) => said(stream) === 1);
+  expect([hers.stream.isOver, his.stream.isOver, said(hers.stream)]).toEqual([false, false, 1]);
+  hers.stream.cut();
+  his.stream.cut();
+});
+
+test("A1: event ids of a call of another session are refused, while it runs and afterwards", async () => {
+  const [alice, mallory] = [await open("alice"), await open("mallory")];
+  const call = await alice.stream("count", { key: "hers", before: 1 });
+  await call.has("progress", ({ messages }) => messages.length === 1);
+  const his = await listen(mallory);
+  const guesses = [call.ids[0] ?? "", withStream(his.id, partsOf(call.ids[0] ?? "")[1])];
+  for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
+  await told(new ModernClient(tap.url).call("release", { key: "hers" }));
+  await call.end();
+  for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
+  expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: "hers" }] } });
+  his.stream.cut();
+});
+
+test("A1: a number that was never given out is 400, and later numbers do not come from it", async () => {
+  const session = await open("alice");
+  const { stream, id } = await listen(session);
+  const number = Number.parseInt(partsOf(id)[1], 36);
+  const future = 36 ** 10 - 1;
+  const never = [number + 2, number - 2, number + 1, future, future - 1, 1, 0];
+  for (const each of never) {
+    expect([each, (await session.get(withStream(id, each.toString(36)), WRONG)).status]).toEqual([each, 400]);
+  }
+  await provoke(session);
+  await stream.has("a message", (each) => said(each) === 1);
+  // An event that has not been sent was not given out either.
+  expect((await session.get(withStream(id, partsOf(id)[1], "2"), WRONG)).status).toBe(400);
+  expect((await storage()).tables.stream_2?.every((row) => Number(row.id) <= number)).toBe(true);
+  stream.cut();
+  await worker.worker.abort(BINDING, await objectId());
+  const next = await listen(session);
+  expect(next.id.length).toBeLessThanOrEqual(64);
+  expect(Number.parseInt(partsOf(next.id)[1], 36)).toBeLessThan(number + 10 * 60_000);
+  next.stream.cut();
+});
+
+test("A1: a GET stream on which nothing was said is resumed, also after a restart, and stores nothing for it", async () => {
+  const session = await open("alice");
+  const first = await listen(session);
+  first.stream.cut();
+  await worker.killAndRestart();
+  const again = await session.get(first.id);
+  expect(again.status).toBe(200);
+  expect((await storage()).tables.stream_2 ?? []).not.toContainEqual(
+    expect.objectContaining({ id: Number.parseInt(partsOf(first.id)[1], 36) }),
+  );
+  await provoke(session);
+  await again.has("a message", (each) => said(each) === 1);
+  expect(partsOf(again.ids.at(-1) ?? "").slice(0, 2)).toEqual(partsOf(first.id).slice(0, 2));
+  again.cut();
+});
+
+test("A1: a GET stream whose log was forgotten goes on after the last event that its client saw", async () => {
+  const session = await open("alice");
+  const first = await listen(session);
+  for (const times of [1, 2, 3]) {
+    await provoke(session);
+    await first.stream.has("a message", (each) => said(each) === times);
+  }
+  first.stream.cut();
+  const row = { id: Number.parseInt(partsOf(first.id)[1], 36) };
+  await until("the log is forgotten", async () => {
+    await worker.worker.runAlarm(BINDING, await objectId());
+    return !((await storage()).tables.stream_2 ?? []).some(({ id }) => id === row.id);
+  });
+  const [, , last] = first.stream.ids.slice(1);
+  const again = await session.get(last);
+  await provoke(session);
+  await again.has("a message", (each) => said(each) === 1);
+  expect(partsOf(again.ids.at(-1) ?? "")).toEqual([...partsOf(first.id).slice(0, 2), "4"]);
+  again.cut();
+});
+
+test("A1: an object gives nobody a socket to a stream of another session, whatever a Worker asks for", async () => {
+  const [alice, mallory] = [await open("alice"), await open("mallory")];
+  const call = await alice.stream("count", { key: "asked", before: 1 });
+  await call.has("progress", ({ messages }) => messages.length === 1);
+  const hers = await listen(alice);
+  await provoke(alice);
+  await hers.stream.has("a message", (each) => said(each) === 1);
+  expect(mallory.id).not.toBe(alice.id);
+  for (const id of [call.ids[0] ?? "", hers.id]) {
+    const stream = Number.parseInt(partsOf(id)[1], 36);
+    for (const target of [
+      { kind: "call", stream },
+      { kind: "again", stream, after: 0 },
+    ]) {
+      expect([target, await statusOf({ caller: stranger(), target })]).toEqual([target, 400]);
+    }
+  }
+  await told(new ModernClient(tap.url).call("release", { key: "asked" }));
+  await call.end();
+  hers.stream.cut();
+});
+
+/** Somebody with another session of the same object. */
+const stranger = () => ({
+  session: 12_345,
+  versionIndex: 3,
+  capabilityBits: 0,
+  principalHash: "1".repeat(32),
+  isOpenedAnonymously: false,
+  expiresAtMs: Date.now() + 60_000,
+});
+
+/** How the shared object answers a Worker that asks for a socket. */
+async function statusOf(attach: object): Promise<number> {
+  const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), id: await objectId() });
+  return (await fetch(`${worker.origin}/raw/${BINDING}?${query}`)).status;
+}
