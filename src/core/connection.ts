@@ -87,7 +87,7 @@ class ServerConnection<Env> implements Connection {
     this.#server = server;
     this.#transport = transport;
     this.#options = options;
-    this.#limits = resolveLimits(options.limits);
+    this.#limits = resolveLimits(options.limits, "connect(): limits.");
     this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
     this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
       send: (notification) => this.#emit(notification),

@@ -49,13 +49,13 @@ export function readEnvelope(params: JsonObject | undefined): Envelope {
   const meta = metaOf(params);
   const version = meta[META.protocolVersion];
   const capabilities = meta[META.clientCapabilities];
-  if (typeof version !== "string") throw missingField(META.protocolVersion, "string");
-  if (!isObject(capabilities)) throw missingField(META.clientCapabilities, "object");
+  if (typeof version !== "string") throw missingField(META.protocolVersion, "a string");
+  if (!isObject(capabilities)) throw missingField(META.clientCapabilities, "an object");
   return { version, capabilities, meta };
 }
 
 function missingField(field: string, type: string): McpError {
-  return invalidParams(`params._meta["${field}"] is required and is a ${type} (MCP 2026-07-28, basic, "_meta").`, {
+  return invalidParams(`params._meta["${field}"] is required and is ${type} (MCP 2026-07-28, basic, "_meta").`, {
     field,
   });
 }

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { KitError } from "./errors.ts";
+import { COUNT, checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "./options.ts";
 
-/** Bounds of one endpoint. All are inclusive, and numbers from 0 to 2^31 - 1. */
+/** Bounds of one endpoint: whole numbers, inclusive, at most 2,147,483,647. */
 export interface Limits {
   /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
   readonly bodyBytesMax: number;
@@ -57,23 +57,30 @@ export const DEFAULT_LIMITS: Limits = {
   toolTimeoutMs: 0,
 };
 
-/**
- * The defaults with an author's limits over them; what is undefined leaves the default.
- *
- * @throws {KitError} `options-invalid` naming the limit: a bound that is no number would bound nothing.
- */
-export function resolveLimits(given: Partial<Limits> = {}): Limits {
-  const names = Object.keys(DEFAULT_LIMITS) as (keyof Limits)[];
-  const checked = names.map((name) => [name, checkBound(`limits.${name}`, given[name] ?? DEFAULT_LIMITS[name])]);
-  return Object.fromEntries(checked) as Limits;
-}
+const RANGES: OptionTable<Limits> = {
+  bodyBytesMax: SIZE,
+  bodyDepthMax: [1, 1_000],
+  batchMax: [1, 10_000],
+  jsonWaitMs: TIMER_OR_ZERO,
+  heartbeatMs: TIMER,
+  streamBufferBytesMax: SIZE,
+  requestStateBytesMax: SIZE,
+  slowReaderMs: TIMER,
+  elicitTimeoutMs: TIMER,
+  askTimeoutMs: TIMER,
+  samplesPerCallMax: COUNT,
+  samplesPerSessionMax: COUNT,
+  toolTimeoutMs: TIMER_OR_ZERO,
+};
 
 /**
- * Gives the value back.
+ * The default limits, with an author's limits in their place. A limit that is undefined keeps its default.
  *
- * @throws {KitError} `options-invalid` when it is no bound. One too large for a timer would fire at once.
+ * @param where What stands before the name of a limit in a message.
+ * @throws {KitError} `options-invalid` naming the limit, its value and its range.
  */
-export function checkBound(what: string, value: number, min = 0): number {
-  if (value >= min && value < 2 ** 31) return value;
-  throw new KitError("options-invalid", `${what} is ${value}; it is a number from ${min} to 2147483647.`);
+export function resolveLimits(given: Partial<Limits> = {}, where = "limits."): Limits {
+  checkOptions(where, given, RANGES);
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
 }

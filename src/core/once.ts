@@ -19,6 +19,7 @@ import type { Call } from "./context.ts";
 import { invalidParams, McpError, toErrorObject } from "./errors.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject, type JsonText } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
+import { checkNumbers, PERIOD, SIZE } from "./options.ts";
 import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 
@@ -60,6 +61,7 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
 
 /** Outcomes in the memory of one process. @param max How many; the oldest go first. */
 export function outcomesInMemory(max = 1_000, keepMs = 24 * 60 * 60_000): OutcomeKeeper {
+  checkNumbers("outcomesInMemory(): ", { max, keepMs }, { max: SIZE, keepMs: [1, PERIOD[1]] });
   const kept = new Map<
     string,
     { readonly digest: string; readonly outcome: Promise<string>; readonly untilMs: number }

@@ -10,6 +10,7 @@ import type { HandlerContext } from "./context.ts";
 import { KitError, McpError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { ErrorCode, isObject, type JsonObject } from "./jsonrpc.ts";
+import { CACHE, checkNumbers } from "./options.ts";
 import type { CacheHint } from "./server-options.ts";
 import type { Shelved } from "./shelf.ts";
 import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
@@ -136,6 +137,8 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
     );
   }
   requireReader(definition.read, `Resource "${uri}"`);
+  checkNumbers(`Resource "${uri}": `, options, { size: [0, Number.MAX_SAFE_INTEGER] });
+  checkNumbers(`Resource "${uri}": cache.`, options.cache ?? {}, CACHE);
   return { key: uri, definition, entry: (rules) => listedResource({ ...options, uri }, rules) };
 }
 
@@ -144,6 +147,7 @@ export function compileTemplate<Env>(definition: TemplateDefinition<Env>): Compi
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
   requireReader(definition.read, `Resource template "${uriTemplate}"`);
+  checkNumbers(`Resource template "${uriTemplate}": cache.`, options.cache ?? {}, CACHE);
   for (const name of Object.keys(options.complete ?? {})) {
     if (template.names.includes(name)) continue;
     throw new KitError(

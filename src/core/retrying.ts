@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { checkBound } from "./limits.ts";
+import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "./options.ts";
 import type { Step, StepContext } from "./rounds.ts";
 
 export interface RetryOptions {
@@ -18,6 +18,14 @@ export interface RetryOptions {
   /** Ends the waiting: `ctx.signal`. */
   readonly signal?: AbortSignal;
 }
+
+const OPTIONS: OptionTable<RetryOptions> = {
+  retries: COUNT,
+  backoffMs: TIMER_OR_ZERO,
+  backoffMaxMs: TIMER_OR_ZERO,
+  isWorthIt: null,
+  signal: null,
+};
 
 /** What a try is given. */
 export interface TryContext extends Omit<StepContext, "tries"> {
@@ -39,10 +47,9 @@ export interface TryContext extends Omit<StepContext, "tries"> {
  * ```
  */
 export function retrying<T>(work: (context: TryContext) => T | Promise<T>, options: RetryOptions): Step<T> {
+  checkOptions("retrying(): ", options, OPTIONS);
   const { retries, backoffMs = 500, backoffMaxMs = 30_000, isWorthIt = () => true, signal } = options;
-  for (const [name, value] of Object.entries({ retries, backoffMs, backoffMaxMs })) {
-    checkBound(`retrying(): ${name}`, value);
-  }
+  checkNumber("retrying(): retries", retries, COUNT);
   return async ({ key, tries }) => {
     for (let attempt = (tries?.failed ?? 0) + 1; ; attempt += 1) {
       try {

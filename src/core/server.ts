@@ -11,6 +11,7 @@ import type { AroundHook, RequestEnd, SampleHook } from "./hooks.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, logData } from "./logging.ts";
 import { type ListKind, type Notice, NoticeBus } from "./notices.ts";
+import { CACHE, checkNumbers, SIZE } from "./options.ts";
 import {
   type CompiledPrompt,
   compilePrompt,
@@ -96,8 +97,9 @@ export class McpServer<Env = unknown> {
     this.versions = serveVersions(options.protocolVersions);
     const { pageSize } = options;
     checkFunction("visible of new McpServer()", options.visible);
-    if (pageSize !== undefined && !(Number.isSafeInteger(pageSize) && pageSize > 0)) {
-      throw new KitError("options-invalid", `pageSize is ${pageSize}; it is a whole number of at least 1.`);
+    checkNumbers("new McpServer(): ", { pageSize }, { pageSize: SIZE });
+    for (const [method, hint] of Object.entries(options.cacheHints ?? {})) {
+      checkNumbers(`new McpServer(): cacheHints["${method}"].`, hint, CACHE);
     }
     for (const list of ["tools", "prompts", "resources"] as const) {
       options[list]?.forEach((definition, at) => {

@@ -10,7 +10,7 @@ import type { HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
-import { checkBound } from "./limits.ts";
+import { checkNumbers, TIMER, TIMER_OR_ZERO } from "./options.ts";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, type InferInput, type InferOutput } from "./schema.ts";
 import type { Shelved } from "./shelf.ts";
@@ -182,9 +182,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
-  const { timeoutMs = 0, taskTtlMs = 1 } = options;
-  if (timeoutMs !== Infinity) checkBound(`timeoutMs of tool "${name}"`, timeoutMs);
-  checkBound(`taskTtlMs of tool "${name}"`, taskTtlMs, 1);
+  const { timeoutMs, taskTtlMs } = options;
+  const numbers = { timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs, taskTtlMs };
+  checkNumbers(`Tool "${name}": `, numbers, { timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER });
   const input = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {

@@ -7,6 +7,7 @@ import { Writable } from "node:stream";
 import { connect } from "../core/connection.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
+import { checkOptions, type OptionTable } from "../core/options.ts";
 import type { McpServer } from "../core/server.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
@@ -15,6 +16,8 @@ export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "inp
   readonly env?: Env;
   readonly limits?: Partial<Limits>;
 }
+
+const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = { input: null, output: null, env: null, limits: null };
 
 /**
  * Serves a server on standard input and output, to clients of both eras and to requests piped in by hand.
@@ -26,8 +29,9 @@ export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "inp
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdioOptions<Env> = {}): Promise<void> {
+  checkOptions("serveStdio(): ", options, OPTIONS);
   const { env = process.env as Env, input } = options;
-  const limits = resolveLimits(options.limits);
+  const limits = resolveLimits(options.limits, "serveStdio(): limits.");
   const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
   try {
     const transport = new StdioServerTransport({

@@ -9,6 +9,7 @@ import { DepthGauge } from "../core/depth-gauge.ts";
 import { KitError } from "../core/errors.ts";
 import { type JSONRPCMessage, parseMessage } from "../core/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/limits.ts";
+import { checkOptions, type OptionTable, SIZE } from "../core/options.ts";
 import type { Transport, UnreadableMessage } from "../core/transport.ts";
 
 export interface StdioTransportOptions {
@@ -21,6 +22,13 @@ export interface StdioTransportOptions {
   /** Nesting of arrays and objects in one line. A deeper one is answered with an error and skipped. @default limits.bodyDepthMax */
   readonly lineDepthMax?: number;
 }
+
+const OPTIONS: OptionTable<StdioTransportOptions> = {
+  input: null,
+  output: null,
+  lineBytesMax: SIZE,
+  lineDepthMax: SIZE,
+};
 
 const NEWLINE = 0x0a;
 
@@ -47,6 +55,7 @@ export class StdioServerTransport implements Transport {
   readonly ended: Promise<void>;
 
   constructor(options: StdioTransportOptions = {}) {
+    checkOptions("new StdioServerTransport(): ", options, OPTIONS);
     this.#input = options.input ?? process.stdin;
     this.#output = options.output ?? process.stdout;
     this.#lineBytesMax = options.lineBytesMax ?? DEFAULT_LIMITS.bodyBytesMax;

@@ -21,6 +21,7 @@ import {
 } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import { checkEdge, checkServer } from "./edge-options.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
@@ -183,11 +184,12 @@ export function edge<
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
 ): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
+  checkEdge(source, options);
   const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits, ...http } = options;
   const calls = once?.attach();
   const sealing = keys?.attach();
   const runtime: EdgeRuntime<Env> = {
-    limits: resolveLimits(limits),
+    limits: resolveLimits(limits, "edge(): limits."),
     onError: logError,
     isPerRequest: typeof source === "function",
     hasNotices: notices !== undefined,
@@ -206,6 +208,7 @@ export function edge<
   runtime.extend = background?.extend;
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
+    checkServer(server, "edge(): what the server function returned");
     hub?.watch(server);
     return server;
   };

@@ -46,7 +46,9 @@ describe("the timeout of a tool", () => {
   test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])(
     "%d ms is refused where it is defined",
     (timeoutMs) => {
-      expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(/timeoutMs of tool "slow"/);
+      expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(
+        /Tool "slow": timeoutMs is .*; use 0 to 2,147,483,647 ms/,
+      );
     },
   );
 
@@ -65,7 +67,7 @@ describe("the timeout of a tool", () => {
 
   test.each([0, -1, 2 ** 31, Number.NaN, Infinity])("taskTtlMs of a tool is refused: %d", (taskTtlMs) => {
     expect(() => createServer().tool("brief", { taskTtlMs }, () => "done")).toThrow(
-      /taskTtlMs of tool "brief" is .*a number from 1 to 2147483647/,
+      /Tool "brief": taskTtlMs is .*; use 1 to 2,147,483,647 ms/,
     );
   });
 });

@@ -364,7 +364,7 @@ describe("hub: shards", () => {
 
   test.each(["0", "-1", "1.5", "33", "NaN"])("hub: %s shards are refused, naming the bounds", async (number) => {
     const refused = await (await fetch(`${worker.origin}/shards/${number}`)).text();
-    expect(refused).toBe(`options-invalid: hub(): shards is ${number}; it takes 1 to 32.`);
+    expect(refused).toBe(`options-invalid: hub(): shards is ${number}; use 1 to 32.`);
   });
 
   test("hub: each subject has one shard, the same in every isolate, for those who listen and those who publish", async () => {

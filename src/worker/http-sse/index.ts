@@ -5,7 +5,7 @@
  * @module
  */
 import { KitError } from "../../core/errors.ts";
-import { checkBound } from "../../core/limits.ts";
+import { checkOptions, type OptionTable, SIZE } from "../../core/options.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
 import { deliver } from "./delivery.ts";
@@ -32,13 +32,15 @@ export interface HttpSseOptions {
   readonly streamsMax?: number;
 }
 
+const OPTIONS: OptionTable<HttpSseOptions> = { path: null, messagesPath: null, streamsMax: SIZE };
+
 /**
  * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
  *
  * A GET that asks for `text/event-stream` and has no `Mcp-Session-Id`, `Last-Event-ID` or `MCP-Protocol-Version` opens
  * the stream; its first event names the same path with the session in the query, for the client to POST to.
  *
- * @throws {KitError} `options-invalid` when `streamsMax` is not a number above 0, or `edge()` has no option `sessions`.
+ * @throws {KitError} `options-invalid` when `streamsMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
  * ```ts
  * const app = edge(server, { sessions: durable(), httpSse: httpSse() });
@@ -47,8 +49,8 @@ export interface HttpSseOptions {
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
+  checkOptions("httpSse(): ", options, OPTIONS);
   const { path = "/sse", messagesPath = "/messages", streamsMax = 1000 } = options;
-  checkBound("httpSse(): streamsMax", streamsMax);
   const open: OpenStreams = { max: streamsMax, count: 0 };
   return {
     deliver,

@@ -4,8 +4,8 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
-import { KitError } from "../../core/errors.ts";
 import type { Notice } from "../../core/notices.ts";
+import { checkOptions, type OptionTable } from "../../core/options.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
@@ -28,8 +28,8 @@ export interface HubOptions {
   readonly shards?: number;
 }
 
-/** More than any stream should dial. */
-const SHARDS_MAX = 32;
+/** Each stream dials up to as many sockets as there are shards. */
+const OPTIONS: OptionTable<HubOptions> = { binding: null, name: null, shards: [1, 32] };
 
 type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
 
@@ -49,10 +49,8 @@ type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: typeof HubObject }> {
+  checkOptions("hub(): ", options, OPTIONS);
   const { binding = "MCP_HUB", name = "hub", shards = 1 } = options;
-  if (!(Number.isInteger(shards) && shards > 0 && shards <= SHARDS_MAX)) {
-    throw new KitError("options-invalid", `hub(): shards is ${shards}; it takes 1 to ${SHARDS_MAX}.`);
-  }
   const stub = (env: unknown, shard: number) => {
     const namespace: HubNamespace = namespaceOf(env, binding, "notices");
     return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { KitError } from "../../core/errors.ts";
+import { checkOptions, type OptionTable } from "../../core/options.ts";
 import type { KeysPart } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
@@ -13,21 +13,15 @@ import type { Rotation } from "./rotation.ts";
 export interface KeysOptions {
   /** Name of the Durable Object binding. @default "MCP_KEY_STORE" */
   readonly binding?: string;
-  /** Milliseconds a key seals before the next one does, at least a minute. @default 20 days */
+  /** Milliseconds a key seals before the next one does, from 1 minute to 10 years. @default 20 days */
   readonly rotateMs?: number;
   /**
    * Milliseconds a key is kept once it no longer seals. Session ids sealed with it are unknown afterwards, however often
-   * they were renewed. @default 366 days
+   * they were renewed. From 1 second to 10 years. @default 366 days
    */
   readonly keepMs?: number;
   /** Where the keys are kept. */
   readonly jurisdiction?: DurableObjectJurisdiction;
-}
-
-/** Not the bound of a limit: these are longer than a timer can be. */
-function checkLength(name: string, ms: number, leastMs: number): void {
-  if (Number.isFinite(ms) && ms >= leastMs) return;
-  throw new KitError("options-invalid", `keys(): ${name} is ${ms}; it is a number of milliseconds from ${leastMs} on.`);
 }
 
 type KeysNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & KeysRpc>;
@@ -36,6 +30,13 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const NAME = "keys";
+
+const OPTIONS: OptionTable<KeysOptions> = {
+  binding: null,
+  rotateMs: [MINUTE_MS, 3_650 * DAY_MS],
+  keepMs: [1_000, 3_650 * DAY_MS],
+  jurisdiction: null,
+};
 
 /**
  * Keeps the keys that seal session ids and `requestState` in a Durable Object, which makes them when they are first
@@ -53,9 +54,8 @@ const NAME = "keys";
  * @throws {KitError} `options-invalid` naming the option.
  */
 export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof KeysObject }> {
+  checkOptions("keys(): ", options, OPTIONS);
   const { binding = "MCP_KEY_STORE", rotateMs = 20 * DAY_MS, keepMs = 366 * DAY_MS, jurisdiction } = options;
-  checkLength("rotateMs", rotateMs, MINUTE_MS);
-  checkLength("keepMs", keepMs, 0);
   const rotation: Rotation = { rotateMs, keepMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
   return {
     attach: () => {

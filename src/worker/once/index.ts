@@ -6,6 +6,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
 import { type OutcomeKeeper, onceWith, otherCall, type Presented, TOO_LARGE_OUTCOME } from "../../core/once.ts";
+import { checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { OncePart } from "../edge.ts";
 import { Link } from "../link.ts";
 import { namespaceOf } from "../placement.ts";
@@ -14,9 +15,11 @@ import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-objec
 export interface OnceOptions {
   /** Name of the Durable Object binding. @default "MCP_ONCE" */
   readonly binding?: string;
-  /** Milliseconds an outcome is kept, from when its call is first presented. @default 24 hours */
+  /** Milliseconds an outcome is kept, from when its call is first presented: 100 ms to 1 year. @default 24 hours */
   readonly keepMs?: number;
 }
+
+const OPTIONS: OptionTable<OnceOptions> = { binding: null, keepMs: [100, PERIOD[1]] };
 
 /** Units of an outcome that is kept: below what a row holds. */
 const OUTCOME_MAX = 512 * 1024;
@@ -34,8 +37,11 @@ type OnceNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & OnceObjec
  * export default app;
  * export const { McpSession, McpOnce } = app;
  * ```
+ *
+ * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
 export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: typeof OnceObject }> {
+  checkOptions("once(): ", options, OPTIONS);
   const { binding = "MCP_ONCE", keepMs = 24 * 60 * 60_000 } = options;
   return {
     attach: () => ({

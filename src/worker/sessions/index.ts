@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { checkBound } from "../../core/limits.ts";
+import { KitError } from "../../core/errors.ts";
+import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/options.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import type { EdgeRuntime, SessionsPart } from "../edge.ts";
 import { DurableGate, type SessionKey } from "./gate.ts";
@@ -19,13 +20,13 @@ export interface DurableOptions<Env> extends Partial<SessionCaps> {
   readonly binding?: string;
   /**
    * Milliseconds a session is good for, a third of them at least after its last use: late use renews it, at the price
-   * of a row. Afterwards its id is answered 404. @default 14 days
+   * of a row. Afterwards its id is answered 404. From 1 second to 1 year. @default 14 days
    */
   readonly trustMs?: number;
   /**
    * Milliseconds without use after which a session ends, in place of `trustMs`. Every request with the id and every open
    * stream is use. It lasts up to a quarter longer, so that not each request costs a row. Mind that most clients do not
-   * recover from the 404 that follows.
+   * recover from the 404 that follows. From 1 second to 1 year; not together with `trustMs`.
    */
   readonly idleTimeoutMs?: number;
   /** Milliseconds a stream can be resumed after the last word on it. @default 5 minutes */
@@ -42,6 +43,21 @@ export interface DurableOptions<Env> extends Partial<SessionCaps> {
    */
   readonly key?: SessionKey<Env>;
 }
+
+const OPTIONS: OptionTable<DurableOptions<never>> = {
+  binding: null,
+  trustMs: PERIOD,
+  idleTimeoutMs: PERIOD,
+  resumeMs: TIMER,
+  newsMs: TIMER,
+  inFlightMax: [1, 10_000],
+  ownStreamsMax: [1, 10_000],
+  streamBytesMax: SIZE,
+  sessionBytesMax: SIZE,
+  jurisdiction: null,
+  locationHint: null,
+  key: null,
+};
 
 /** A Durable Object class as the Worker exports it. */
 export type SessionClass<Env> = new (ctx: DurableObjectState, env: Env) => SessionObject<Env>;
@@ -61,9 +77,11 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
  * export const { McpSession } = app;
  * ```
  *
+ * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
 export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
+  checkOptions("durable(): ", options, OPTIONS);
   const { binding = "MCP_SESSION", resumeMs = 5 * MINUTE_MS, newsMs = 60 * MINUTE_MS } = options;
   const { jurisdiction, locationHint, key } = options;
   const period = periodOf(options);
@@ -73,7 +91,6 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
     streamBytesMax: options.streamBytesMax ?? 8 * MIB,
     sessionBytesMax: options.sessionBytesMax ?? 32 * MIB,
   };
-  for (const [name, value] of Object.entries({ resumeMs, newsMs, ...caps })) checkBound(`durable(): ${name}`, value);
   return {
     attach: (runtime) => {
       const gate = new DurableGate<Env>(
@@ -86,7 +103,17 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
   };
 }
 
-function periodOf({ trustMs = 14 * DAY_MS, idleTimeoutMs }: DurableOptions<never>): Period {
+function periodOf({ trustMs, idleTimeoutMs }: DurableOptions<never>): Period {
+  if (trustMs !== undefined && idleTimeoutMs !== undefined) {
+    throw new KitError(
+      "options-invalid",
+      "durable(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+    );
+  }
+  return periodOfOne(trustMs, idleTimeoutMs);
+}
+
+function periodOfOne(trustMs = 14 * DAY_MS, idleTimeoutMs?: number): Period {
   if (idleTimeoutMs === undefined) return { lengthMs: trustMs, renewBelowMs: trustMs / 3, countsStreams: false };
   return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
 }

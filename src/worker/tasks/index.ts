@@ -6,7 +6,7 @@
 import type { Call } from "../../core/context.ts";
 import { McpError } from "../../core/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
-import { checkBound } from "../../core/limits.ts";
+import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/options.ts";
 import { hasOwnTasks } from "../../core/tasks/own-task.ts";
 import { ownTaskMethods } from "../../core/tasks/own-task-methods.ts";
 import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
@@ -46,6 +46,15 @@ export interface TasksOptions extends Partial<TaskObjectOptions> {
   readonly locationHint?: DurableObjectLocationHint;
 }
 
+const OPTIONS: OptionTable<TasksOptions> = {
+  binding: null,
+  ttlMs: TIMER,
+  pollIntervalMs: TIMER,
+  runMs: TIMER_OR_ZERO,
+  jurisdiction: null,
+  locationHint: null,
+};
+
 /** A Durable Object class as the Worker exports it. */
 export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObject<Env>;
 
@@ -72,13 +81,12 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  * export const { McpTask } = app;
  * ```
  *
+ * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
+  checkOptions("tasks(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
-  checkBound("tasks(): ttlMs", ttlMs, 1);
-  checkBound("tasks(): pollIntervalMs", pollIntervalMs, 1);
-  checkBound("tasks(): runMs", runMs);
   return {
     attach: (runtime) => ({
       extend: extension(runtime, options),

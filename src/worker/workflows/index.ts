@@ -5,6 +5,7 @@
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
+import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { TasksPart } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
 import type { TaskClass } from "../tasks/index.ts";
@@ -23,6 +24,9 @@ export interface WorkflowOptions {
   /** How long one run may take: `runMs` of `tasks()`, and one step more. @default "1 hour" */
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
+
+const OPTIONS: OptionTable<WorkflowOptions> = { binding: null, tasksBinding: null, retries: null, timeout: null };
+const RETRIES: OptionTable<NonNullable<WorkflowOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
 
 /** A Workflow class as the Worker exports it. */
 export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
@@ -49,8 +53,12 @@ export function workflow<Env>(
   part: TasksPart<Env, { McpTask: TaskClass<Env> }>,
   options: WorkflowOptions = {},
 ): TasksPart<Env, { McpTask: TaskClass<Env>; McpTaskWorkflow: WorkflowClass }> {
+  checkOptions("workflow(): ", options, OPTIONS);
   const { binding = "MCP_TASK_WORKFLOW", tasksBinding = "MCP_TASK", timeout = "1 hour" } = options;
   const { retries = { limit: 10, delay: "1 second", backoff: "exponential" } as const } = options;
+  checkOptions("workflow(): retries.", retries, RETRIES);
+  checkDuration("workflow(): retries.delay", retries.delay, 0);
+  checkDuration("workflow(): timeout", timeout, 1);
   return {
     attach: (runtime) => {
       const { extend, objects } = part.attach(runtime);
@@ -63,6 +71,17 @@ export function workflow<Env>(
     },
   };
 }
+
+/** A duration as Workflows take it. @throws {KitError} `options-invalid` naming the option. */
+function checkDuration(what: string, value: unknown, min: number): void {
+  if (typeof value === "number") checkNumber(what, value, [min, PERIOD[1]]);
+  else if (typeof value !== "function" && !DURATION.test(String(value))) {
+    const takes = 'a number of milliseconds, or a text such as "10 minutes"';
+    throw new KitError("options-invalid", `${what} is ${JSON.stringify(value)}; use ${takes}.`);
+  }
+}
+
+const DURATION = /^[1-9]\d* (second|minute|hour|day|week|month|year)s?$/;
 
 type DrivenNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & DrivenRpc>;
 

@@ -1,0 +1,58 @@
+/**
+ * Checks what `edge()` was given, so that each mistake is named where it is made.
+ *
+ * @module
+ */
+import { KitError } from "../core/errors.ts";
+import { checkOptions, type OptionTable } from "../core/options.ts";
+import type { McpServer } from "../core/server.ts";
+import type { EdgeOptions } from "./edge.ts";
+
+type AnyOptions = EdgeOptions<unknown, object, object, object, object, object>;
+
+const OPTIONS: OptionTable<AnyOptions> = {
+  path: null,
+  sessions: null,
+  notices: null,
+  once: null,
+  tasks: null,
+  keys: null,
+  replay: null,
+  httpSse: null,
+  auth: null,
+  limits: null,
+  jsonOnly: null,
+  allowedHosts: null,
+  allowedOrigins: null,
+};
+
+/** What makes the value of an option that is a part. */
+const PARTS = {
+  sessions: "durable()",
+  notices: "hub()",
+  once: "once()",
+  tasks: "tasks()",
+  keys: "keys()",
+  replay: "replay()",
+  httpSse: "httpSse()",
+} as const;
+
+/** @throws {KitError} `options-invalid` naming the mistake and what to write. */
+export function checkEdge(source: unknown, options: object): void {
+  if (typeof source !== "function") checkServer(source, "edge(): the first argument");
+  checkOptions("edge(): ", options, OPTIONS);
+  for (const [name, call] of Object.entries(PARTS)) {
+    const part: unknown = (options as Record<string, unknown>)[name];
+    if (part === undefined || (typeof part === "object" && part !== null)) continue;
+    const given = typeof part === "function" ? "a function" : String(part);
+    throw new KitError("options-invalid", `edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
+  }
+}
+
+/** @throws {KitError} `options-invalid` when it is no server. */
+export function checkServer(server: unknown, what: string): void {
+  // Not by its class: two copies of the package can meet in one Worker.
+  if (typeof (server as Partial<McpServer> | undefined | null)?.forCaller === "function") return;
+  const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
+  throw new KitError("options-invalid", message);
+}

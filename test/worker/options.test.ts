@@ -1,0 +1,97 @@
+/** Wrong options are refused where they are written, with what to write instead. On workerd, where the parts run. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { Tried } from "./fixtures/options.ts";
+
+interface Unknown {
+  readonly where: string;
+  readonly options: unknown;
+  readonly said: string | undefined;
+}
+
+let worker: TestWorker;
+let answers: {
+  readonly tried: readonly Tried[];
+  readonly unknown: readonly Unknown[];
+  readonly misused: Readonly<Record<string, string>>;
+};
+beforeAll(async () => {
+  worker = await startWorker({ entry: "test/worker/fixtures/options.ts" });
+  answers = await (await fetch(worker.url("/tried"))).json();
+});
+afterAll(() => worker.stop());
+
+describe("numbers of options", () => {
+  test("A7: every duration, size and count of every part has a range, and the message names option, value and range", () => {
+    const wrong = answers.tried.filter(({ option, value, isAllowed, said }) => {
+      if (isAllowed) return said !== undefined;
+      const isNamed = said?.startsWith(`options-invalid: ${option} `) && said.includes(value === "60000" ? "" : value);
+      return !isNamed;
+    });
+    expect(wrong).toEqual([]);
+    expect(answers.tried.length).toBeGreaterThan(300);
+  });
+
+  test("A7: a range is told in numbers and in words", () => {
+    const said = (option: string, value: string) =>
+      answers.tried.find((each) => each.option === option && each.value === value)?.said;
+    expect(said("durable(): trustMs", "Infinity")).toBe(
+      "options-invalid: durable(): trustMs is Infinity; use 1,000 to 31,536,000,000 ms (1 second to 1 year).",
+    );
+    expect(said("durable(): inFlightMax", '"5"')).toBe(
+      'options-invalid: durable(): inFlightMax is "5"; use 1 to 10,000.',
+    );
+    expect(said("once(): keepMs", "NaN")).toBe(
+      "options-invalid: once(): keepMs is NaN; use 100 to 31,536,000,000 ms (100 ms to 1 year).",
+    );
+    expect(said("durable(): trustMs and idleTimeoutMs", "60000")).toBe(
+      "options-invalid: durable(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+    );
+  });
+});
+
+describe("names of options", () => {
+  const said = (where: string, options: unknown) =>
+    answers.unknown.find((each) => each.where === where && JSON.stringify(each.options) === JSON.stringify(options))
+      ?.said;
+
+  test("A27: an option that does not exist is refused by every part, with the one that was probably meant", () => {
+    const parts = [...new Set(answers.unknown.map(({ where }) => where))];
+    expect(parts).toHaveLength(10);
+    for (const where of parts) {
+      expect(said(where, { invented: 1 }), where).toMatch(
+        `options-invalid: ${where}: there is no option "invented". Use `,
+      );
+      expect(said(where, null), where).toMatch(`options-invalid: ${where}: the options are null; write an object: {`);
+      expect(said(where, "text"), where).toMatch(
+        `options-invalid: ${where}: the options are "text"; write an object: {`,
+      );
+    }
+    expect(said("hub()", { bindng: "X" })).toBe(
+      'options-invalid: hub(): there is no option "bindng". Did you mean "binding"?',
+    );
+    expect(said("edge()", { sesions: 1 })).toBe(
+      'options-invalid: edge(): there is no option "sesions". Did you mean "sessions"?',
+    );
+  });
+
+  test.each(
+    Object.entries({
+      "no server":
+        "edge(): the first argument is undefined; it must be a server made by new McpServer({ name, version }).",
+      "a part that was not called": "edge(): the option sessions is a function; write sessions: durable().",
+      "a part that is a text": "edge(): the option keys is secret; write keys: keys().",
+    }),
+  )("A27: edge() with %s says so", (what, message) => {
+    expect(answers.misused[what]).toBe(`options-invalid: ${message}`);
+  });
+
+  test("A27: a server function that returns nothing is named in the log, and the client gets a reference", async () => {
+    const response = await fetch(worker.url("/nothing"), { method: "POST", body: "{}" });
+    expect(response.status).toBe(500);
+    const { errors } = (await (await fetch(worker.url("/errors"))).json()) as { errors: string[] };
+    expect(errors.join()).toContain(
+      "edge(): what the server function returned is undefined; it must be a server made by new McpServer({ name, version }).",
+    );
+  });
+});
