@@ -76,6 +76,11 @@ export class ConnectionNotices {
     if (id !== undefined) this.#elicitations.add(id);
   }
 
+  /** Remembers URL elicitations of an error that the client will be told the end of. */
+  await(ids: readonly string[]): void {
+    for (const id of ids) this.#elicitations.add(id);
+  }
+
   /** Ends everything: each listen request is answered, so that its client knows it was no accident. */
   end(): void {
     if (this.#end.signal.aborted) return;

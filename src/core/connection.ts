@@ -249,6 +249,7 @@ class ServerConnection<Env> implements Connection {
       stateKeys,
       once: this.#once,
       methods: this.#notices.methods(client.era),
+      awaitElicitations: (ids: readonly string[]) => this.#notices.await(ids),
     };
     if (client.era === "modern")
       return { ...common, asker: askNobody(ASK_BY_RETURNING), logLevel: logLevelOf(request) };

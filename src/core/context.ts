@@ -84,6 +84,11 @@ export interface Call<Env> {
   readonly rounds?: RunRounds | undefined;
   /** What `subscriptions/listen` tells of tasks; absent where there are none. */
   readonly tasks?: TaskNews | undefined;
+  /**
+   * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
+   * Absent where no notice reaches the client.
+   */
+  readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
   /** Runs calls once that are to; absent where nothing can remember them. */
   readonly once?: Once | undefined;
   /** Used when the server has no `onError` of its own. */

@@ -21,6 +21,7 @@ import { METHODS, type Serve, serveCustom } from "./methods.ts";
 import { quote } from "./quote.ts";
 import { isAnswering } from "./rounds.ts";
 import { attempt, type McpServer } from "./server.ts";
+import { elicitationIdsOf } from "./subscriptions.ts";
 
 /** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
 export interface Answer {
@@ -57,6 +58,8 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, server, request, given);
     try {
+      // Before the client has the error: the elicitations may be complete at once.
+      if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
       return encode(known, request);
     } catch (unencodable) {
       // An author's data that JSON has no form for.

@@ -69,6 +69,13 @@ export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): 
   return typeof id === "string" ? id : undefined;
 }
 
+/** The ids of the URL elicitations that an error -32042 requires. */
+export function elicitationIdsOf({ data }: McpError): string[] {
+  const list: unknown = isObject(data) ? data.elicitations : undefined;
+  const ids = Array.isArray(list) ? list.map((each: unknown) => isObject(each) && each.elicitationId) : [];
+  return ids.filter((id) => typeof id === "string");
+}
+
 function notification(method: string, params?: JsonObject): JSONRPCNotification {
   return { jsonrpc: "2.0", method, params };
 }

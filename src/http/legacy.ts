@@ -46,6 +46,8 @@ export interface LegacyContext<Env> {
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
   readonly once?: Call<Env>["once"];
+  /** Remembers URL elicitations of an error; absent where no notice of their end reaches the client. */
+  readonly awaitElicitations?: Call<Env>["awaitElicitations"];
   /** What a call that may outlive its object has had, and how it is kept. */
   readonly memory?: Pick<Call<Env>, "journal" | "record" | "progressAfter"> | undefined;
   /** Methods the session adds to the protocol's tables. */

@@ -136,3 +136,15 @@ test("E4: an McpError of the author's with that code travels as it is", async ()
 test("E4: a URL that does not parse throws where the error is made", () => {
   expect(() => new UrlElicitationRequiredError([{ message: "Go", url: "nowhere" }])).toThrow(KitError);
 });
+
+test("E3: over stdio and in memory the completion is told after the error, to 2025-11-25 alone", async () => {
+  for (const version of LEGACY_VERSIONS) {
+    const server = newServer();
+    const peer = await openPeer(server, version, { capabilities, judgeClient: false });
+    await peer.request("tools/call", { name: "sync" });
+    server.elicitationComplete("mail-1");
+    await peer.request("ping");
+    const complete = { method: "notifications/elicitation/complete", params: { elicitationId: "mail-1" } };
+    expect(peer.notifications, version).toMatchObject(version === "2025-11-25" ? [complete] : []);
+  }
+});

@@ -12,7 +12,12 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/visiting.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_HUB: "McpHub",
+      JSON_SESSION: "JsonSession",
+      JSON_HUB: "JsonHub",
+    },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -51,3 +56,42 @@ describe("E3 the end of what a user did at a URL", () => {
     expect(elsewhere.messages).toEqual([]);
   });
 });
+
+describe("E3 after the error -32042, the end of what a user did at its URLs", () => {
+  const required = { code: -32042 };
+
+  test.each(["/mcp", "/json"])(
+    "E3, M3: is told to the session that got the error, on its GET stream (%s)",
+    async (path) => {
+      await tap.close();
+      tap = await startHttpTap(worker.url(path));
+      const [session, other] = [await openSession(), await openSession()];
+      const [standing, elsewhere] = [await session.get(), await other.get()];
+      const refused = (await (await session.request("tools/call", { name: "sync", arguments: {} })).json()) as Refused;
+      expect(refused).toMatchObject({ error: required });
+      for (const { elicitationId } of refused.error.data.elicitations) {
+        await other.request("tools/call", { name: "visited", arguments: { id: elicitationId } });
+        await standing.has(elicitationId, ({ messages }) =>
+          messages.some(({ params }) => (params as { elicitationId?: string }).elicitationId === elicitationId),
+        );
+      }
+      expect(standing.messages.map(({ method }) => method)).toEqual([COMPLETE, COMPLETE]);
+      expect(elsewhere.messages).toEqual([]);
+    },
+  );
+
+  test("E3: is told on a GET stream that was opened after the error, and after its object was evicted", async () => {
+    const session = await openSession();
+    const refused = await session.request("resources/read", { uri: "sync://all" });
+    expect(await refused.json()).toMatchObject({ error: required });
+    await worker.evict("MCP_SESSION");
+    const standing = await session.get();
+    await session.request("tools/call", { name: "visited", arguments: { id: "all" } });
+    await standing.has("the end", ({ messages }) => messages.length > 0);
+    expect(standing.messages).toEqual([{ jsonrpc: "2.0", method: COMPLETE, params: { elicitationId: "all" } }]);
+  });
+});
+
+interface Refused {
+  readonly error: { readonly data: { readonly elicitations: readonly { readonly elicitationId: string }[] } };
+}

@@ -365,6 +365,9 @@ export class Session<Env> {
         },
         progressAfter: memory.call.reruns > 0 ? this.#lasting?.lastProgress(memory.call.stream) : undefined,
       },
+      awaitElicitations(ids) {
+        return session.#awaitElicitations(ids, caller);
+      },
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
@@ -409,10 +412,16 @@ export class Session<Env> {
 
   /** Remembers a URL elicitation, so that its client hears of its end. */
   watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
-    const id = this.#host.runtime.hasNotices ? elicitationIdOf(message) : undefined;
-    if (id === undefined) return;
-    const elicitations = [...(this.#state.get().elicitations ?? []), id].slice(-ELICITATIONS_MAX);
-    this.#host.ctx.waitUntil(this.#want({ elicitations }, caller));
+    const id = elicitationIdOf(message);
+    if (id !== undefined) this.#host.ctx.waitUntil(this.#awaitElicitations([id], caller));
+  }
+
+  /** Stores ids of URL elicitations. Resolves once the client will hear of their end. */
+  async #awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
+    const { elicitations: known = [] } = this.#state.get();
+    if (!this.#host.runtime.hasNotices || ids.every((id) => known.includes(id))) return;
+    const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
+    await this.#want({ elicitations }, caller);
   }
 
   /** Tells `onUnsubscribe` that nobody of this session watches any more. */
