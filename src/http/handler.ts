@@ -22,7 +22,7 @@ import { quote } from "../core/quote.ts";
 import { ASK_BY_RETURNING } from "../core/rounds.ts";
 import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
-import { ASSUMED_HTTP_VERSION } from "../core/versions.ts";
+import { ASSUMED_HTTP_VERSION, findVersion } from "../core/versions.ts";
 import { readBody } from "./body.ts";
 import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
@@ -192,7 +192,11 @@ export class Endpoint<Env> {
   ): Response | Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
-    if (!`, ${allow},`.includes(`, ${method},`)) return refuse({ reason: "method-not-allowed", method, allow });
+    if (!`, ${allow},`.includes(`, ${method},`)) {
+      // Only legacy sessions have GET and DELETE.
+      const isModern = findVersion(request.headers.get("MCP-Protocol-Version") ?? "")?.era === "modern";
+      return notAllowed(method, isModern && allow === this.#allow ? "POST" : allow);
+    }
     const server = this.#source;
     // Where everyone is served the same there is nothing to wait for.
     const isSame = !this.#options.auth && typeof server !== "function" && server.isForAll;
@@ -397,9 +401,7 @@ export class Endpoint<Env> {
     const { request, server } = admitted;
     const version = request.headers.get("MCP-Protocol-Version") ?? "";
     const { method } = request;
-    if (!sessions || server.versions.find(version)?.era === "modern") {
-      return refuse({ reason: "method-not-allowed", method, allow: this.#allow });
-    }
+    if (!sessions || server.versions.find(version)?.era === "modern") return notAllowed(method, "POST");
     if (method === "DELETE") return this.guarded(() => sessions.delete(admitted));
     return this.guarded(() => sessions.get(admitted, this.surroundings("sse", admitted)));
   }
@@ -427,6 +429,11 @@ export class Endpoint<Env> {
     else this.#source.report(error, where, onError);
     return correlationId;
   }
+}
+
+/** 405. @param allow The methods served, as the Allow header lists them. */
+function notAllowed(method: string, allow: string): Response {
+  return refuse({ reason: "method-not-allowed", method, allow });
 }
 
 /** Each era reads only its own. */

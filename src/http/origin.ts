@@ -10,9 +10,10 @@ import type { Refusal } from "./refusal.ts";
 /** Which hosts and origins are served. */
 export interface OriginRules {
   /**
-   * Host names (without port) served over plain HTTP besides loopback names. Stops DNS rebinding: a foreign page whose
-   * name was made to point at a local server. Over HTTPS every host passes, because a page cannot present the
-   * certificate of a name that is not its own. Behind a proxy that ends TLS, list the public name here.
+   * Host names (without port) served over plain HTTP besides loopback names. The check stops DNS rebinding: a foreign
+   * page whose name was made to point at a local server. Over HTTPS every host passes, because a page cannot present the
+   * certificate of a name that is not its own. A POST or DELETE without Origin passes too, because no browser sends one.
+   * Behind a proxy that ends TLS, list the public name here.
    *
    * @default none
    */
@@ -35,6 +36,8 @@ export const partsOf = memo((url) => {
 
 /** A refusal when the Host or the Origin is not allowed. @param header The request's Origin. */
 export function checkOrigin(request: Request, header: string | null, rules: OriginRules): Refusal | undefined {
+  // Browsers send Origin with every method but GET and HEAD, so these come from a program, which may claim any Host.
+  if (header === null && (request.method === "POST" || request.method === "DELETE")) return undefined;
   const url = partsOf(request.url);
   const isLocal = isLoopback(url.hostname);
   if (

@@ -54,7 +54,7 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
     case "host-not-allowed":
       return invalid(
         403,
-        `Host ${quote(refusal.host)} is not allowed over plain HTTP. Use HTTPS, a loopback name, or the option allowedHosts.`,
+        `Host ${quote(refusal.host)} is not allowed over plain HTTP. Use HTTPS, a loopback name, the option allowedHosts, or "wrangler dev --local-upstream localhost".`,
       );
     case "origin-not-allowed":
       return invalid(

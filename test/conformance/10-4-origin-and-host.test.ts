@@ -155,8 +155,19 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     "0.0.0.0",
     "[2001:db8::1]",
     "mcp.example.com",
-  ])("10.4 Host alone: %s is 403", async (host) => {
-    await refused(right(era, { host }));
+  ])("10.4 Host alone: %s is 403 where a browser may have sent the request", async (host) => {
+    await refused(right(era, { host, origin: `http://${host}` }));
+    const headers = { host, accept: "text/event-stream" };
+    for (const method of ["GET", "HEAD", "OPTIONS"]) {
+      expect([method, (await lab.send({ method, headers })).status]).toEqual([method, 403]);
+    }
+  });
+
+  test("A24: a POST without Origin is from no browser, so it is served whatever its Host", async () => {
+    for (const host of ["mcp.example.com", "evil.example:80", "10.0.0.1", "[2001:db8::1]"]) {
+      await served(right(era, { host }));
+    }
+    await refused(right(era, { host: "evil.example", origin: "null" }));
   });
 
   test("10.4 Host alone: loopback names are allowed, in any case, with and without a port", async () => {
@@ -171,7 +182,7 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
       await served(right(era, { host }), "listed");
     }
     for (const host of ["x.mcp.example.com", "example.com", "mcp.example.com.evil.example", "evilmcp.example.com"]) {
-      await refused(right(era, { host }), "listed");
+      await refused(right(era, { host, origin: "https://app.example.com" }), "listed");
     }
   });
 
@@ -182,7 +193,9 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
 
   test("10.4 Host and Origin: what a proxy would forward makes no page welcome", async () => {
     const forwarded = { "x-forwarded-host": "localhost", "x-forwarded-for": "127.0.0.1", forwarded: "host=localhost" };
-    await refused(right(era, { host: "evil.example", ...forwarded }));
+    await refused(right(era, { host: "evil.example", origin: "http://evil.example", ...forwarded }));
+    const get = { host: "evil.example", accept: "text/event-stream", ...forwarded };
+    expect((await lab.send({ method: "GET", headers: get })).status).toBe(403);
     await refused(right(era, { origin: "https://evil.example", ...forwarded }));
     const rebound = { host: "evil.example", origin: "http://evil.example", "x-forwarded-proto": "https" };
     await refused(right(era, rebound));
@@ -201,7 +214,18 @@ describe("10.4 other methods", () => {
     },
   );
 
-  test.each(["GET", "DELETE", "OPTIONS", "HEAD"])("10.4 %s to an invalid Host is 403", async (method) => {
+  test("A24: DELETE without Origin is from no browser: the Host does not count, the session does", async () => {
+    const session = await Session.open(`${lab.worker.origin}/mcp`);
+    const remove = async (id: string, more: Headers = {}) => {
+      const headers = { host: "mcp.example.com", "mcp-session-id": id, ...more };
+      return (await lab.send({ method: "DELETE", headers })).status;
+    };
+    expect(await remove(session.id, { origin: "http://mcp.example.com" })).toBe(403);
+    expect(await remove("garbage")).toBe(404);
+    expect(await remove(session.id)).toBe(204);
+  });
+
+  test.each(["GET", "OPTIONS", "HEAD"])("10.4 %s to an invalid Host is 403", async (method) => {
     const answer = await lab.send({ method, headers: { host: "evil.example", accept: "text/event-stream" } });
     expect(answer.status).toBe(403);
   });

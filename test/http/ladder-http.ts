@@ -145,6 +145,15 @@ const METHODS: readonly Row[] = [
     { status: 405, headers: { allow: /\bPOST\b/ } },
     "2026-07-28 streamable-http, Earlier Streamable HTTP Revisions: DELETE is 405",
   ),
+  ...["GET", "DELETE", "PUT", "PATCH", "HEAD"].map((method) =>
+    row(
+      "modern",
+      `A21: the Allow header for ${method} lists POST only`,
+      { method, headers: { "mcp-protocol-version": "2026-07-28", accept: "text/event-stream" } },
+      { status: 405, headers: { allow: /^POST$/ } },
+      "2026-07-28 streamable-http, Earlier Streamable HTTP Revisions; RFC 9110, 10.2.1: Allow lists what is supported",
+    ),
+  ),
   row(
     "modern",
     "DELETE with a legacy session's id",
@@ -269,14 +278,27 @@ const HOSTS: readonly Row[] = [
     "mcp.example.com",
     "10.0.0.1",
     "[2001:db8::1]",
-  ].flatMap((host) =>
-    both(
-      `host ${host}`,
-      (era) => post(era, { headers: { host } }),
+  ].flatMap((host) => [
+    ...both(
+      `host ${host} and the Origin of that host`,
+      (era) => post(era, { headers: { host, origin: `http://${host}` } }),
       { status: 403, code: -32600, id: null, names: /host/i },
       HOST,
     ),
-  ),
+    ...both(
+      `A24: POST without Origin, to the host ${host}`,
+      (era) => post(era, { headers: { host } }),
+      SERVED,
+      "Fetch, Origin header: browsers send it with every POST",
+    ),
+    row(
+      "legacy",
+      `GET to the host ${host}`,
+      { method: "GET", headers: { host, accept: "text/event-stream", "mcp-session-id": "<session>" } },
+      { status: 403, code: -32600, names: /allowedHosts.*--local-upstream localhost/ },
+      HOST,
+    ),
+  ]),
   ...["localhost:<port>", "LocalHost:<port>", "127.0.0.1:<port>", "127.0.0.1", "[::1]:<port>", "localhost"].flatMap(
     (host) =>
       both(`host ${host}`, (era) => post(era, { headers: { host } }), SERVED, "http/origin: loopback names are served"),
@@ -291,9 +313,22 @@ const HOSTS: readonly Row[] = [
     ),
   ),
   ...["evil.example.com", "sub.mcp.example.com", "example.com", "mcp.example.com.evil.example"].flatMap((host) =>
-    both(`unlisted host ${host}`, (era) => listed(era, { host }), { status: 403 }, HOST, { at: "listed" }),
+    both(
+      `unlisted host ${host}`,
+      (era) => listed(era, { host, origin: "https://app.example.com" }),
+      { status: 403 },
+      HOST,
+      { at: "listed" },
+    ),
   ),
-  ...["GET", "DELETE", "OPTIONS"].map((method) =>
+  row(
+    "legacy",
+    "A24: DELETE without Origin, to an evil host",
+    { method: "DELETE", headers: { host: "evil.example.com" } },
+    { status: 400 },
+    "Fetch, Origin header: browsers send it with every DELETE",
+  ),
+  ...["GET", "HEAD", "OPTIONS", "PUT"].map((method) =>
     row(
       "legacy",
       `${method} to an evil host`,

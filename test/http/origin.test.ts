@@ -1,6 +1,25 @@
 import { expect, test } from "vitest";
 import { checkOrigin } from "../../src/http/origin.ts";
 
+test.each([
+  ["POST", true],
+  ["DELETE", true],
+  ["GET", false],
+  ["HEAD", false],
+  ["OPTIONS", false],
+  ["PUT", false],
+])("A24: a %s without Origin to a foreign host is let through: %s", (method, isLetThrough) => {
+  const problem = checkOrigin(new Request("http://mcp.example.com/mcp", { method }), null, {});
+  expect(problem === undefined).toBe(isLetThrough);
+});
+
+test("A24: a POST with any Origin is checked for its host", () => {
+  for (const origin of ["http://mcp.example.com", "http://localhost", "null", ""]) {
+    const request = new Request("http://mcp.example.com/mcp", { method: "POST" });
+    expect(checkOrigin(request, origin, {})).toMatchObject({ reason: "host-not-allowed" });
+  }
+});
+
 test.each(["example.com", "Example.com", "EXAMPLE.COM"])("allowedHosts: %s allows the host in any case", (host) => {
   const rules = { allowedHosts: [host] };
   expect(checkOrigin(new Request("http://eXample.com:8080/mcp"), null, rules)).toBeUndefined();
