@@ -69,7 +69,11 @@ export function answerOf(entry: JournalEntry): unknown {
 }
 
 /** The entry of a question that ended without an answer. */
-export function failedEntry(key: string, digest: string, { reason, message, code }: FailedQuestion): JournalEntry {
+export function failedEntry(
+  key: string,
+  digest: string,
+  { reason, message, code }: FailedQuestion,
+): Exclude<JournalEntry, StepEntry> {
   return { key, digest, failed: { reason, message, code } };
 }
 

@@ -4,9 +4,13 @@
  *
  * @module
  */
+import { checkOptions, type OptionTable } from "../../core/options.ts";
 import { installReplay } from "../../core/replay/index.ts";
+import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import type { ReplayPart } from "../edge.ts";
 import { LastingCalls } from "./lasting-calls.ts";
+
+const OPTIONS: OptionTable<KeepOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
  * Lets handlers ask in the middle also where a protocol version has no requests from the server (2026-07-28):
@@ -17,14 +21,20 @@ import { LastingCalls } from "./lasting-calls.ts";
  * So between questions a handler does the same with the same answers, and what must not be repeated goes into
  * `ctx.step()`. `finally` does not run where a run ends for a question.
  *
+ * A call that is run again after its object was lost gives a server factory and the option `context` what was stored of
+ * its request: no credentials, no query, and of the headers only some. `keepHeaders` and `keepQuery` name more.
+ *
+ * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), replay: replay() });
+ * const app = edge(server, { sessions: durable(), replay: replay({ keepHeaders: ["X-Tenant"] }) });
  * ```
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-export function replay(): ReplayPart {
+export function replay(options: KeepOptions = {}): ReplayPart {
+  checkOptions("replay(): ", options, OPTIONS);
+  const storable = storing("replay()", options);
   installReplay();
-  return { calls: (host) => new LastingCalls(host) };
+  return { calls: (host) => new LastingCalls(host, storable) };
 }

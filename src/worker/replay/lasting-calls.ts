@@ -3,21 +3,26 @@
  * which comes when nothing of the run is left runs the handler again, up to where it was, on the stream it had. The
  * object may sleep while a person thinks.
  *
- * One row to each such call, in the object's key-value store: written when a question goes out, when its answer comes,
- * and for each step; a tool declared idempotent or read-only has one from when its stream begins. Deleted when the call
- * has ended.
+ * Rows in the object's key-value store, one written when a question goes out, when its answer comes, and for each step;
+ * for a tool declared idempotent or read-only also when its stream begins. All are deleted when the call has ended.
+ *
+ * | key | what |
+ * | --- | --- |
+ * | `call:<session>:<stream>` | the call; in layout 1 with all that it remembers |
+ * | `more:<session>:<stream>:<n>`, n from 1 | what it remembers beyond that, in order |
  *
  * @module
  */
+import { QuestionError } from "../../core/asker.ts";
 import { refusalOf, timedOut } from "../../core/asking.ts";
-import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorResponse, JSONRPCResultResponse, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
 import { failedEntry, type JournalEntry, newJournal } from "../../core/replay/journal.ts";
 import type { McpServer } from "../../core/server.ts";
 import type { SessionPost } from "../../http/sessions.ts";
+import type { Storable } from "../../http/storable-request.ts";
 import type { EventLog, StreamRow } from "../sessions/event-log.ts";
 import type { Caller } from "../sessions/session-state.ts";
-import { CallMemory, type StoredCall } from "./call-memory.ts";
+import { CallMemory, type StoredCall, type StoredChange } from "./call-memory.ts";
 
 /** What lasting calls need of their session. */
 export interface LastingHost {
@@ -37,12 +42,15 @@ const RERUNS_MAX = 3;
 
 export class LastingCalls {
   readonly #host: LastingHost;
+  readonly #storable: Storable;
   readonly #prefix: string;
   /** Those that run in this life of the object, as the run knows them. */
   readonly #live = new Map<number, CallMemory>();
 
-  constructor(host: LastingHost) {
+  /** @param storable Gives what may be stored of the request that began a call. */
+  constructor(host: LastingHost, storable: Storable) {
     this.#host = host;
+    this.#storable = storable;
     this.#prefix = `call:${host.session}:`;
   }
 
@@ -50,12 +58,12 @@ export class LastingCalls {
   remember(caller: Caller, post: SessionPost, stream: number): CallMemory | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
     const fresh = { journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
-    return this.#keep({ stream, caller, post, ...fresh }, false);
+    return this.#keep(this.#memoryOf({ stream, caller, post, ...fresh }));
   }
 
   /** The stream of a call begins: from now on it can be lost. */
   begin<Env>(memory: CallMemory, server: McpServer<Env>): void {
-    if (memory.call.post.messages.every((parsed) => isRepeatable(server, parsed))) memory.repeatable();
+    if (memory.post.messages.every((parsed) => isRepeatable(server, parsed))) memory.repeatable();
   }
 
   /** The run has ended. */
@@ -71,26 +79,26 @@ export class LastingCalls {
 
   /** Whether a call that was lost goes on: when its client answers, or by itself, and then it does from now on. */
   goesOn({ id }: StreamRow): boolean {
-    const call = this.#host.kv.get<StoredCall>(this.#prefix + id);
-    const waits = Object.keys(call?.questions ?? {}).length > 0;
-    if (!call) return false;
-    if (call.reruns >= RERUNS_MAX || !(waits || call.isRepeatable)) {
+    const memory = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
+    if (!memory) return false;
+    const waits = Object.keys(memory.questions).length > 0;
+    if (memory.reruns >= RERUNS_MAX || !(waits || memory.isRepeatable)) {
       this.#delete(id);
       return false;
     }
-    if (!waits) this.#host.rerun(this.#keep(call, true));
+    if (!waits) this.#host.rerun(this.#keep(memory));
     return true;
   }
 
   /** An answer that nobody in memory waits for: of a call that was lost, or of none. */
   answered(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
     const { id = "" } = response;
-    const call = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
-    const question = call?.questions[id];
-    if (!call || !question) return;
+    const memory = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
+    const question = memory?.questions[id];
+    if (!memory || !question) return;
     const { key, digest } = question;
     const failed = "error" in response ? failedEntry(key, digest, refusalOf(response)) : undefined;
-    this.#hears(call, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
+    this.#hears(memory, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
   }
 
   /** Forgets calls of a request id that are lost and wait. @returns Their streams. */
@@ -107,10 +115,10 @@ export class LastingCalls {
   /** Gives up questions that have had their time. @returns When the next of them has had its own. */
   expire(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const call of this.#all()) {
-      for (const [id, { key, digest, untilMs }] of Object.entries(call.questions)) {
+    for (const memory of this.#all()) {
+      for (const [id, { key, digest, untilMs }] of Object.entries(memory.questions)) {
         if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);
-        else if (!this.#host.expire(id)) this.#hears(call, failedEntry(key, digest, timedOut("the question")));
+        else if (!this.#host.expire(id)) this.#hears(memory, failedEntry(key, digest, timedOut("the question")));
       }
     }
     return nextMs;
@@ -127,32 +135,54 @@ export class LastingCalls {
     return last;
   }
 
-  #hears(call: StoredCall, entry: JournalEntry): void {
-    const live = this.#live.get(call.stream);
-    const memory = live ?? this.#keep(call, true);
+  #hears(memory: CallMemory, entry: JournalEntry): void {
+    const isLive = this.#live.has(memory.stream);
+    this.#keep(memory);
     try {
       memory.record(entry);
     } catch (error) {
-      // One too large counts as invalid: the handler meets that.
-      if (!KitError.is(error)) throw error;
+      // The answer is too large: that is recorded, and the handler meets it.
+      if (!(error instanceof QuestionError)) throw error;
     }
-    if (!live) this.#host.rerun(memory);
+    if (!isLive) this.#host.rerun(memory);
   }
 
-  #keep(call: StoredCall, isStored: boolean): CallMemory {
-    const { kv, wakeAt } = this.#host;
-    const put = (changed: StoredCall) => kv.put(this.#prefix + call.stream, changed);
-    const memory = new CallMemory({ put, wakeAt }, call, isStored);
-    this.#live.set(call.stream, memory);
+  #keep(memory: CallMemory): CallMemory {
+    this.#live.set(memory.stream, memory);
     return memory;
   }
 
-  #all(): StoredCall[] {
-    return [...this.#host.kv.list<StoredCall>({ prefix: this.#prefix })].map(([, call]) => call);
+  #memoryOf(call: StoredCall, rows?: readonly (readonly StoredChange[])[]): CallMemory {
+    const { kv, wakeAt } = this.#host;
+    const put = (row: number, value: StoredCall | readonly StoredChange[]) =>
+      kv.put(this.#keyOf(call.stream, row), value);
+    const storable = (post: SessionPost) => ({ ...post, request: this.#storable(post.request) });
+    return new CallMemory({ put, storable, wakeAt }, call, rows);
+  }
+
+  /** A stored call, by its first row. */
+  #read(call: StoredCall | undefined): CallMemory | undefined {
+    if (!call) return undefined;
+    const rows: (readonly StoredChange[])[] = [];
+    for (;;) {
+      const row = this.#host.kv.get<readonly StoredChange[]>(this.#keyOf(call.stream, rows.length + 1));
+      if (!row) return this.#memoryOf(call, rows);
+      rows.push(row);
+    }
+  }
+
+  /** The stored calls of the session: as their runs know them, or as they were left. */
+  #all(): CallMemory[] {
+    const calls = [...this.#host.kv.list<StoredCall>({ prefix: this.#prefix })];
+    return calls.flatMap(([, call]) => this.#live.get(call.stream) ?? this.#read(call) ?? []);
   }
 
   #delete(stream: number): void {
-    this.#host.kv.delete(this.#prefix + stream);
+    for (let row = 0; this.#host.kv.delete(this.#keyOf(stream, row)); row += 1);
+  }
+
+  #keyOf(stream: number, row: number): string {
+    return row === 0 ? this.#prefix + stream : `more:${this.#host.session}:${stream}:${row}`;
   }
 }
 

@@ -237,7 +237,7 @@ export class Session<Env> {
 
   /** Runs a lost call again, on the stream it had. */
   async #rerun(memory: CallMemory): Promise<void> {
-    const { caller, post, stream: id } = memory.call;
+    const { caller, post, stream: id } = memory;
     const stream = this.#streams.forCall(requestIds(post.messages), id);
     stream.begin();
     memory.rerun();
@@ -359,11 +359,11 @@ export class Session<Env> {
         },
       },
       memory: memory && {
-        journal: memory.call.journal,
+        journal: memory.journal,
         record(entry) {
           return memory.record(entry as JournalEntry);
         },
-        progressAfter: memory.call.reruns > 0 ? this.#lasting?.lastProgress(memory.call.stream) : undefined,
+        progressAfter: memory.reruns > 0 ? this.#lasting?.lastProgress(memory.stream) : undefined,
       },
       awaitElicitations(ids) {
         return session.#awaitElicitations(ids, caller);

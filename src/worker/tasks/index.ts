@@ -15,6 +15,7 @@ import { taskMethods } from "../../core/tasks/task-methods.ts";
 import type { ExtendMethods } from "../../http/handler.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
+import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
 import { namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
@@ -22,7 +23,7 @@ import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 
-export interface TasksOptions extends Partial<TaskObjectOptions> {
+export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
   /** Name of the Durable Object binding. @default "MCP_TASK" */
   readonly binding?: string;
   /**
@@ -53,6 +54,8 @@ const OPTIONS: OptionTable<TasksOptions> = {
   runMs: TIMER_OR_ZERO,
   jurisdiction: null,
   locationHint: null,
+  keepHeaders: null,
+  keepQuery: null,
 };
 
 /** A Durable Object class as the Worker exports it. */
@@ -64,15 +67,15 @@ const MINUTE_MS = 60_000;
 /** Milliseconds one request waits for a task before it asks anew: what it waits on may have gone. */
 const WAIT_MS = 25_000;
 
-/** Headers that let somebody in: they are for the request, not for what it begins. */
-const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
-
 /**
  * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients that take tasks (2026-07-28) or ask for
  * one (2025-11-25): the client gets a handle at once and comes back for the result. The handler runs in an object of the
  * task's own. When the object is lost it runs again from the top, with what its questions and `ctx.step()`s had returned
  * at once; so between them it does the same with the same answers. Needs a binding to the class it returns; with the
  * option `notices`, modern clients can listen to tasks as well.
+ *
+ * A server factory and the option `context` are given what was stored of the request that made the task: no credentials,
+ * no query, and of the headers only some. `keepHeaders` and `keepQuery` name more.
  *
  * @example
  * ```ts
@@ -81,22 +84,23 @@ const CREDENTIALS = ["authorization", "cookie", "proxy-authorization"];
  * export const { McpTask } = app;
  * ```
  *
- * @throws {KitError} `options-invalid` naming the option, its value and its range.
+ * @throws {KitError} `options-invalid` naming the option, its value and its range, or a name that must not be kept.
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   checkOptions("tasks(): ", options, OPTIONS);
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
+  const storable = storing("tasks()", options);
   return {
     attach: (runtime) => ({
-      extend: extension(runtime, options),
+      extend: extension(runtime, options, storable),
       objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
     }),
   };
 }
 
 /** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
-function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions): ExtendMethods<Env> {
+function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions, storable: Storable): ExtendMethods<Env> {
   const changes = new WeakMap<object, TaskChanges>();
   const changesOf = (place: object = {}) => {
     const found = changes.get(place) ?? new TaskChanges();
@@ -104,9 +108,9 @@ function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions): Exten
     return found;
   };
   return (methods, env, client, place) => {
-    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options), methods, checkName);
+    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options, storable), methods, checkName);
     if (!hasOwnTasks(client)) return methods;
-    return ownTaskMethods(keeperOf(env, runtime, options), methods, changesOf(place));
+    return ownTaskMethods(keeperOf(env, runtime, options, storable), methods, changesOf(place));
   };
 }
 
@@ -118,7 +122,7 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOpti
   };
 }
 
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions): WaitingKeeper {
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions, storable: Storable): WaitingKeeper {
   const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
   const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
   const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
@@ -130,7 +134,7 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOption
   };
   return {
     create: async (start, server, call) => {
-      const http = runtime.isPerRequest || server.asksForRequest ? plain(call) : undefined;
+      const http = runtime.isPerRequest || server.asksForRequest ? storable(plain(call)) : undefined;
       const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
       const seed = { ...start, principal: call.principal, http, toolTtlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
@@ -162,8 +166,7 @@ function findId(namespace: TaskNamespace, taskId: string): DurableObjectId | und
 /** At the edge it is a web `Request`. */
 function plain({ request }: Call<never>): PlainRequest | undefined {
   if (!request) return undefined;
-  const headers = [...(request.headers as Headers)].filter(([name]) => !CREDENTIALS.includes(name));
-  return { url: request.url, headers };
+  return { url: request.url, headers: [...(request.headers as Headers)] };
 }
 
 /** `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
