@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
-import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
+import { CAPABILITIES_KEY, type Members, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { ModernClient, told } from "./client.ts";
@@ -29,12 +29,14 @@ afterEach(async () => {
   tap.oracle.expectClean();
 });
 
+/** What the author was told of. */
+const errors = async () => (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
+
 /** Runs it; then the author has been told of an error like this. */
 async function reports<T>(error: RegExp, work: () => Promise<T>): Promise<T> {
-  const all = async () => (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
-  const before = (await all()).length;
+  const before = (await errors()).length;
   const result = await work();
-  await until("it is reported", async () => (await all()).slice(before).some((each) => error.test(each)));
+  await until("it is reported", async () => (await errors()).slice(before).some((each) => error.test(each)));
   return result;
 }
 
@@ -120,6 +122,52 @@ describe("in a session", () => {
     }
   });
 
+  const text = ({ messages }: Cuttable) => textOf(messages.at(-1) as Members);
+  const lossesOf = [
+    ["is still there", async () => undefined],
+    ["was lost", abortAll],
+  ] as const;
+
+  test.each(lossesOf)(
+    "A10: a question whose answer is too large fails, and the call goes on (its run %s)",
+    async (_, lose) => {
+      const session = await open();
+      const stream = await session.stream("trying", { size: 500_000 });
+      const id = await asked(stream, 1);
+      await lose();
+      await answer(session, id, "y".repeat(450_000));
+      await answer(session, await asked(stream, 2), "Ada");
+      await stream.end();
+      expect(text(stream)).toMatch(/^invalid-answer: A call in a session .* 900000 characters .*; 3$/);
+    },
+  );
+
+  test.each(lossesOf)("A10: so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
+    const session = await open();
+    const excessIn = (said: string | undefined) => Number(/it would be (\d+)/.exec(said ?? "")?.[1]) - 900_000;
+    await told(session.call("trying", { size: 900_000 }));
+    const step = excessIn((await errors()).at(-1));
+    // Here a step just fits, and there is no room for a question.
+    const question = excessIn((await told(session.call("trying", { size: 900_000 - step }))).text);
+    expect(question).toBeGreaterThan(0);
+    const stream = await session.stream("trying", { size: 900_000 - step - question - 20 });
+    const id = await asked(stream, 1);
+    await lose();
+    await answer(session, id, "Ada");
+    await stream.end();
+    expect(text(stream)).toMatch(/^invalid-answer: .* 900000 characters .*; KitError: .* 900000 characters/);
+  });
+
+  test("A10: an error that is too large counts as an answer that is", async () => {
+    const session = await open();
+    const stream = await session.stream("trying", { size: 500_000 });
+    const error = { code: -1, message: "y".repeat(450_000) };
+    expect((await session.send({ jsonrpc: "2.0", id: await asked(stream, 1), error })).status).toBe(202);
+    await answer(session, await asked(stream, 2), "Ada");
+    await stream.end();
+    expect(text(stream)).toMatch(/^invalid-answer: A call in a session .* 900000 characters .*; 3$/);
+  });
+
   test("less is kept, and there after the object was lost", async () => {
     const session = await open();
     const stream = await session.stream("keeping", { size: 880_000 });
@@ -153,5 +201,48 @@ describe("in a task", () => {
 
   test("less is kept", async () => {
     expect(textOf(await finish({ size: 5 * MIB, steps: 3 }))).toBe(String(15 * MIB));
+  });
+
+  /** Answers both questions of `trying`, and gives the text of its result. */
+  const tryWith = async (args: Members, first: string) => {
+    const client = new TaskClient(tap.url);
+    const taskId = await client.start("trying", args);
+    const task = await client.reaches(taskId, "input_required");
+    expect(
+      await client.update(
+        taskId,
+        answersTo(task, () => first),
+      ),
+    ).toMatchObject({});
+    return client.finish(taskId, () => "Ada");
+  };
+
+  test("A10: a question whose answer is too large fails, and the task goes on", async () => {
+    const text = await tryWith({ size: 4 * MIB - 1_000, steps: 4 }, "y".repeat(10_000));
+    expect(text).toMatch(/^invalid-answer: A task keeps at most .* 16777216 characters .*; 3$/);
+  });
+
+  test("A10: so does each question that no answer has room for", async () => {
+    for (const args of [
+      { size: 4 * MIB - 50, steps: 4 },
+      { size: 1, steps: 10_000 },
+    ]) {
+      expect(await tryWith(args, "Ada")).toMatch(/^invalid-answer: A task keeps .*; invalid-answer: A task keeps/);
+    }
+  });
+
+  test("A10: a client of 2025-11-25 answers with more than its session keeps: the question fails, and the task goes on", async () => {
+    const session = await Session.open(tap.url, { capabilities: { elicitation: {} } });
+    const created = await told(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
+    const { task } = (created.messages.at(-1) as { result: { task: Members } }).result;
+    const result = await session.post(request("tasks/result", { taskId: task.taskId }, "result"));
+    const questions = () => result.messages.filter(({ method }) => method === "elicitation/create");
+    for (const [count, name] of ["y".repeat(950_000), "Ada"].entries()) {
+      await result.has(`question ${count + 1}`, () => questions().length > count);
+      const answer = { action: "accept", content: { name } };
+      await session.send({ jsonrpc: "2.0", id: questions()[count]?.id, result: answer });
+    }
+    await result.end();
+    expect(textOf(result.messages.at(-1) as Members)).toMatch(/^invalid-answer: .* 900000 characters .*; 3$/);
   });
 });

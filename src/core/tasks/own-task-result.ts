@@ -132,7 +132,7 @@ async function watch(asked: WaitedTask, call: Call<never>, keeper: WaitingKeeper
 const WITHDRAWN = new Error("The task goes on without.");
 
 /** Why a question has no answer, where that is for the handler to know. The others are asked again with the next result. */
-const FOR_HANDLER: readonly QuestionError["reason"][] = ["refused", "limit"];
+const FOR_HANDLER: readonly QuestionError["reason"][] = ["refused", "limit", "invalid-answer"];
 
 /** Asks one thing, and hands on what came of it. */
 async function ask(

@@ -146,9 +146,9 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
           this.#settle(state, { status: "failed", error: unanswered(failure) });
           return true;
         }
-        this.#store.addEntry(failedEntry(own, digest, failure));
+        this.#store.addAnswer(failedEntry(own, digest, failure));
       } else if (digest === undefined) state.answers[own] = responses[key];
-      else this.#store.addEntry({ key: own, digest, answer: responses[key] });
+      else this.#store.addAnswer({ key: own, digest, answer: responses[key] });
       this.#answered.add(own);
     }
     if (answered.length === 0) return true;

@@ -12,10 +12,11 @@
  *
  * @module
  */
+import { QuestionError } from "../../core/asker.ts";
 import type { Principal } from "../../core/client-facts.ts";
 import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/jsonrpc.ts";
-import type { JournalEntry } from "../../core/replay/journal.ts";
+import { failedEntry, type JournalEntry, type StepEntry } from "../../core/replay/journal.ts";
 import type { TaskRound, TaskStart } from "../../core/tasks/begin-task.ts";
 import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
@@ -31,7 +32,7 @@ export interface StoredStart extends TaskStart {
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
   readonly principal: Principal | undefined;
-  /** The HTTP request, where something of the author's asks for it; without what lets anybody in. */
+  /** What may be stored of the HTTP request, where something of the author's asks for it: see http/storable-request.ts. */
   readonly http: PlainRequest | undefined;
 }
 
@@ -113,8 +114,7 @@ export class TaskStore {
 
   /** @throws {KitError} `state-too-large` naming the limit. */
   addEntry(entry: JournalEntry): void {
-    if (!this.#journal) this.entries();
-    const { entries, units } = this.#journal ?? { entries: 0, units: 0 };
+    const { entries, units } = this.#read();
     const text = JSON.stringify(entry);
     if (entries >= ENTRIES_MAX || units + text.length > JOURNAL_MAX) {
       throw new KitError(
@@ -122,14 +122,38 @@ export class TaskStore {
         `A task keeps at most ${ENTRIES_MAX} answers and results of steps, ${JOURNAL_MAX} characters together.`,
       );
     }
-    this.#journal = { entries: entries + 1, units: units + text.length };
-    this.#putText(`entry/${String(entries + 1).padStart(6, "0")}`, text);
+    this.#append(text);
+  }
+
+  /**
+   * Adds what came of a question. An answer beyond the limit counts as one that is invalid, and that is stored beyond the
+   * limit: without an entry the task would ask the same question again and again.
+   */
+  addAnswer(entry: Exclude<JournalEntry, StepEntry>): void {
+    try {
+      this.addEntry(entry);
+    } catch (error) {
+      if (!KitError.is(error)) throw error;
+      const { key, digest = "" } = entry;
+      this.#append(JSON.stringify(failedEntry(key, digest, new QuestionError("invalid-answer", error.message))));
+    }
   }
 
   /** What was known of the journal is not so any more. */
   reset(): void {
     this.#journal = undefined;
     this.#pieces.clear();
+  }
+
+  #append(text: string): void {
+    const { entries, units } = this.#read();
+    this.#journal = { entries: entries + 1, units: units + text.length };
+    this.#putText(`entry/${String(entries + 1).padStart(6, "0")}`, text);
+  }
+
+  #read(): { readonly entries: number; readonly units: number } {
+    if (!this.#journal) this.entries();
+    return this.#journal ?? { entries: 0, units: 0 };
   }
 
   #get(name: string): unknown {
