@@ -57,6 +57,8 @@ export interface Call<Env> {
   readonly context?: unknown;
   /** The HTTP request, where there is one. */
   readonly request?: RequestFacts | undefined;
+  /** Name of the endpoint that what is issued belongs to; absent where there is only one, as over stdio. */
+  readonly endpoint?: string | undefined;
   readonly limits: Limits;
   /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
   readonly ending: Ending;

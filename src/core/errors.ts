@@ -71,6 +71,7 @@ export type KitErrorCode =
   | "schema-unsupported"
   | "options-invalid"
   | "binding-missing"
+  | "binding-crossed"
   | "object-unreachable"
   | "replay-diverged"
   | "state-too-large"

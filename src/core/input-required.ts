@@ -10,7 +10,7 @@
 import { QuestionError } from "./asker.ts";
 import { encodeText } from "./bytes.ts";
 import { canonical } from "./canonical.ts";
-import { type ClientCapabilityName, capabilityObject, type Principal } from "./client-facts.ts";
+import { type ClientCapabilityName, capabilityObject } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { EnvKeys } from "./env-keys.ts";
 import { invalidParams, KitError, McpError } from "./errors.ts";
@@ -108,7 +108,7 @@ async function readPresented(
   if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();
   const ring = await keysOf(call, requestState);
-  const opened = await ring.open(requestState, bindingOf(server, request, call.principal));
+  const opened = await ring.open(requestState, bindingOf(server, request, call));
   const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number });
   if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
   return { ...sealed, inputResponses };
@@ -160,7 +160,7 @@ async function seal(
     const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
     throw new KitError("state-too-large", message);
   }
-  return ring.seal(bytes, bindingOf(server, request, call.principal));
+  return ring.seal(bytes, bindingOf(server, request, call));
 }
 
 /** -32021 with what is missing. */
@@ -176,11 +176,11 @@ async function keysOf(call: Call<never>, sealed?: string): Promise<KeyRing> {
   return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
 }
 
-/** Server, principal, method, target and arguments, in one spelling: what a state is good for. */
-function bindingOf(server: McpServer<never>, request: JSONRPCRequest, principal: Principal | undefined): string {
+/** Endpoint, server, principal, method, target and arguments, in one spelling: what a state is good for. */
+function bindingOf(server: McpServer<never>, request: JSONRPCRequest, { principal, endpoint }: Call<never>): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return JSON.stringify([server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
+  return JSON.stringify([endpoint, server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
 }
 
 /** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */

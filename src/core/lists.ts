@@ -10,7 +10,6 @@ import { pageOf } from "./pagination.ts";
 import type { McpServer } from "./server.ts";
 import type { CacheableMethod } from "./server-options.ts";
 import type { ListedEntry } from "./shelf.ts";
-import type { VersionRules } from "./versions.ts";
 
 /** The member of a list result that holds its entries. */
 const MEMBERS = {
@@ -23,7 +22,13 @@ const MEMBERS = {
 export type ListMethod = keyof typeof MEMBERS;
 
 /** First pages as they were last made. */
-const made = new WeakMap<readonly ListedEntry[], { readonly server: McpServer<never>; readonly page: JsonText }>();
+const made = new WeakMap<readonly ListedEntry[], FirstPage>();
+
+interface FirstPage {
+  readonly server: McpServer<never>;
+  readonly endpoint: string | undefined;
+  readonly page: JsonText;
+}
 
 /** One page of a list, spliced from the entries' texts. */
 export function listResult(
@@ -31,12 +36,14 @@ export function listResult(
   entries: readonly ListedEntry[],
   server: McpServer<never>,
   { params }: JSONRPCRequest,
-  { client: { rules } }: Call<never>,
+  call: Call<never>,
 ): JsonText {
-  if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, rules);
+  if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, call);
+  const { endpoint } = call;
   let first = made.get(entries);
-  if (first?.server !== server) {
-    first = { server, page: makePage(method, entries, server, undefined, rules) };
+  // A page may hold a cursor, which is good at one endpoint only.
+  if (first?.server !== server || first.endpoint !== endpoint) {
+    first = { server, endpoint, page: makePage(method, entries, server, undefined, call) };
     made.set(entries, first);
   }
   return first.page;
@@ -47,9 +54,9 @@ function makePage(
   entries: readonly ListedEntry[],
   server: McpServer<never>,
   cursor: unknown,
-  rules: VersionRules,
+  { client: { rules }, endpoint }: Call<never>,
 ): JsonText {
-  const page = pageOf(method, entries, cursor, server.pageSize);
+  const page = pageOf(method, entries, cursor, server.pageSize, endpoint);
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),

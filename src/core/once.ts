@@ -105,7 +105,7 @@ export function otherCall(): McpError {
 async function recognise(
   server: McpServer<never>,
   request: JSONRPCRequest,
-  { principal, client }: Call<never>,
+  { principal, client, endpoint }: Call<never>,
   place: string | undefined,
 ): Promise<Presented | undefined> {
   const { name, arguments: args = {}, requestState, inputResponses } = request.params ?? {};
@@ -121,7 +121,7 @@ async function recognise(
   // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return { name: await hash([server.name, who, which]), digest };
+  return { name: await hash([endpoint, server.name, who, which]), digest };
 }
 
 function readKey(request: JSONRPCRequest): string | undefined {

@@ -27,11 +27,11 @@ import { readBody } from "./body.ts";
 import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
-import { checkOrigin, corsHeaders, type OriginRules, preflight } from "./origin.ts";
+import { checkOrigin, corsHeaders, type OriginRules, partsOf, preflight } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
-import { type PlainRequest, type SessionNotices, SessionsUnavailable } from "./sessions.ts";
+import { type PlainRequest, type SessionNotices, type SessionPlace, SessionsUnavailable } from "./sessions.ts";
 
 /**
  * What an {@link AuthHook} returns: who the request acts for; `"anonymous"` to serve it without a principal; null to
@@ -97,6 +97,13 @@ export interface HttpOptions<Env> extends OriginRules {
    * @default false
    */
   readonly jsonOnly?: boolean;
+  /**
+   * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
+   * other, and keys of calls that run once count for one endpoint only.
+   *
+   * @default the path of the request's URL
+   */
+  readonly endpoint?: string | undefined;
   /** Hears of exceptions when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
@@ -105,10 +112,8 @@ export interface HttpOptions<Env> extends OriginRules {
 export type HttpHandler<Env> = (request: Request, env: Env) => Promise<Response>;
 
 /** What is known of one request once it was let in. */
-export interface Admitted<Env> {
+export interface Admitted<Env> extends SessionPlace<Env> {
   readonly request: Request;
-  readonly env: Env;
-  readonly principal: Principal | undefined;
   readonly server: McpServer<Env>;
 }
 
@@ -169,18 +174,20 @@ export class Endpoint<Env> {
    * The rungs before the body, and what browsers need on the answer.
    *
    * @param allow The methods served, as the Allow header lists them.
+   * @param path Of the endpoint, where it is another than that of the request.
    */
   serve(
     request: Request,
     env: Env,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
+    path?: string,
   ): Response | Promise<Response> {
     const origin = request.headers.get("Origin");
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
-    const response = this.#admit(request, env, allow, serve);
+    const response = this.#admit(request, env, allow, serve, path);
     return origin === null ? response : readableBy(origin, response);
   }
 
@@ -189,6 +196,7 @@ export class Endpoint<Env> {
     env: Env,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
+    path = partsOf(request.url).pathname,
   ): Response | Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
@@ -200,12 +208,16 @@ export class Endpoint<Env> {
     const server = this.#source;
     // Where everyone is served the same there is nothing to wait for.
     const isSame = !this.#options.auth && typeof server !== "function" && server.isForAll;
-    return isSame ? serve({ request, env, principal: undefined, server }) : this.#admitOne(request, env, serve);
+    const endpoint = this.#options.endpoint ?? path;
+    return isSame
+      ? serve({ request, env, principal: undefined, endpoint, server })
+      : this.#admitOne(request, env, endpoint, serve);
   }
 
   async #admitOne(
     request: Request,
     env: Env,
+    endpoint: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
   ): Promise<Response> {
     const { auth } = this.#options;
@@ -214,7 +226,7 @@ export class Endpoint<Env> {
     const { principal } = who;
     const server = await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
-    return serve({ request, env, principal, server });
+    return serve({ request, env, principal, endpoint, server });
   }
 
   /** Who the request acts for, or the answer that refuses it. The type of a hook proves nothing: `any` fits it. */

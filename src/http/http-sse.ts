@@ -48,11 +48,12 @@ export interface OpenStreams {
  */
 export async function openHttpSse<Env>(
   gate: SessionGate<Env>,
-  { request, principal, env, server }: Admitted<Env>,
+  admitted: Admitted<Env>,
   around: SessionSurroundings,
   open: OpenStreams,
   messagesPath?: string,
 ): Promise<Response> {
+  const { request, server } = admitted;
   const accept = request.headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
@@ -65,8 +66,8 @@ export async function openHttpSse<Env>(
   }
   const stream = new CountedStream(around.limits, request, open);
   try {
-    const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), principal, env);
-    const session = await gate.find(id, principal, env);
+    const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
+    const session = await gate.find(id, admitted);
     stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
     const target = { kind: "standalone", isHttpSse: true } as const;
     const refusal = session ? await session.carry(target, stream, around.notices) : SESSION_UNKNOWN;
@@ -82,9 +83,10 @@ export async function openHttpSse<Env>(
 /** Takes one message: 202, and the answer comes on the stream. */
 export async function postHttpSse<Env>(
   gate: SessionGate<Env>,
-  { request, principal, env }: Admitted<Env>,
+  admitted: Admitted<Env>,
   around: SessionSurroundings,
 ): Promise<Response> {
+  const { request } = admitted;
   const contentType = request.headers.get("Content-Type");
   if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
   const id = sessionOf(request.url);
@@ -96,7 +98,7 @@ export async function postHttpSse<Env>(
     if (parsed.isNotification) return new Response(null, { status: 202 });
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
   }
-  const session = await gate.find(id, principal, env);
+  const session = await gate.find(id, admitted);
   const isTaken = session !== undefined && (await session.deliver(parsed, around.request));
   return isTaken ? new Response(null, { status: 202 }) : refuse(SESSION_UNKNOWN);
 }

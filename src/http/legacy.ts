@@ -32,6 +32,7 @@ export interface LegacyContext<Env> {
   readonly principal: Principal | undefined;
   readonly env: Env;
   readonly request: RequestFacts | undefined;
+  readonly endpoint: string;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
   readonly form: AcceptedForm;

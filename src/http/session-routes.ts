@@ -25,7 +25,7 @@ import type { FoundSession, SessionGate, StreamTarget } from "./sessions.ts";
 /** Routes over a gate. */
 export function createSessionRoutes<Env>(gate: SessionGate<Env>): SessionRoutes<Env> {
   return {
-    open: (client, { principal, env }) => gate.open(client, principal, env),
+    open: (client, admitted) => gate.open(client, admitted),
     post: (verdict, form, admitted, around) => post(gate, verdict, form, admitted, around),
     get: (admitted, around) => get(gate, admitted, around),
     delete: (admitted) => end(gate, admitted),
@@ -40,7 +40,7 @@ async function post<Env>(
   around: SessionSurroundings,
 ): Promise<Response> {
   const { messages, isBatch, sessionId = "" } = verdict;
-  const session = await gate.find(sessionId, admitted.principal, admitted.env);
+  const session = await gate.find(sessionId, admitted);
   const id = requestId(messages);
   if (!session) return refuse(SESSION_UNKNOWN, id);
   if (isBatch && !session.client.rules.batch) {
@@ -105,5 +105,5 @@ async function find<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promi
   if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
   const id = headers.get("Mcp-Session-Id");
   if (id === null) return refuse({ reason: "session-missing" });
-  return (await gate.find(id, admitted.principal, admitted.env)) ?? refuse(SESSION_UNKNOWN);
+  return (await gate.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);
 }

@@ -12,6 +12,14 @@ import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./respond.ts";
 
+/** What a session belongs to. */
+export interface SessionPlace<Env> {
+  readonly env: Env;
+  readonly principal: Principal | undefined;
+  /** Name of the endpoint. */
+  readonly endpoint: string;
+}
+
 /** Opens and finds legacy sessions. */
 export interface SessionGate<Env> {
   /**
@@ -19,15 +27,15 @@ export interface SessionGate<Env> {
    *
    * @throws {SessionsUnavailable} when there is no key to seal with.
    */
-  open(client: ClientFacts, principal: Principal | undefined, env: Env): Promise<string>;
+  open(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
 
   /**
-   * The session of an id, or undefined when the id was not made here, has expired, or belongs to another principal.
+   * The session of an id, or undefined when the id was not made here, or belongs to another endpoint or principal.
    * Wakes no object: a session that was ended is found, and says so when used.
    *
    * @throws {SessionsUnavailable} when no key can be had, so that nothing can be said about the id.
    */
-  find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined>;
+  find(id: string, place: SessionPlace<Env>): Promise<FoundSession | undefined>;
 }
 
 /** What a request says of itself beside its body, as plain data. */

@@ -12,6 +12,7 @@ type AnyOptions = EdgeOptions<unknown, object, object, object, object, object>;
 
 const OPTIONS: OptionTable<AnyOptions> = {
   path: null,
+  endpoint: null,
   sessions: null,
   notices: null,
   once: null,

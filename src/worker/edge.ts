@@ -125,6 +125,15 @@ export interface EdgeOptions<
 > extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
+  /**
+   * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
+   * other, and keys of calls that run once count for one endpoint only. Set it where paths do not tell endpoints apart
+   * (two that are chosen by host), where one endpoint is to be the same at several paths, or to keep all this valid when
+   * the path changes.
+   *
+   * @default the path of the request's URL
+   */
+  readonly endpoint?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
   readonly sessions?: SessionsPart<Env, Sessions>;
   /** Notices of changes to clients of every isolate. Without them none is promised. */

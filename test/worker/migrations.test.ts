@@ -113,7 +113,7 @@ const FINISHED: readonly Row1[] = [
   { stream: CALL, from: 4, messages: [result], isFinal: true },
 ];
 
-/** The session id that was sealed for an object then: without a number, its time in minutes. */
+/** A session id as it was sealed for an object then: bound to no endpoint, without a number, its time in minutes. */
 async function idOf1(objectId: string): Promise<string> {
   const bytes = new Uint8Array(55);
   bytes.set(Buffer.from(objectId, "hex"), 0);
@@ -136,15 +136,13 @@ describe("a database of layout 1", () => {
     expect(Object.keys(tables).toSorted()).toEqual(["event_2", "stream_2"]);
   });
 
-  test("is reached with the session id of its time", async () => {
+  test("A23: is not reached with the session id of its time, which named no endpoint", async () => {
     const { session, id } = await open();
     const sessionId = await idOf1(id);
     const old = new Session(session.url, sessionId, { ...session.headers, "mcp-session-id": sessionId });
-    await fill(id, FINISHED, old);
-    expect((await told(old.call("echo", { key: "k" }))).text).toBe("k");
-    const resumed = await (await old.get(cursor(id, CALL, 2))).end();
-    expect(progressOf(resumed.messages)).toEqual([3]);
-    expect(resumed.messages.at(-1)).toEqual(result);
+    await fill(id, FINISHED, session);
+    expect((await told(old.call("echo", { key: "k" }))).status).toBe(404);
+    expect((await old.get(cursor(id, CALL, 2))).status).toBe(404);
   });
 
   test("tells a call that was running of its interruption", async () => {
@@ -220,6 +218,8 @@ describe("an event id of version 0.1", () => {
 
 describe("a Worker older than its object", () => {
   const caller = {
+    binding: BINDING,
+    endpoint: "/plain/mcp",
     versionIndex: 3,
     capabilityBits: 0,
     principalHash: "0".repeat(32),

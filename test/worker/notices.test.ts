@@ -10,7 +10,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
@@ -112,7 +112,7 @@ describe("the GET stream of a session", () => {
   test("goes on after the process died, subscriptions and level kept (R6, G2)", async () => {
     const own = await Workerd.start({
       entry: "test/worker/fixtures/changing.ts",
-      objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+      objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
       bindings: { MCP_KEYS: newKeys() },
     });
     const client = await LegacyClient.open(`${own.origin}/mcp`);

@@ -56,14 +56,19 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
     deliver,
     mount: (app, endpoint, gate) => {
       if (!gate) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
-      const serve = (request: Request, env: Env, method: "GET" | "POST", base?: string) =>
-        endpoint.serve(request, env, method, (admitted) =>
-          endpoint.guarded(() => {
-            const around = endpoint.surroundings("sse", admitted);
-            return method === "GET"
-              ? openHttpSse(gate, admitted, around, open, base)
-              : postHttpSse(gate, admitted, around);
-          }),
+      const serve = (request: Request, env: Env, method: "GET" | "POST", base?: string, at?: string) =>
+        endpoint.serve(
+          request,
+          env,
+          method,
+          (admitted) =>
+            endpoint.guarded(() => {
+              const around = endpoint.surroundings("sse", admitted);
+              return method === "GET"
+                ? openHttpSse(gate, admitted, around, open, base)
+                : postHttpSse(gate, admitted, around);
+            }),
+          at,
         );
       if (options.path !== undefined || options.messagesPath !== undefined) {
         app.all(path, ({ req: { raw }, env }) => {
@@ -71,7 +76,11 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
           const base = new URL(raw.url).pathname.slice(0, -path.length);
           return serve(raw, env as Env, "GET", base + messagesPath);
         });
-        app.all(messagesPath, ({ req: { raw }, env }) => serve(raw, env as Env, "POST"));
+        app.all(messagesPath, ({ req: { raw }, env }) => {
+          // Both paths are one endpoint: the id that the stream names is good where the stream says.
+          const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
+          return serve(raw, env as Env, "POST", undefined, base + path);
+        });
       }
       return (request, env) => (isHttpSse(request) ? serve(request, env, request.method as "GET" | "POST") : undefined);
     },

@@ -8,7 +8,7 @@ import type { Notice } from "../../core/notices.ts";
 import { checkOptions, type OptionTable } from "../../core/options.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
-import { namespaceOf } from "../placement.ts";
+import { claim, namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
@@ -17,7 +17,10 @@ import { subjectOf } from "./shards.ts";
 export interface HubOptions {
   /** Name of the Durable Object binding. @default "MCP_HUB" */
   readonly binding?: string;
-  /** Name of the object: servers that share a binding and a name share their notices. @default "hub" */
+  /**
+   * Name of the object: servers that share a binding and a name share their notices, those of `server.log()` as well.
+   * Without a name no other server of this Worker may use the binding, unless its hub has one. @default "hub"
+   */
   readonly name?: string;
   /**
    * Objects that share the work, 1 to 32, each telling of its own subjects: a list kind, or the URI of a resource. One
@@ -31,6 +34,10 @@ export interface HubOptions {
 /** Each stream dials up to as many sockets as there are shards. */
 const OPTIONS: OptionTable<HubOptions> = { binding: null, name: null, shards: [1, 32] };
 
+/** What to write where two servers would share their notices, and nobody has said that they are to. */
+const SHARING =
+  'Name the hub of both: hub({ name: "..." }) with different names to keep their notices apart, or with the same name to share them.';
+
 type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
 
 /**
@@ -38,7 +45,8 @@ type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
  * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy ones.
  * At least once, and one notice may stand for several. Needs a binding to the class it returns.
  *
- * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32.
+ * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32; from `edge()` when another server
+ *   of the Worker uses the binding, and neither hub has a name.
  * @example
  * ```ts
  * const app = edge(server, { sessions: durable(), notices: hub() });
@@ -62,13 +70,16 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
     if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
   };
   return {
-    attach: ({ onError }) => {
+    attach: ({ onError, isPerRequest }) => {
+      const endpoint = {};
       return {
         notices: {
           source: (env) => hubSource((shard) => twice(() => stub(env, shard).fetch("https://hub/", upgrade)), shards),
           methods: listenMethods,
         },
         watch: (server) => {
+          // A function that gives each request a server has many, and they are one endpoint.
+          if (options.name === undefined) claim(binding, SHARING, isPerRequest ? endpoint : server);
           const failed = (error: unknown) =>
             server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
           // One server at several endpoints publishes once.

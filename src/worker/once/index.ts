@@ -9,7 +9,7 @@ import { type OutcomeKeeper, onceWith, otherCall, type Presented, TOO_LARGE_OUTC
 import { checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { OncePart } from "../edge.ts";
 import { Link } from "../link.ts";
-import { namespaceOf } from "../placement.ts";
+import { claimFor, namespaceOf } from "../placement.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 export interface OnceOptions {
@@ -44,10 +44,13 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: t
   checkOptions("once(): ", options, OPTIONS);
   const { binding = "MCP_ONCE", keepMs = 24 * 60 * 60_000 } = options;
   return {
-    attach: () => ({
-      once: (env, place) => onceWith(keeperOf(env, binding, keepMs), place),
-      objects: { McpOnce: class McpOnce extends OnceObject {} },
-    }),
+    attach: () => {
+      claimFor("once", binding);
+      return {
+        once: (env, place) => onceWith(keeperOf(env, binding, keepMs), place),
+        objects: { McpOnce: class McpOnce extends OnceObject {} },
+      };
+    },
   };
 }
 

@@ -6,6 +6,8 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 
+import { fingerprint } from "../../core/bytes.ts";
+
 /** A place in a stream: right after event `seq`; 0 is its beginning. */
 export interface Cursor {
   readonly stream: number;
@@ -56,13 +58,9 @@ export function isOwnStream(stream: number): boolean {
   return stream % 2 === 1;
 }
 
-/** The tag of a session in event ids of version 0.1 (FNV-1a). Logs and clients may still have some. */
+/** The tag of a session in event ids of version 0.1. Logs and clients may still have some. */
 export function earlierTagOf(objectId: string, session: number): string {
-  let hash = 0x811c9dc5;
-  for (const character of session === 0 ? objectId : `${objectId} ${session}`) {
-    hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
-  }
-  return (hash >>> 0).toString(36);
+  return fingerprint(session === 0 ? objectId : `${objectId} ${session}`).toString(36);
 }
 
 /**

@@ -1,8 +1,9 @@
 /**
  * The Worker's side of sessions: seals ids, opens them, and calls the object of the session they name.
  *
- * An id goes through three checks before an object wakes: the seal, the principal in it, and the tag that the platform
- * puts into ids of objects. Whether its time is over only the object knows, which may have renewed it.
+ * An id goes through three checks before an object wakes: the seal, which opens only at the endpoint that made it, the
+ * principal in it, and the tag that the platform puts into ids of objects. Whether its time is over only the object
+ * knows, which may have renewed it.
  *
  * @module
  */
@@ -19,6 +20,7 @@ import {
   type PostOutcome,
   type SessionGate,
   type SessionNotices,
+  type SessionPlace,
   type SessionPost,
   SessionsUnavailable,
   type StreamTarget,
@@ -53,6 +55,12 @@ const PURPOSE = "session id";
 /** Ids whose facts are remembered: half a kilobyte each. */
 const KNOWN_MAX = 4096;
 
+/** An id that was opened, and the one endpoint it is good at. */
+interface KnownId {
+  readonly endpoint: string;
+  readonly facts: SessionFacts;
+}
+
 type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & SessionRpc>;
 
 /** Sessions on Durable Objects. */
@@ -60,7 +68,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
   readonly #env = new EnvKeys(PURPOSE, "Or give edge() the option keys.");
   readonly #keysOf: KeysOf | undefined;
-  #facts: { readonly ring?: KeyRing; readonly of: Map<string, SessionFacts> } = { of: new Map() };
+  #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
   /** @param keysOf Where keys come from; undefined: the secret. */
   constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
@@ -69,7 +77,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     this.#keysOf = keysOf;
   }
 
-  async open(client: ClientFacts, principal: Principal | undefined, env: Env): Promise<string> {
+  async open(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
     const name = key && checkName(key(principal, env));
@@ -83,35 +91,43 @@ export class DurableGate<Env> implements SessionGate<Env> {
       principalHash: await hashPrincipal(principal),
       expiresAtMs: Date.now() + lengthMs,
     });
-    const sealed = await ring.seal(bytes);
-    this.#remember(ring, sealed, bytes);
+    const sealed = await ring.seal(bytes, this.#boundTo(endpoint));
+    this.#remember(ring, sealed, bytes, endpoint);
     return sealed;
   }
 
-  async find(id: string, principal: Principal | undefined, env: Env): Promise<FoundSession | undefined> {
-    const { ring, of } = this.#facts;
+  async find(id: string, { principal, env, endpoint }: SessionPlace<Env>): Promise<FoundSession | undefined> {
+    const { ring, ids } = this.#known;
     // Opening an id costs as much as the rest of a call: what it said is known as long as its keys are.
-    const facts = (ring === (await this.#keys(env)) && of.get(id)) || (await this.#open(id, env));
+    const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
+    const facts = known?.endpoint === endpoint ? known.facts : await this.#open(id, env, endpoint);
     if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
     const { objectId, rules, ...rest } = facts;
-    const caller = { ...rest, versionIndex: rules.index, principal, principalHash, isOpenedAnonymously };
+    const { binding } = this.#options;
+    const versionIndex = rules.index;
+    const caller = { ...rest, binding, endpoint, versionIndex, principal, principalHash, isOpenedAnonymously };
     return this.#session(objectId, caller, env);
   }
 
-  async #open(id: string, env: Env): Promise<SessionFacts | undefined> {
+  async #open(id: string, env: Env, endpoint: string): Promise<SessionFacts | undefined> {
     const ring = await this.#keys(env, id);
-    const bytes = await ring.open(id);
-    return bytes && this.#remember(ring, id, bytes);
+    const bytes = await ring.open(id, this.#boundTo(endpoint));
+    return bytes && this.#remember(ring, id, bytes, endpoint);
   }
 
-  #remember(ring: KeyRing, id: string, bytes: Uint8Array): SessionFacts | undefined {
+  #remember(ring: KeyRing, id: string, bytes: Uint8Array, endpoint: string): SessionFacts | undefined {
     const facts = decodeFacts(bytes);
-    if (this.#facts.ring !== ring || this.#facts.of.size >= KNOWN_MAX) this.#facts = { ring, of: new Map() };
-    if (facts) this.#facts.of.set(id, facts);
+    if (this.#known.ring !== ring || this.#known.ids.size >= KNOWN_MAX) this.#known = { ring, ids: new Map() };
+    if (facts) this.#known.ids.set(id, { endpoint, facts });
     return facts;
+  }
+
+  /** What an id is sealed with, without containing it: the binding tells endpoints apart whose paths are the same. */
+  #boundTo(endpoint: string): string {
+    return `${this.#options.binding} ${endpoint}`;
   }
 
   #session(objectId: string, caller: Caller, env: Env): FoundSession | undefined {

@@ -10,6 +10,7 @@ import { KitError } from "../../core/errors.ts";
 import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/options.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import type { EdgeRuntime, SessionsPart } from "../edge.ts";
+import { claimFor } from "../placement.ts";
 import { DurableGate, type SessionKey } from "./gate.ts";
 import type { SessionCaps } from "./session.ts";
 import { SessionObject, type SessionObjectOptions } from "./session-object.ts";
@@ -68,7 +69,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
- * eviction, restart and deploy. Needs a binding to the class it returns, and sealing keys in `MCP_KEYS`.
+ * eviction, restart and deploy. Needs a binding to the class it returns, and sealing keys in `MCP_KEYS`. Endpoints do
+ * not share bindings: the second one that names the same is refused with {@link KitError} `options-invalid` by `edge()`.
  *
  * @example
  * ```ts
@@ -93,11 +95,12 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
   };
   return {
     attach: (runtime) => {
+      claimFor("durable", binding);
       const gate = new DurableGate<Env>(
         { binding, lengthMs: period.lengthMs, jurisdiction, locationHint, key },
         runtime.keys,
       );
-      const objects = { McpSession: createSessionClass(runtime, { period, caps, resumeMs, newsMs }) };
+      const objects = { McpSession: createSessionClass(runtime, { binding, period, caps, resumeMs, newsMs }) };
       return { gate, routes: createSessionRoutes(gate), objects };
     },
   };

@@ -11,6 +11,7 @@ import type { Principal } from "../../core/client-facts.ts";
 import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { EdgeRuntime } from "../edge.ts";
+import { checkBinding } from "../placement.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import type { Attached } from "./carrier.ts";
 import { isOwnStream } from "./event-id.ts";
@@ -37,6 +38,8 @@ interface Wire {
 export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
   /** Milliseconds that news are kept for on a stream that goes on. */
   readonly newsMs: number;
+  /** Name of the binding of the endpoint whose class this is. */
+  readonly binding: string;
 }
 
 /** How soon what an open stream has left is looked at again, should nobody tell of its end. */
@@ -141,8 +144,13 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     return session;
   }
 
-  /** The session of a caller, while it lives and is the caller's. */
+  /**
+   * The session of a caller, while it lives and is the caller's.
+   *
+   * @throws {KitError} `binding-crossed` when the call is meant for another endpoint.
+   */
   async #admitted(caller: Caller, isStream = false): Promise<Session<Env> | undefined> {
+    checkBinding(this.#options.binding, caller.binding);
     const session = this.#session(caller.session);
     return (await session.admit(caller, isStream)) ? session : undefined;
   }

@@ -327,7 +327,7 @@ export class Session<Env> {
     const { env, runtime } = this.#host;
     const { limits, onError, hasNotices } = runtime;
     const client = clientOf(caller);
-    const { principal } = caller;
+    const { principal, endpoint } = caller;
     this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
@@ -341,6 +341,7 @@ export class Session<Env> {
       env,
       request: post.request && factsOf(post.request),
       principal,
+      endpoint,
       client,
       // The handshake of HTTP+SSE declares no more than these.
       methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,

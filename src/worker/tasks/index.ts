@@ -17,10 +17,10 @@ import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
-import { namespaceOf } from "../placement.ts";
+import { claimFor, namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
 import { toObjectId } from "./task-id.ts";
-import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
+import { type TaskClassOptions, TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 
 export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
@@ -89,18 +89,21 @@ const WAIT_MS = 25_000;
  */
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   checkOptions("tasks(): ", options, OPTIONS);
-  const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
+  const { binding = "MCP_TASK", ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   const storable = storing("tasks()", options);
   return {
-    attach: (runtime) => ({
-      extend: extension(runtime, options, storable),
-      objects: { McpTask: createTaskClass(runtime, { ttlMs, pollIntervalMs, runMs }) },
-    }),
+    attach: (runtime) => {
+      claimFor("tasks", binding);
+      return {
+        extend: extension(runtime, { ...options, binding, storable }),
+        objects: { McpTask: createTaskClass(runtime, { binding, ttlMs, pollIntervalMs, runMs }) },
+      };
+    },
   };
 }
 
 /** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
-function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions, storable: Storable): ExtendMethods<Env> {
+function extension<Env>(runtime: EdgeRuntime<Env>, options: KeeperOptions): ExtendMethods<Env> {
   const changes = new WeakMap<object, TaskChanges>();
   const changesOf = (place: object = {}) => {
     const found = changes.get(place) ?? new TaskChanges();
@@ -108,13 +111,13 @@ function extension<Env>(runtime: EdgeRuntime<Env>, options: TasksOptions, storab
     return found;
   };
   return (methods, env, client, place) => {
-    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options, storable), methods, checkName);
+    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options), methods, checkName);
     if (!hasOwnTasks(client)) return methods;
-    return ownTaskMethods(keeperOf(env, runtime, options, storable), methods, changesOf(place));
+    return ownTaskMethods(keeperOf(env, runtime, options), methods, changesOf(place));
   };
 }
 
-function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOptions): TaskClass<Env> {
+function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskClassOptions): TaskClass<Env> {
   return class McpTask extends TaskObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
       super(ctx, env, runtime, options);
@@ -122,34 +125,44 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskObjectOpti
   };
 }
 
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: TasksOptions, storable: Storable): WaitingKeeper {
-  const { binding = "MCP_TASK", jurisdiction, locationHint } = options;
+interface KeeperOptions extends TasksOptions {
+  readonly binding: string;
+  readonly storable: Storable;
+}
+
+function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptions): WaitingKeeper {
+  const { binding, storable, jurisdiction, locationHint } = options;
   const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
   const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
   /** What the object of a task answers; undefined when there can be none. */
-  const ask = async <T>(taskId: string, question: (task: ReturnType<typeof get>) => Promise<T>) => {
+  const ask = async <T>(
+    taskId: string,
+    { principal, endpoint }: Call<never>,
+    question: (task: ReturnType<typeof get>, who: string) => Promise<T>,
+  ) => {
     const id = findId(namespace(), taskId);
+    const who = ownerOf({ principal, endpoint, binding });
     // All of it may be asked twice.
-    return id && twice(() => question(get(id)));
+    return id && twice(() => question(get(id), who));
   };
   return {
     create: async (start, server, call) => {
       const http = runtime.isPerRequest || server.asksForRequest ? storable(plain(call)) : undefined;
       const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
-      const seed = { ...start, principal: call.principal, http, toolTtlMs };
+      const { principal, endpoint } = call;
+      const seed = { ...start, principal, endpoint, binding, http, toolTtlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
       const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
       return { resultType: "task", ...task };
     },
-    read: async (taskId, { principal }) =>
-      (await ask(taskId, (task) => task.read(ownerOf(principal)))) as TaskView | undefined,
-    wait: async (taskId, { principal }) =>
-      (await ask(taskId, (task) => task.wait(ownerOf(principal), WAIT_MS))) as WaitedTask | undefined,
-    fail: async (taskId, key, failed, { principal }) =>
-      (await ask(taskId, (task) => task.update(ownerOf(principal), {}, { [key]: failed }))) ?? false,
-    update: async (taskId, responses, { principal }) =>
-      (await ask(taskId, (task) => task.update(ownerOf(principal), responses))) ?? false,
-    cancel: async (taskId, { principal }) => (await ask(taskId, (task) => task.cancel(ownerOf(principal)))) ?? false,
+    read: async (taskId, call) => (await ask(taskId, call, (task, who) => task.read(who))) as TaskView | undefined,
+    wait: async (taskId, call) =>
+      (await ask(taskId, call, (task, who) => task.wait(who, WAIT_MS))) as WaitedTask | undefined,
+    fail: async (taskId, key, failed, call) =>
+      (await ask(taskId, call, (task, who) => task.update(who, {}, { [key]: failed }))) ?? false,
+    update: async (taskId, responses, call) =>
+      (await ask(taskId, call, (task, who) => task.update(who, responses))) ?? false,
+    cancel: async (taskId, call) => (await ask(taskId, call, (task, who) => task.cancel(who))) ?? false,
   };
 }
 

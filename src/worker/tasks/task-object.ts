@@ -21,6 +21,7 @@ import type { WaitedTask } from "../../core/tasks/own-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
+import { checkBinding } from "../placement.ts";
 import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
@@ -45,6 +46,11 @@ export interface TaskObjectOptions {
   readonly runMs: number;
 }
 
+export interface TaskClassOptions extends TaskObjectOptions {
+  /** Name of the binding of the endpoint whose class this is. */
+  readonly binding: string;
+}
+
 /** Runs that come to nothing before the task is given up: each was lost with its object. */
 const STARTS_MAX = 20;
 /** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
@@ -55,7 +61,7 @@ const LOOKS_MIN = 3;
 
 export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #runtime: EdgeRuntime<Env>;
-  readonly #options: TaskObjectOptions;
+  readonly #options: TaskClassOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports<Env>;
   /** As it is stored, with what came since; undefined until it was read. */
@@ -66,7 +72,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #answered = new Set<string>();
   readonly #waits = new Waits();
 
-  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
+  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskClassOptions) {
     super(ctx, env);
     this.#runtime = runtime;
     this.#options = options;
@@ -76,8 +82,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   // Called by the Worker
 
+  /** @throws {KitError} `binding-crossed` when the call is meant for another endpoint. */
   async create({ request, journal, round, principal, http, client, ...seed }: TaskSeed): Promise<TaskView> {
-    const { pollIntervalMs } = this.#options;
+    const { pollIntervalMs, binding } = this.#options;
+    const { endpoint } = seed;
+    checkBinding(binding, seed.binding);
     const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
     // Gone before anybody looked, it would be of no use.
     const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
@@ -91,6 +100,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       journal,
       round,
       principal,
+      endpoint,
+      binding,
       http,
       ...(client ? { client } : {}),
     };
@@ -371,7 +382,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   #find(who: string) {
     const task = this.#load();
-    return task && !isExpired(task.start) && ownerOf(task.start.principal) === who ? task : undefined;
+    return task && !isExpired(task.start) && ownerOf(task.start) === who ? task : undefined;
   }
 
   async #forget(): Promise<void> {

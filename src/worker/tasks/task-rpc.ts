@@ -12,8 +12,7 @@ import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 
 /** What a task is made of. Goes over RPC. */
-export interface TaskSeed extends TaskStart {
-  readonly principal: Principal | undefined;
+export interface TaskSeed extends TaskStart, TaskOwner {
   readonly http: PlainRequest | undefined;
   /** The tool's own; undefined: as `tasks()` says. */
   readonly toolTtlMs: number | undefined;
@@ -31,7 +30,16 @@ export interface TaskRpc {
   cancel(who: string): Promise<boolean>;
 }
 
+/** Who a task belongs to. */
+export interface TaskOwner {
+  readonly principal: Principal | undefined;
+  /** Name of the endpoint that made it. */
+  readonly endpoint?: string | undefined;
+  /** Name of the binding of that endpoint. */
+  readonly binding: string;
+}
+
 /** Who a task belongs to, as text. */
-export function ownerOf(principal: Principal | undefined): string {
-  return principal ? JSON.stringify([principal.issuer, principal.subject]) : "anonymous";
+export function ownerOf({ principal, endpoint, binding }: TaskOwner): string {
+  return JSON.stringify([binding, endpoint, principal?.issuer, principal?.subject]);
 }

@@ -13,7 +13,6 @@
  * @module
  */
 import { QuestionError } from "../../core/asker.ts";
-import type { Principal } from "../../core/client-facts.ts";
 import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/jsonrpc.ts";
 import { failedEntry, type JournalEntry, type StepEntry } from "../../core/replay/journal.ts";
@@ -22,16 +21,16 @@ import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
+import type { TaskOwner } from "./task-rpc.ts";
 
 /** What does not change over a task's life. */
-export interface StoredStart extends TaskStart {
+export interface StoredStart extends TaskStart, TaskOwner {
   /** Format of what is stored, for a later build to read. */
   readonly format: 1;
   readonly createdAtMs: number;
   /** As it was then: later configurations are for later tasks. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
-  readonly principal: Principal | undefined;
   /** What may be stored of the HTTP request, where something of the author's asks for it: see http/storable-request.ts. */
   readonly http: PlainRequest | undefined;
 }

@@ -7,7 +7,7 @@ import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type Workflo
 import { KitError } from "../../core/errors.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { TasksPart } from "../edge.ts";
-import { namespaceOf } from "../placement.ts";
+import { claimFor, namespaceOf } from "../placement.ts";
 import type { TaskClass } from "../tasks/index.ts";
 import { createDrivenTask, type DrivenRpc, type DrivenTask } from "./driven-task.ts";
 
@@ -61,6 +61,7 @@ export function workflow<Env>(
   checkDuration("workflow(): timeout", timeout, 1);
   return {
     attach: (runtime) => {
+      claimFor("workflow", binding);
       const { extend, objects } = part.attach(runtime);
       const McpTask = createDrivenTask(objects.McpTask, {
         drive: (env, task) => drive(workflowOf(env, binding), task),

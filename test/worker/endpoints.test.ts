@@ -1,0 +1,183 @@
+/** Two endpoints in one Worker: what one of them issued is worth nothing at the other. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LEGACY_VERSIONS, request } from "../http/messages.ts";
+import { LegacyClient, ModernClient, Reading, told } from "./client.ts";
+import { TaskClient } from "./task-client.ts";
+
+let worker: Workerd;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/endpoints.ts",
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_ONCE: "McpOnce",
+      MCP_TASK: "McpTask",
+      ADMIN_SESSION: "AdminSession",
+      ADMIN_ONCE: "AdminOnce",
+      ADMIN_TASK: "AdminTask",
+      CROSSED_SESSION: "McpSession",
+      CROSSED_TASK: "McpTask",
+    },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+
+const at = (path: string) => worker.worker.url(path);
+const PUBLIC = "/public/mcp";
+const ADMIN = "/admin/mcp";
+/** The same app as the public one, at a second path. */
+const ALIAS = "/alias/mcp";
+
+describe("A23: two endpoints on one namespace", () => {
+  test.each([
+    ["sessions", "MCP_SESSION"],
+    ["once", "MCP_ONCE"],
+    ["tasks", "MCP_TASK"],
+    ["workflow", "MCP_TASK_WORKFLOW"],
+    ["hub", "SHARED_HUB"],
+  ])("A23: are refused at start, with the name of the binding and what to write (%s)", async (part, binding) => {
+    const text = await (await fetch(at(`/second/${part}`))).text();
+    expect(text).toContain(`"${binding}"`);
+    expect(text).toMatch(part === "hub" ? /hub\(\{ name: / : /binding: "/);
+  });
+
+  test("A23: a Worker with two endpoints of default options does not start", async () => {
+    const source = `
+      import { Hono } from "hono";
+      import { McpServer } from "./src/core/index.ts";
+      import { edge } from "./src/worker/index.ts";
+      import { durable } from "./src/worker/sessions/index.ts";
+      const open = edge(new McpServer({ name: "public", version: "1" }), { sessions: durable() });
+      const closed = edge(new McpServer({ name: "admin", version: "1" }), { sessions: durable() });
+      export default new Hono().route("/public", open).route("/admin", closed);
+      export const { McpSession } = open;`;
+    const started = Workerd.start({ entry: { source }, objects: { MCP_SESSION: "McpSession" } });
+    await expect(started.then((second) => second.stop())).rejects.toThrow();
+  });
+
+  test("A23: a binding to the class of another endpoint serves nobody, and the log says which binding it is", async () => {
+    const client = await LegacyClient.open(at("/crossed/mcp"), { silent: true });
+    expect(await told(client.call("which"))).toMatchObject({ status: 500 });
+    expect(await told(client.request("ping"))).toMatchObject({ status: 500 });
+    const { raw } = await new TaskClient(at("/crossed/mcp")).request("tools/call", { name: "work", arguments: {} });
+    expect(raw).not.toContain("taskId");
+    const errors = (await (await fetch(at("/errors"))).json()) as string[];
+    for (const binding of ["CROSSED_SESSION", "CROSSED_TASK"]) {
+      expect(errors.filter((error) => error.includes(`"${binding}"`)).join("\n")).toMatch(/class_name/);
+    }
+  });
+});
+
+describe("A23: two endpoints with bindings of their own", () => {
+  test("A23: each serves its own clients", async () => {
+    for (const [path, name] of [
+      [PUBLIC, "public"],
+      [ADMIN, "admin"],
+      [ALIAS, "public"],
+    ] as const) {
+      const client = await LegacyClient.open(at(path));
+      expect((await told(client.call("which"))).text).toBe(name);
+      expect((await told(new ModernClient(at(path)).call("which"))).text).toBe(name);
+    }
+  });
+
+  test.each(LEGACY_VERSIONS)(
+    "A23: the session id of one is unknown at another, whatever is asked (%s)",
+    async (version) => {
+      const client = await LegacyClient.open(at(PUBLIC), { version });
+      expect((await told(client.call("which"))).text).toBe("public");
+      for (const path of [ADMIN, ALIAS]) {
+        const other = client.at(at(path));
+        expect((await told(other.call("which"))).status).toBe(404);
+        expect((await told(other.request("ping"))).status).toBe(404);
+        expect((await told(other.request("tools/list"))).status).toBe(404);
+        expect((await other.get()).status).toBe(404);
+        expect((await other.delete()).status).toBe(404);
+      }
+      // It was not ended there.
+      expect((await told(client.call("which"))).text).toBe("public");
+    },
+  );
+
+  test("A23: a session id that was never used where it was made is unknown at another path of the same app", async () => {
+    const client = await LegacyClient.open(at(PUBLIC), { silent: true });
+    expect((await told(client.at(at(ALIAS)).call("which"))).status).toBe(404);
+    expect((await told(client.call("which"))).status).toBe(200);
+  });
+
+  test.each([
+    [PUBLIC, "/public/mcp", [ADMIN, ALIAS, "/public/messages"]],
+    ["/public/sse", "/public/messages", [ADMIN, ALIAS, PUBLIC, "/alias/messages"]],
+  ])("A23: the session id of an HTTP+SSE stream at %s is good at %s only", async (path, own, others) => {
+    const leave = new AbortController();
+    const stream = new Reading(
+      await fetch(at(path), { headers: { accept: "text/event-stream" }, signal: leave.signal }),
+    );
+    await stream.has("the endpoint event", ({ raw }) => /^data: .*\n/m.test(raw));
+    const [, endpoint = ""] = /^data: (.*)$/m.exec(stream.raw) ?? [];
+    expect(endpoint).toMatch(new RegExp(`^${own}\\?sessionId=`));
+    const post = async (where: string) => {
+      const body = JSON.stringify(request("ping"));
+      const url = at(endpoint.replace(own, where));
+      return (await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })).status;
+    };
+    for (const other of others) expect([other, await post(other)]).toEqual([other, 404]);
+    expect(await post(own)).toBe(202);
+    leave.abort();
+  });
+
+  test.each([
+    [PUBLIC, ADMIN],
+    [PUBLIC, ALIAS],
+    ["/north", "/south"],
+  ])("A23: a request state of %s is refused at %s", async (path, other) => {
+    const params = { name: "ask", arguments: {} };
+    const { requestState } = await new TaskClient(at(path)).result("tools/call", params);
+    const again = { ...params, requestState };
+    const refused = await told(new ModernClient(at(other)).request("tools/call", again));
+    expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "requestState" } } });
+    expect((await told(new ModernClient(at(path)).request("tools/call", again))).text).toMatch(/^asked by/);
+  });
+
+  test.each([ADMIN, ALIAS])("A23: a task of the public endpoint is unknown at %s", async (path) => {
+    const client = new TaskClient(at(PUBLIC));
+    const taskId = await client.start("work");
+    const other = client.as({}, at(path));
+    for (const [method, more] of [
+      ["tasks/get", {}],
+      ["tasks/update", { inputResponses: {} }],
+      ["tasks/cancel", {}],
+    ] as const) {
+      expect(await other.error(method, { taskId, ...more })).toMatchObject({ code: -32602 });
+    }
+    expect(await client.reaches(taskId, "completed")).toMatchObject({ status: "completed" });
+  });
+
+  test.each([ADMIN, ALIAS])("A23: the key of a call that ran once does not stop the same call at %s", async (path) => {
+    const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
+    const run = async (where: string) => (await told(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
+    const first = await run(PUBLIC);
+    expect(await run(PUBLIC)).toBe(first);
+    expect(await run(path)).not.toBe(first);
+  });
+
+  test.each([ADMIN, ALIAS, "/north"])(
+    "A23: the cursor of a list of the public endpoint is refused at %s",
+    async (path) => {
+      for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
+        const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
+        const first = (await told(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
+        // Both have been asked for the first page: a page that was kept for one endpoint must not be given at another.
+        await told(other.request("tools/list"));
+        const cursor = first.nextCursor;
+        expect((await told(client.request("tools/list", { cursor }))).messages.at(-1)).toHaveProperty("result");
+        const refused = await told(other.request("tools/list", { cursor }));
+        expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "cursor" } } });
+        const again = (await told(client.request("tools/list"))).messages.at(-1)?.result;
+        expect(again).toMatchObject({ nextCursor: cursor });
+      }
+    },
+  );
+});
