@@ -25,12 +25,14 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Starts a Worker on workerd and resolves when it answers. Stop it in the end: it is a process, and it keeps its state in
- * a temporary folder. Needs wrangler, or miniflare and esbuild, in the project.
+ * a temporary folder. Needs wrangler 4.155.0 or newer in the project.
  *
  * ```ts
  * await using worker = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
  * const response = await fetch(`${worker.origin}/mcp`, { method: "POST", body });
  * ```
+ *
+ * @throws {Error} saying what to install when wrangler is missing or too old.
  */
 export async function startWorker(options: WorkerOptions): Promise<TestWorker> {
   const prepared = await prepare(options);

