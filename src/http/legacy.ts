@@ -57,8 +57,8 @@ export interface LegacyContext<Env> {
   readonly disconnect?: Call<Env>["disconnect"];
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
-  /** Called with each request about to run; what it returns undoes it when the request has ended. */
-  readonly register?: (id: RequestId, cancellation: Cancellation) => () => void;
+  /** Gives each request that is about to run, in their order, what can end it. */
+  readonly cancellationOf?: (id: RequestId) => Cancellation;
 }
 
 /** Ends a request. The signal is made for a handler that asks for it. */
@@ -77,6 +77,9 @@ export class Cancellation {
     this.reason ??= reason;
     this.#controller?.abort(reason);
   }
+
+  /** Called when the request has ended. */
+  free(): void {}
 }
 
 /** Takes the messages of a POST that no answer is due to. False, and nothing taken, when one of them is a request. */
@@ -143,8 +146,11 @@ async function serveOne<Env>(
     return encodeError(parsed.id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${parsed.problem}.` });
   }
   if (parsed.kind !== "request") return undefined;
-  const cancellation = new Cancellation();
-  const unregister = context.register?.(parsed.message.id, cancellation);
+  const cancellation = context.cancellationOf?.(parsed.message.id) ?? new Cancellation();
+  if (CancelledError.is(cancellation.reason)) {
+    cancellation.free();
+    return undefined;
+  }
   const { logging, memory } = context;
   const call: Call<Env> = {
     ...context,
@@ -156,7 +162,7 @@ async function serveOne<Env>(
     ending: cancellation,
   };
   const { text } = await dispatch(context.server, parsed.message, call);
-  unregister?.();
+  cancellation.free();
   // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
   return CancelledError.is(cancellation.reason) ? undefined : text;
 }

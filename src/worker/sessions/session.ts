@@ -17,8 +17,7 @@ import type { JournalEntry } from "../../core/replay/journal.ts";
 import { tellRootsChanged } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
-import type { AcceptedForm } from "../../http/headers.ts";
-import { type Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
+import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
@@ -53,13 +52,41 @@ export interface SessionHost<Env> {
   wakeAt(atMs: number): Promise<void>;
 }
 
-/** A POST whose requests are being served. */
-interface RunningPost {
-  readonly messages: readonly ParsedMessage[];
-  readonly form: AcceptedForm;
+/** What serves a POST. */
+interface PostRun {
+  readonly post: SessionPost;
   readonly stream: LoggedStream;
+  /** What outlives the object of its call; undefined: nothing does. */
+  readonly memory: CallMemory | undefined;
+}
+
+/** A POST whose requests are being served, from the moment it was accepted. */
+interface RunningPost extends PostRun {
+  /** Hash of the principal that sent it. */
+  readonly by: string;
+  /** Resolves when its handlers are about to run. Rejects when the server of the request cannot be had, as the outcome does. */
+  readonly ready: Promise<unknown>;
   readonly outcome: Promise<Outcome>;
   over?: Outcome;
+}
+
+/** What ends a request, held among those in flight from the moment the request was accepted. */
+class Slot extends Cancellation {
+  readonly #inFlight: Map<RequestId, Set<Slot>>;
+  readonly #id: RequestId;
+
+  constructor(inFlight: Map<RequestId, Set<Slot>>, id: RequestId) {
+    super();
+    this.#inFlight = inFlight;
+    this.#id = id;
+    inFlight.set(id, (inFlight.get(id) ?? new Set()).add(this));
+  }
+
+  override free(): void {
+    const others = this.#inFlight.get(this.#id);
+    others?.delete(this);
+    if (others?.size === 0) this.#inFlight.delete(this.#id);
+  }
 }
 
 /** URL elicitations whose end a client is told: who started more than this has forgotten the first. */
@@ -71,7 +98,7 @@ export class Session<Env> {
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
-  readonly #inFlight = new Map<RequestId, Set<Cancellation>>();
+  readonly #inFlight = new Map<RequestId, Set<Slot>>();
   readonly #posts = new Set<RunningPost>();
   /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
@@ -119,55 +146,60 @@ export class Session<Env> {
   }
 
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome> {
-    const { messages } = post;
-    const ids = requestIds(messages);
-    const twin = this.#twinOf(post, ids);
+    const ids = requestIds(post.messages);
+    const twin = this.#twinOf(caller, post, ids);
     if (twin) return this.#answer(twin);
     const refusal = this.#tooMany(ids.length);
     if (refusal) return { refusal };
-    const stream = this.#streams.forCall(ids);
-    const memory = this.#lasting?.remember(caller, post, stream.id);
-    const context = await this.context(caller, post, stream, memory);
-    if (takeAll(messages, context)) {
-      this.#streams.settle(stream);
+    if (ids.length === 0 && takeAll(post.messages, await this.context(caller, post))) {
       return { answer: { text: undefined, status: 202 } };
     }
-    if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
-    const running = this.#run(caller, post, stream, context, memory);
-    // One that is over at once needs no object held awake: that is dear.
-    return this.#answer(running, memory ? undefined : () => this.hold(running.outcome));
+    const stream = this.#streams.forCall(ids);
+    const memory = this.#lasting?.remember(caller, post, stream.id);
+    return this.#answer(this.#serve(caller, ids, { post, stream, memory }));
   }
 
-  #run(
-    caller: Caller,
-    post: SessionPost,
-    stream: LoggedStream,
-    context: LegacyContext<Env>,
-    memory: CallMemory | undefined,
-  ): RunningPost {
+  /**
+   * Serves the requests of a POST. Before anything is waited for, their places are taken and repetitions of them are
+   * known as such.
+   */
+  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
+    const { post, stream, memory } = run;
+    const slots = ids.map((id) => new Slot(this.#inFlight, id));
+    const ready = this.context(caller, post, stream, memory, [...slots]);
+    const outcome = this.#run(caller, run, ready);
+    const running: RunningPost = { ...run, by: caller.principalHash, ready, outcome };
+    this.#posts.add(running);
+    const over = (what?: Outcome) => {
+      if (what) {
+        running.over = what;
+        if (stream.hasBegun) stream.end(what.text);
+      } else for (const slot of slots) slot.free();
+      this.#posts.delete(running);
+      this.#lasting?.forget(stream.id);
+      this.#streams.settle(stream);
+    };
+    outcome.then(over, () => over());
+    return running;
+  }
+
+  async #run(caller: Caller, { post, stream, memory }: PostRun, ready: Promise<LegacyContext<Env>>): Promise<Outcome> {
+    const context = await ready;
     const { messages, isBatch, form } = post;
+    if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
       this.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
-    const running: RunningPost = { messages, form, stream, outcome };
-    this.#posts.add(running);
     // A run holds the object awake, but not while it waits for a person.
     if (memory) {
       const hold = () => this.hold(Promise.race([outcome, memory.atRest]));
       memory.onAnswer = hold;
       hold();
     }
-    void outcome.then((over) => {
-      running.over = over;
-      this.#posts.delete(running);
-      if (stream.hasBegun) stream.end(over.text);
-      this.#lasting?.forget(stream.id);
-      this.#streams.settle(stream);
-    });
-    return running;
+    return outcome;
   }
 
   /** Serves one message of an HTTP+SSE client; see http-sse/delivery.ts, which uses what follows. */
@@ -238,10 +270,11 @@ export class Session<Env> {
   /** Runs a lost call again, on the stream it had. */
   async #rerun(memory: CallMemory): Promise<void> {
     const { caller, post, stream: id } = memory;
-    const stream = this.#streams.forCall(requestIds(post.messages), id);
+    const ids = requestIds(post.messages);
+    const stream = this.#streams.forCall(ids, id);
     stream.begin();
     memory.rerun();
-    this.#run(caller, post, stream, await this.context(caller, post, stream, memory), memory);
+    await this.#serve(caller, ids, { post, stream, memory }).ready;
   }
 
   // Time
@@ -287,10 +320,13 @@ export class Session<Env> {
   // Calls
 
   /** The answer to a POST: JSON, or the stream that carries it. */
-  async #answer(running: RunningPost, onWait?: () => void): Promise<PostOutcome> {
-    const { outcome, stream, form } = running;
+  async #answer(running: RunningPost): Promise<PostOutcome> {
+    await running.ready;
+    const { stream, post, memory, outcome } = running;
     const { limits } = this.#host.runtime;
-    const finished = await untilStreaming(outcome, stream, form, limits, onWait);
+    // One that is over at once needs no object held awake: that is dear.
+    const onWait = memory ? undefined : () => this.hold(outcome);
+    const finished = await untilStreaming(outcome, stream, post.form, limits, onWait);
     if (finished) return { answer: finished };
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
@@ -298,11 +334,17 @@ export class Session<Env> {
     return { stream: stream.id };
   }
 
-  /** The same request being served already: a client that got no answer has sent it again. */
-  #twinOf({ messages, isBatch, form }: SessionPost, [id]: readonly RequestId[]): RunningPost | undefined {
+  /** The same request of the same principal being served already: a client that got no answer has sent it again. */
+  #twinOf(
+    { principalHash }: Caller,
+    { messages, isBatch, form }: SessionPost,
+    [id]: readonly RequestId[],
+  ): RunningPost | undefined {
     if (isBatch || id === undefined || !this.#inFlight.has(id)) return undefined;
     const body = JSON.stringify(messages);
-    return [...this.#posts].find((running) => running.form === form && JSON.stringify(running.messages) === body);
+    return [...this.#posts].find(
+      ({ by, post }) => by === principalHash && post.form === form && JSON.stringify(post.messages) === body,
+    );
   }
 
   #tooMany(asked: number): Refusal | undefined {
@@ -323,6 +365,7 @@ export class Session<Env> {
     post: SessionPost,
     stream?: LoggedStream,
     memory?: CallMemory,
+    slots: Slot[] = [],
   ): Promise<LegacyContext<Env>> {
     const { env, runtime } = this.#host;
     const { limits, onError, hasNotices } = runtime;
@@ -376,8 +419,8 @@ export class Session<Env> {
         session.#cancel(message);
         tellRootsChanged(server, message, () => session.#callOfNotification(context));
       },
-      register(id, cancellation) {
-        return session.#register(id, cancellation);
+      cancellationOf(id) {
+        return slots.shift() ?? new Slot(session.#inFlight, id);
       },
     };
     return context;
@@ -437,15 +480,6 @@ export class Session<Env> {
   }
 
   // Cancelling
-
-  #register(id: RequestId, cancellation: Cancellation): () => void {
-    const running = this.#inFlight.get(id) ?? new Set();
-    this.#inFlight.set(id, running.add(cancellation));
-    return () => {
-      running.delete(cancellation);
-      if (running.size === 0) this.#inFlight.delete(id);
-    };
-  }
 
   #cancel({ method, params }: JSONRPCNotification): void {
     if (method !== "notifications/cancelled") return;

@@ -1,0 +1,92 @@
+/** What counts as a request in flight, and from when on. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKey, Session } from "../conformance/support.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { notification } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { ModernClient, told } from "./client.ts";
+
+let worker: Workerd;
+
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/in-flight.ts",
+    objects: { MADE_SESSION: "MadeSession", DEFINED_SESSION: "DefinedSession" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+
+const control = async (name: string, key: string) =>
+  (await told(new ModernClient(`${worker.origin}/control/mcp`).call(name, { key }))).text;
+const release = (key: string) => control("release", key);
+const noted = (key: string, what: string) =>
+  until(`${key}: ${what}`, async () => (await control("noted", key)) === what);
+const at = (place: string) => `${worker.origin}/${place}/mcp`;
+
+describe.each(["made", "defined"])("A6: where the server of a request takes its time (%s)", (place) => {
+  test("no more than inFlightMax requests are let in, however many arrive together", async () => {
+    const session = await Session.open(at(place));
+    const key = newKey();
+    const calls = Array.from({ length: 40 }, (_, id) => session.call("hold", { key }, id));
+    const refused = new Set<number>();
+    calls.forEach(async (call, id) => {
+      if ((await call).status === 429) refused.add(id);
+    });
+    await until("the others are refused", () => refused.size === 32);
+    await noted(key, Array(8).fill("ran").join(" "));
+    await release(key);
+    const answers = await Promise.all(calls.map((call) => told(call)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
+    expect(await control("noted", key)).toBe(Array(8).fill("ran").join(" "));
+    expect((await told(session.call("hold", { key }))).status).toBe(200);
+  });
+
+  test("a request that arrives several times at once runs once, and each copy is answered", async () => {
+    const session = await Session.open(at(place));
+    const key = newKey();
+    const calls = Array.from({ length: 12 }, () => told(session.call("hold", { key }, "same")));
+    await noted(key, "ran");
+    await release(key);
+    for (const answer of await Promise.all(calls)) {
+      expect(answer).toMatchObject({ status: 200, text: "anonymous" });
+    }
+    expect(await control("noted", key)).toBe("ran");
+  });
+});
+
+test("A6: a request that is cancelled before its server is there does not run", async () => {
+  const session = await Session.open(at("made"));
+  const key = newKey();
+  const call = session.with({ "x-wait": key }).call("hold", { key }, "late");
+  await noted(key, "waits");
+  expect((await session.send(notification("notifications/cancelled", { requestId: "late" }))).status).toBe(202);
+  await release(key);
+  expect((await call).status).toBe(202);
+  expect(await control("noted", key)).toBe("waits");
+});
+
+test("A6: requests whose server cannot be had give their places back", async () => {
+  const session = await Session.open(at("made"));
+  for (let round = 0; round < 3; round += 1) {
+    const calls = Array.from({ length: 8 }, (_, id) => {
+      return session.with({ "x-wait": `fail-${newKey()}` }).call("hold", { key: "none" }, id);
+    });
+    for (const call of calls) expect((await call).status).toBe(500);
+  }
+  const key = newKey();
+  await release(key);
+  expect((await told(session.call("hold", { key }, 1))).status).toBe(200);
+});
+
+test("A6: a request joins only one of the same principal", async () => {
+  const anonymous = await Session.open(at("made"));
+  const alice = anonymous.with({ authorization: "Bearer alice" });
+  const key = newKey();
+  const [first, second] = [told(anonymous.call("hold", { key }, "same")), noted(key, "ran")];
+  await second;
+  const hers = told(alice.call("hold", { key }, "same"));
+  await noted(key, "ran ran");
+  await release(key);
+  expect([(await first).text, (await hers).text]).toEqual(["anonymous", "alice"]);
+});
