@@ -27,6 +27,7 @@ import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./li
 import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "./once.ts";
+import { quote } from "./quote.ts";
 import { installReplay } from "./replay/index.ts";
 import { tellRootsChanged } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
@@ -187,7 +188,7 @@ class ServerConnection<Env> implements Connection {
 
   async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
     if (this.#inFlight.has(request.id)) {
-      return encodeInvalid(request.id, `a request with id ${JSON.stringify(request.id)} is still being served`);
+      return encodeInvalid(request.id, `a request with id ${quote(String(request.id))} is still being served`);
     }
     const { onError } = this.#options;
     const controller = new AbortController();

@@ -7,6 +7,7 @@
  * @module
  */
 import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
 
 const BRAND = Symbol.for("mcp-edge.error");
 
@@ -111,7 +112,9 @@ export class CancelledError extends Error {
 
   constructor(reason: unknown) {
     const text = typeof reason === "string" ? reason : undefined;
-    super(text === undefined ? "The client cancelled the request." : `The client cancelled the request: ${text}`);
+    super(
+      text === undefined ? "The client cancelled the request." : `The client cancelled the request: ${quote(text)}`,
+    );
     this.reason = text;
   }
 

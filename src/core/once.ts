@@ -16,11 +16,10 @@
 import { encodeText, toHex } from "./bytes.ts";
 import { canonical } from "./canonical.ts";
 import type { Call } from "./context.ts";
-import { invalidParams, McpError, toErrorObject } from "./errors.ts";
+import { invalidParams, McpError, toErrorObject, unfit } from "./errors.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject, type JsonText } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
 import { checkNumbers, PERIOD, SIZE } from "./options.ts";
-import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 
 /** Member of `_meta` in which a client names its call: the same name, the same call. Make it random, such as a UUID. */
@@ -128,7 +127,7 @@ function readKey(request: JSONRPCRequest): string | undefined {
   const key = metaOf(request.params)[IDEMPOTENCY_KEY];
   if (key === undefined) return undefined;
   if (typeof key === "string" && key !== "" && key.length <= KEY_CHARS_MAX) return key;
-  const given = typeof key === "string" ? `${key.length} characters` : quote(String(key));
+  const given = typeof key === "string" ? `${key.length} characters` : unfit(key);
   const message = `_meta["${IDEMPOTENCY_KEY}"] is ${given}; it is a string of 1 to ${KEY_CHARS_MAX} characters.`;
   throw invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }

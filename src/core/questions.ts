@@ -10,6 +10,7 @@ import { checkElicited, compileElicitation, type ElicitationSchema, shapeElicita
 import { KitError, type McpError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
+import { quote } from "./quote.ts";
 import type { AnySchema } from "./schema.ts";
 
 /** What a form was answered with. Declining and cancelling are values, not exceptions. */
@@ -236,5 +237,9 @@ function checkField(field: string, value: unknown, rule: (typeof SAMPLE_RULES)[s
 
 /** The error a handler meets when the client answered with one. */
 export function refusedQuestion(method: string, error: McpError): QuestionError {
-  return new QuestionError("refused", `The client answered ${method} with an error: ${error.message}`, error.code);
+  return new QuestionError(
+    "refused",
+    `The client answered ${method} with an error: ${quote(error.message)}`,
+    error.code,
+  );
 }

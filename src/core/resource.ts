@@ -11,6 +11,7 @@ import { KitError, McpError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
 import { ErrorCode, isObject, type JsonObject } from "./jsonrpc.ts";
 import { CACHE, checkNumbers } from "./options.ts";
+import { quote } from "./quote.ts";
 import type { CacheHint } from "./server-options.ts";
 import type { Shelved } from "./shelf.ts";
 import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
@@ -196,7 +197,10 @@ export function toContents(
   const contents: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
   return contents.map((content) => {
     if (!isObject(content))
-      throw new KitError("result-invalid", `The reader of ${uri} returned a ${typeof content} among its contents.`);
+      throw new KitError(
+        "result-invalid",
+        `The reader of ${quote(uri)} returned a ${typeof content} among its contents.`,
+      );
     return encodeContents({ ...own, ...content }, rules);
   });
 }

@@ -7,6 +7,7 @@
  */
 import { KitError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { printable } from "./quote.ts";
 
 /** One thing that does not fit. */
 export interface SchemaIssue {
@@ -98,7 +99,8 @@ export function compileSchema(place: string, given: AnySchema, direction: "input
 
 /** `path.to[0].field: message`, joined by "; ". What a peer reads when its value does not fit. */
 export function describeIssues(issues: readonly SchemaIssue[], root = "value"): string {
-  return issues.map((issue) => `${formatPath(issue, root)}: ${issue.message}`).join("; ");
+  // Names and messages repeat what the peer has sent.
+  return printable(issues.map((issue) => `${formatPath(issue, root)}: ${issue.message}`).join("; "));
 }
 
 function formatPath(issue: SchemaIssue, root: string): string {

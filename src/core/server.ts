@@ -19,6 +19,7 @@ import {
   type PromptHandler,
   type PromptOptions,
 } from "./prompt.ts";
+import { quote } from "./quote.ts";
 import {
   type CompiledResource,
   type CompiledTemplate,
@@ -480,7 +481,7 @@ export class McpServer<Env = unknown> {
     const failed = (error: unknown) =>
       this.report(
         error,
-        { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${method})`, requestId },
+        { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
         runtime,
       );
     attempt(() => this.#options.onRequestEnd?.(end), failed);

@@ -8,6 +8,7 @@ import { connect } from "../core/connection.ts";
 import type { ErrorReporter } from "../core/context.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import { checkOptions, type OptionTable } from "../core/options.ts";
+import { failureLine } from "../core/quote.ts";
 import type { McpServer } from "../core/server.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
@@ -67,8 +68,5 @@ function takeStdout(): { readonly messages: Writable; giveBack(): void } {
 }
 
 const logError: ErrorReporter = (error, where) => {
-  console.error(
-    `mcp-edge: ${where.method}${where.tool ? ` ${where.tool}` : ""} failed (${where.correlationId})`,
-    error,
-  );
+  console.error(failureLine(where), error);
 };

@@ -9,6 +9,7 @@ import type { ErrorReporter } from "../core/context.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
+import { failureLine } from "../core/quote.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -257,8 +258,5 @@ const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => nul
 
 /** Into the Worker's log, with the reference the client got. */
 const logError: ErrorReporter = (error, where) => {
-  console.error(
-    `mcp-edge: ${where.method}${where.tool ? ` ${where.tool}` : ""} failed (${where.correlationId})`,
-    error,
-  );
+  console.error(failureLine(where), error);
 };

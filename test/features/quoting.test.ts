@@ -1,0 +1,208 @@
+/** Text of a peer where a log or an error message shows it: on one line, and without what a terminal obeys. */
+import { PassThrough } from "node:stream";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { CancelledError, IDEMPOTENCY_KEY, McpServer, type QuestionError } from "../../src/core/index.ts";
+import { quote } from "../../src/core/quote.ts";
+import { serveStdio } from "../../src/node/index.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { connectInMemory } from "../../src/testing/index.ts";
+import { edge } from "../../src/worker/index.ts";
+import { CONTENT, requestOf, standardHeaders } from "../http/messages.ts";
+
+const HOSTILE =
+  'x\n2026-11-22 admin logged in\r\u001b[2J\u001b]0;title\u0007\u0085\u009b31m\u2028\u2029\u202etxt.exe\u2066"';
+/** What ends a line, what terminals obey, and what turns text around. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+const IDENTITY = { name: "quoting", version: "1.0.0" };
+
+/** Every hook and handler fails, and there is no `onError`: the runtime's log hears of it. */
+function failing(): McpServer {
+  const fail = () => {
+    throw new Error("out of order");
+  };
+  const server = new McpServer({ ...IDENTITY, context: fail, onRequestEnd: fail });
+  server.tool("plain", {}, () => "plain");
+  return server;
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+function spyOnLog(): () => string[] {
+  const spy = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  return () => spy.mock.calls.map(([line]) => String(line));
+}
+
+function expectPrintable(lines: readonly string[], count: number): void {
+  expect(lines).toHaveLength(count);
+  for (const line of lines) {
+    expect(line).not.toMatch(UNPRINTABLE);
+    expect(line).toContain("2026-11-22 admin");
+  }
+}
+
+describe("A15: the log", () => {
+  test("of a Worker quotes names of methods and tools", async () => {
+    const lines = spyOnLog();
+    const app = edge(failing());
+    for (const era of ["modern", "legacy"] as const) {
+      const message = requestOf(era, "tools/call", { name: HOSTILE });
+      const named = era === "modern" ? { "mcp-name": `=?base64?${Buffer.from(HOSTILE).toString("base64")}?=` } : {};
+      const headers = { ...CONTENT, ...(era === "modern" ? standardHeaders(message) : {}), ...named };
+      const init = { method: "POST", headers: headers as Record<string, string>, body: JSON.stringify(message) };
+      await app.request("http://localhost/mcp", init);
+    }
+    const legacy = { method: "POST", headers: CONTENT as Record<string, string> };
+    await app.request("http://localhost/mcp", { ...legacy, body: JSON.stringify(requestOf("legacy", HOSTILE)) });
+    const shown = lines();
+    // Of each request: what failed, and that its end could not be told.
+    expect(shown).toHaveLength(6);
+    for (const line of shown) expect(line).not.toMatch(UNPRINTABLE);
+    expectPrintable(
+      shown.filter((line) => line.includes("admin")),
+      4,
+    );
+  });
+
+  test("of a server on stdio quotes names of methods and tools", async () => {
+    const lines = spyOnLog();
+    const input = new PassThrough();
+    const output = new PassThrough();
+    output.resume();
+    const served = serveStdio(failing(), { input, output });
+    for (const message of [
+      requestOf("legacy", HOSTILE, {}, 1),
+      requestOf("legacy", "tools/call", { name: HOSTILE }, 2),
+    ]) {
+      input.write(`${JSON.stringify(message)}\n`);
+    }
+    input.end();
+    await served;
+    const shown = lines();
+    for (const line of shown) expect(line).not.toMatch(UNPRINTABLE);
+    expectPrintable(
+      shown.filter((line) => line.includes("admin")),
+      3,
+    );
+  });
+});
+
+describe("A15: error messages", () => {
+  test("why a request was cancelled is quoted, and kept as it is beside it", () => {
+    const error = new CancelledError(HOSTILE);
+    expectPrintable([error.message], 1);
+    expect(error.reason).toBe(HOSTILE);
+  });
+
+  test("what a client answers a question with is quoted", async () => {
+    const failures: QuestionError[] = [];
+    const server = new McpServer(IDENTITY);
+    const form = { type: "object", properties: { name: { type: "string" } } } as const;
+    const validated = {
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        validate: () => ({ issues: [{ message: `bad ${HOSTILE}`, path: [HOSTILE] }] }),
+        jsonSchema: { input: () => form, output: () => form },
+      },
+    } as const;
+    server.tool("refused", {}, async (_, ctx) => {
+      failures.push(
+        await ctx.elicit("Who?", form).then(
+          () => expect.unreachable(),
+          (error) => error,
+        ),
+      );
+    });
+    server.tool("invalid", {}, async (_, ctx) => {
+      failures.push(
+        await ctx.elicit("Who?", validated).then(
+          () => expect.unreachable(),
+          (error) => error,
+        ),
+      );
+    });
+    await using client = await connectInMemory(server, {
+      version: "2025-11-25",
+      capabilities: { elicitation: {} },
+      onRequest: () => {
+        if (failures.length === 0) throw new Error(HOSTILE);
+        return { action: "accept", content: { name: "Ada" } };
+      },
+    });
+    await client.request("tools/call", { name: "refused" });
+    await client.request("tools/call", { name: "invalid" });
+    expect(failures.map(({ reason }) => reason)).toEqual(["refused", "invalid-answer"]);
+    expectPrintable(
+      failures.map(({ message }) => message),
+      2,
+    );
+  });
+
+  test.each(["2025-11-25", "2026-07-28"])(
+    "names, URIs, arguments and versions that a client sent are quoted (%s)",
+    async (version) => {
+      const server = new McpServer({ ...IDENTITY, onError: (error) => void reports.push(String(error)) });
+      const reports: string[] = [];
+      const input = jsonSchema({ type: "object", properties: { n: { type: "integer" } }, additionalProperties: false });
+      server.tool("strict", { input }, () => "never");
+      server.prompt("prompt", { arguments: [{ name: "n" }] }, () => "never");
+      server.resourceProvider({ read: () => [Symbol("no content")] as never });
+      await using client = await connectInMemory(server, { version });
+      const texts: string[] = [];
+      const ask = async (method: string, params: Readonly<Record<string, unknown>>) => {
+        const answer = await client.ask(method, params);
+        if ("error" in answer) texts.push(answer.error.message);
+        else for (const { text } of answer.result.content as { text: string }[]) texts.push(text);
+      };
+      await ask(HOSTILE, {});
+      await ask("tools/call", { name: HOSTILE });
+      await ask("tools/call", { name: "strict", arguments: { [HOSTILE]: 1 } });
+      await ask("prompts/get", { name: HOSTILE });
+      await ask("prompts/get", { name: "prompt", arguments: { [HOSTILE]: 1 } });
+      await ask("completion/complete", {
+        ref: { type: "ref/prompt", name: HOSTILE },
+        argument: { name: "a", value: "" },
+      });
+      await ask("completion/complete", {
+        ref: { type: "ref/resource", uri: HOSTILE },
+        argument: { name: "a", value: "" },
+      });
+      expectPrintable(texts, 7);
+      await client.ask("resources/read", { uri: `test://${HOSTILE}` });
+      expectPrintable(reports, 1);
+    },
+  );
+
+  test("a request id that is in use is quoted", async () => {
+    const server = new McpServer(IDENTITY);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    server.tool("wait", {}, () => promise);
+    await using client = await connectInMemory(server, { version: "2025-11-25" });
+    const message = requestOf("legacy", "tools/call", { name: "wait" }, HOSTILE);
+    client.send(message);
+    client.send(message);
+    await vi.waitFor(() => expect(client.received.some((each) => "error" in each)).toBe(true));
+    resolve("done");
+    const refused = client.received.find((each) => "error" in each) as { readonly error: { readonly message: string } };
+    expectPrintable([refused.error.message], 1);
+  });
+
+  test("an idempotency key that has no text form is the client's fault, not a failure", async () => {
+    const server = new McpServer(IDENTITY);
+    server.tool("plain", {}, () => "plain");
+    await using client = await connectInMemory(server);
+    for (const key of [{ toString: 1, valueOf: 1 }, null, 7, ["x"], ""]) {
+      const answer = await client.ask("tools/call", { name: "plain", _meta: { [IDEMPOTENCY_KEY]: key } });
+      expect(answer).toMatchObject({
+        error: { code: -32602, message: expect.stringContaining("1 to 256 characters") },
+      });
+    }
+    expect(client.reports).toEqual([]);
+  });
+
+  test("a quoted text is JSON again, and cut short", () => {
+    expect(JSON.parse(quote(HOSTILE))).toBe(HOSTILE);
+    expect(quote("x".repeat(1_000_000)).length).toBeLessThan(200);
+    expect(quote("\ud800")).toBe('"\\ud800"');
+  });
+});
