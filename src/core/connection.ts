@@ -28,7 +28,7 @@ import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "./once.ts";
 import { quote } from "./quote.ts";
-import { installReplay } from "./replay/index.ts";
+import { replayRounds } from "./replay/index.ts";
 import { tellRootsChanged } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
@@ -61,7 +61,6 @@ export async function connect<Env>(
   transport: Transport,
   options: ConnectOptions<Env>,
 ): Promise<Connection> {
-  installReplay();
   const connection = new ServerConnection(server, transport, options);
   await connection.start();
   return connection;
@@ -249,6 +248,7 @@ class ServerConnection<Env> implements Connection {
       onError,
       stateKeys,
       once: this.#once,
+      replay: replayRounds,
       methods: this.#notices.methods(client.era),
       awaitElicitations: (ids: readonly string[]) => this.#notices.await(ids),
     };

@@ -82,8 +82,10 @@ export interface Call<Env> {
   readonly progressAfter?: number | undefined;
   /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
-  /** Runs the handler instead of the engine there is: as a task. */
+  /** Runs the handler as a task. */
   readonly rounds?: RunRounds | undefined;
+  /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
+  readonly replay?: RunRounds | undefined;
   /** What `subscriptions/listen` tells of tasks; absent where there are none. */
   readonly tasks?: TaskNews | undefined;
   /**

@@ -13,8 +13,8 @@ import { canonical } from "./canonical.ts";
 import { type ClientCapabilityName, capabilityObject } from "./client-facts.ts";
 import type { Call } from "./context.ts";
 import { EnvKeys } from "./env-keys.ts";
-import { invalidParams, KitError, McpError } from "./errors.ts";
-import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { KitError, McpError } from "./errors.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
 import {
@@ -28,6 +28,7 @@ import {
   type Round,
   type RoundsOutcome,
   type RunRounds,
+  readResponses,
   SUSPENDED,
 } from "./rounds.ts";
 import { hearSamples, type SentSamples, sentSamples } from "./sampling-rounds.ts";
@@ -101,13 +102,15 @@ async function readPresented(
   request: JSONRPCRequest,
   call: Call<never>,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
-  const { inputResponses = {}, requestState } = request.params ?? {};
-  if (!isObject(inputResponses) || !Object.values(inputResponses).every(isObject)) {
-    throw invalidParams("params.inputResponses is not an object of objects.", { field: "inputResponses" });
-  }
+  const inputResponses = readResponses(request);
+  const { requestState } = request.params ?? {};
   if (requestState === undefined) return { inputResponses };
   if (typeof requestState !== "string") throw invalidState();
-  const ring = await keysOf(call, requestState);
+  const ring = await keysOf(call, requestState).catch((error: unknown) => {
+    // A server that has no keys has sealed nothing. Where nothing asks, that is no fault to report.
+    if (!call.replay && KitError.is(error) && error.code === "keys-missing") throw invalidState();
+    throw error;
+  });
   const opened = await ring.open(requestState, bindingOf(server, request, call));
   const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number });
   if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
@@ -235,7 +238,7 @@ const runOneRound = async (
   }
 };
 
-installRounds(createRounds(), false);
+installRounds(createRounds());
 
 /** All or nothing: a handler runs again only with every answer. */
 async function askAll({ inputRequests }: InputRequired, call: Call<never>): Promise<JsonObject> {

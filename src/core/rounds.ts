@@ -89,24 +89,33 @@ export type RunRounds = (
   run: (round: Round) => Promise<unknown>,
 ) => Promise<RoundsOutcome>;
 
-let engine: RunRounds | undefined;
+let askByReturning: RunRounds | undefined;
 
 /**
- * For what runs handlers in rounds. Code, not configuration: it is the same for every server of the process.
- *
- * @param isFuller It does all that another does, and takes its place.
+ * For input-required.ts, so that programs in which nothing asks do not bundle it. It is code, not configuration: a server
+ * whose handlers do not return `inputRequired()` behaves the same with and without it.
  */
-export function installRounds(run: RunRounds, isFuller: boolean): void {
-  if (isFuller || !engine) engine = run;
+export function installRounds(run: RunRounds): void {
+  askByReturning = run;
 }
 
 export const runRounds: RunRounds = async (server, request, call, run) => {
-  const rounds = call.rounds ?? engine;
+  const rounds = call.rounds ?? call.replay ?? askByReturning;
   if (rounds) return rounds(server, request, call, run);
-  // Nothing here ever sealed a state.
-  if (request.params?.requestState !== undefined && call.client.era === "modern") throw invalidState();
+  if (call.client.era === "modern") {
+    readResponses(request);
+    // Nothing here ever sealed a state.
+    if (request.params?.requestState !== undefined) throw invalidState();
+  }
   return { returned: await run(FIRST_ROUND) };
 };
+
+/** The answers a modern request brings. @throws {McpError} -32602 when they are not answers. */
+export function readResponses({ params }: JSONRPCRequest): JsonObject {
+  const { inputResponses = {} } = params ?? {};
+  if (isObject(inputResponses) && Object.values(inputResponses).every(isObject)) return inputResponses;
+  throw invalidParams("params.inputResponses is not an object of objects.", { field: "inputResponses" });
+}
 
 /** -32602. Says no more, so that nothing can be learned about states. */
 export function invalidState(): McpError {

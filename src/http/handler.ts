@@ -19,7 +19,7 @@ import type { Method } from "../core/methods.ts";
 import type { ListKind, NoticeSource } from "../core/notices.ts";
 import type { Once } from "../core/once.ts";
 import { quote } from "../core/quote.ts";
-import { ASK_BY_RETURNING } from "../core/rounds.ts";
+import { ASK_BY_RETURNING, type RunRounds } from "../core/rounds.ts";
 import { attempt, type McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/versions.ts";
@@ -88,6 +88,8 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that are to. */
   readonly once?: ((env: Env) => Once) | undefined;
+  /** Runs handlers that ask in the middle. Without it they can only ask by returning. */
+  readonly replay?: RunRounds | undefined;
   /** Adds methods for a client, or takes the place of one. */
   readonly extend?: ExtendMethods<Env> | undefined;
   /**
@@ -394,7 +396,7 @@ export class Endpoint<Env> {
 
   /** What every call has. @param methods Those that this way of serving adds. */
   #common(client: ClientFacts, admitted: Admitted<Env>, methods?: MethodTable) {
-    const { onError, once, extend } = this.#options;
+    const { onError, once, replay, extend } = this.#options;
     const { env } = admitted;
     const limits = this.#limits;
     return {
@@ -403,6 +405,7 @@ export class Endpoint<Env> {
       limits,
       onError,
       once: once?.(env),
+      replay,
       methods: extend?.(methods, env, client) ?? methods,
     };
   }

@@ -49,6 +49,7 @@ export interface LegacyContext<Env> {
   readonly once?: Call<Env>["once"];
   /** Remembers URL elicitations of an error; absent where no notice of their end reaches the client. */
   readonly awaitElicitations?: Call<Env>["awaitElicitations"];
+  readonly replay?: Call<Env>["replay"];
   /** What a call that may outlive its object has had, and how it is kept. */
   readonly memory?: Pick<Call<Env>, "journal" | "record" | "progressAfter"> | undefined;
   /** Methods the session adds to the protocol's tables. */

@@ -10,6 +10,7 @@ import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
 import { failureLine } from "../core/quote.ts";
+import type { RunRounds } from "../core/rounds.ts";
 import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import {
@@ -100,6 +101,8 @@ export interface KeysPart<Objects extends object> {
 
 /** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
 export interface ReplayPart {
+  /** Runs handlers that ask in the middle. */
+  readonly rounds: RunRounds;
   calls(host: LastingHost): LastingCalls;
 }
 
@@ -231,6 +234,7 @@ export function edge<
     notices: hub?.notices,
     stateKeys: sealing && ((env, sealed) => sealing.ring(env, STATE, sealed)),
     extend: runtime.extend,
+    replay: replay?.rounds,
     once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<Bindings<Env>>();

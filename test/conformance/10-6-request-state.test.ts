@@ -1,7 +1,7 @@
 /** CONFORMANCE.md 10.6, line by line: what a `requestState` is good for, and for whom. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
-import { installReplay } from "../../src/core/replay/index.ts";
+import { replayRounds } from "../../src/core/replay/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { closePeers, openPeer } from "../features/peer.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -300,7 +300,6 @@ test.each(["explicit", "straight"])("10.6 expiry: good within the hour, refused 
 });
 
 test("10.6 key rotation: what a straight-line handler had opens with the keys of the list, and with no others", async () => {
-  installReplay();
   const server = new McpServer({ name: "rotating", version: "1.0.0" });
   let steps = 0;
   server.tool("ask", {}, async (_, ctx) => {
@@ -310,7 +309,7 @@ test("10.6 key rotation: what a straight-line handler had opens with the keys of
     const { action } = await ctx.elicit("Who?", { type: "object", properties: {} }, { key: "who" });
     return action;
   });
-  const handle = createHttpHandler(server, { onError: () => undefined });
+  const handle = createHttpHandler(server, { onError: () => undefined, replay: replayRounds });
   const rotating = new WireOracle();
   const call = async (keys: string, more: Members = {}) => {
     const _meta = meta({ [CAPABILITIES_KEY]: { elicitation: {} } });

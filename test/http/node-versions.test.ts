@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
-import { installReplay } from "../../src/core/replay/index.ts";
+import { replayRounds } from "../../src/core/replay/index.ts";
 import { listenMethods, localNotices } from "../../src/core/subscriptions.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
@@ -35,13 +35,11 @@ function createWide(): McpServer {
 
 beforeAll(async () => {
   const options = { onError: (error: unknown) => void reports.push(error) };
-  // What the option of edge() does: the reference server asks in the middle.
-  installReplay();
   const server = createReferenceServer();
   const notices = { source: () => localNotices(server.notices), methods: listenMethods };
   node = await startNodeServer(
     {
-      "/mcp": createHttpHandler(server, { ...options, notices }),
+      "/mcp": createHttpHandler(server, { ...options, notices, replay: replayRounds }),
       // No stream begins by itself here: only the request's signal tells of a client that waits for JSON and leaves.
       "/lab": createHttpHandler(createLab("lab"), { ...options, limits: { jsonWaitMs: 600_000 } }),
       "/wide": createHttpHandler(createWide(), options),

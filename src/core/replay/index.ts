@@ -6,7 +6,7 @@
 import type { Call } from "../context.ts";
 import { KitError } from "../errors.ts";
 import { type BeginReplay, createRounds } from "../input-required.ts";
-import { installRounds } from "../rounds.ts";
+import type { RunRounds } from "../rounds.ts";
 import { Attempt } from "./attempt.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
 
@@ -23,10 +23,8 @@ const begin: BeginReplay = (call, kept, inputResponses) => {
   return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined });
 };
 
-/** Runs handlers this way from now on, whatever server they are of. */
-export function installReplay(): void {
-  installRounds(createRounds(begin), true);
-}
+/** Runs handlers that ask in the middle: for the calls it is given to. */
+export const replayRounds: RunRounds = createRounds(begin);
 
 function liveAsker({ asker }: Call<never>) {
   return asker.forContext?.() ?? asker;

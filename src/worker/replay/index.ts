@@ -5,7 +5,7 @@
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/options.ts";
-import { installReplay } from "../../core/replay/index.ts";
+import { replayRounds } from "../../core/replay/index.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import type { ReplayPart } from "../edge.ts";
 import { LastingCalls } from "./lasting-calls.ts";
@@ -35,6 +35,5 @@ const OPTIONS: OptionTable<KeepOptions> = { keepHeaders: null, keepQuery: null }
 export function replay(options: KeepOptions = {}): ReplayPart {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
-  installReplay();
-  return { calls: (host) => new LastingCalls(host, storable) };
+  return { rounds: replayRounds, calls: (host) => new LastingCalls(host, storable) };
 }

@@ -412,6 +412,7 @@ export class Session<Env> {
       awaitElicitations(ids) {
         return session.#awaitElicitations(ids, caller);
       },
+      replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,

@@ -1,0 +1,103 @@
+/** Whether handlers may ask in the middle is an option of each endpoint, whatever else the process serves. */
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { inputRequired, McpServer } from "../../src/core/index.ts";
+import { replayRounds } from "../../src/core/replay/index.ts";
+import { createHttpHandler, type HttpHandler } from "../../src/http/handler.ts";
+import { edge } from "../../src/worker/index.ts";
+import { replay } from "../../src/worker/replay/index.ts";
+import { closePeers, type Json, MODERN_VERSION, openPeer } from "../features/peer.ts";
+import { newKeys } from "../harness/workerd.ts";
+import { CAPABILITIES_KEY, CONTENT, meta, request, standardHeaders } from "../http/messages.ts";
+
+afterEach(closePeers);
+
+const ABLE = { elicitation: { form: {} } };
+const FORM = { type: "object", properties: {} } as const;
+const env = { MCP_KEYS: newKeys() };
+
+const createAsking = (onError: (error: unknown) => void = () => undefined) =>
+  new McpServer({ name: "asking", version: "1.0.0", onError }).tool("ask", {}, async (_, ctx) => {
+    return (await ctx.elicit("Who?", FORM, { key: "who" })).action;
+  });
+
+/** Calls the tool over HTTP. Gives the answer, error or result. */
+async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unknown = env): Promise<Json> {
+  const message = request("tools/call", { name: "ask", ...more, _meta: meta({ [CAPABILITIES_KEY]: ABLE }) });
+  const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
+  const asked = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(message) });
+  return (await (await handle(asked, bindings)).json()) as Json;
+}
+
+describe("A20: a server answers by its own options", () => {
+  const asks = { result: { resultType: "input_required" } };
+  const fails = { result: { isError: true } };
+
+  test("an endpoint without replay stays without it when another one has it", async () => {
+    const errors: unknown[] = [];
+    const without = createHttpHandler(
+      createAsking((error) => errors.push(error)),
+      { onError: () => undefined },
+    );
+    expect(await call(without)).toMatchObject(fails);
+    const having = createHttpHandler(createAsking(), { onError: () => undefined, replay: replayRounds });
+    expect(await call(having)).toMatchObject(asks);
+    expect(await call(without)).toMatchObject(fails);
+    expect(errors.map(String)).toEqual([
+      expect.stringContaining("option replay"),
+      expect.stringContaining("option replay"),
+    ]);
+  });
+
+  test("two apps of edge() in one process keep their own", async () => {
+    const without = edge(createAsking());
+    const having = edge(createAsking(), { path: "/mcp", replay: replay() });
+    expect(await call(async (asked) => having.fetch(asked, env))).toMatchObject(asks);
+    expect(await call(async (asked) => without.fetch(asked, env))).toMatchObject(fails);
+  });
+
+  test("a connection, where handlers may always ask, changes nothing for HTTP", async () => {
+    const peer = await openPeer(createAsking(), MODERN_VERSION, { capabilities: ABLE });
+    expect(await peer.request("tools/call", { name: "ask" })).toMatchObject(asks);
+    expect(await call(createHttpHandler(createAsking(), { onError: () => undefined }))).toMatchObject(fails);
+  });
+
+  test("asking by returning needs no option", async () => {
+    const server = new McpServer({ name: "returning", version: "1.0.0" }).tool("ask", {}, () =>
+      inputRequired({
+        who: { method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema: FORM } },
+      }),
+    );
+    expect(await call(createHttpHandler(server, { onError: () => undefined }))).toMatchObject(asks);
+  });
+
+  test("a server that asks nothing answers the same whether or not the process has what asks", async () => {
+    vi.resetModules();
+    const { createHttpHandler: create } = await import("../../src/http/handler.ts");
+    const { McpServer: Server } = await import("../../src/core/server.ts");
+    const reports: unknown[] = [];
+    const handle = create(
+      new Server({ name: "plain", version: "1.0.0" }).tool("ask", {}, () => "done"),
+      { onError: (error) => void reports.push(error) },
+    );
+    const answers = async () => [
+      await call(handle),
+      await call(handle, { requestState: "made up" }),
+      await call(handle, { requestState: "made up" }, {}),
+      await call(handle, { inputResponses: "made up" }),
+      await call(handle, { inputResponses: { who: 5 } }),
+    ];
+    const before = await answers();
+    await import("../../src/core/input-required.ts");
+    const after = await answers();
+    const shapes = (given: Json[]) => given.map(({ result, error }) => ({ result, error }));
+    expect(shapes(after)).toEqual(shapes(before));
+    expect(before.map(({ error }) => (error as { code: number } | undefined)?.code)).toEqual([
+      undefined,
+      -32602,
+      -32602,
+      -32602,
+      -32602,
+    ]);
+    expect(reports).toEqual([]);
+  });
+});
