@@ -17,6 +17,7 @@ import { compileFilter } from "./notices.ts";
 import { resourceNotFound } from "./resource.ts";
 import type { McpServer } from "./server.ts";
 import type { SubscriptionPlace } from "./server-options.ts";
+import { suspend } from "./suspend.ts";
 import type { VersionRules } from "./versions.ts";
 
 const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
@@ -39,7 +40,7 @@ export function localNotices(bus: NoticeBus): NoticeSource {
       const stop = bus.subscribe((notices) => notices.filter((notice) => admits(notice)).forEach(listener));
       return {
         stop,
-        ended: new Promise(() => undefined),
+        ended: suspend(),
         update: async (filter) => {
           admits = compileFilter(filter);
         },

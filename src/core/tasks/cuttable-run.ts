@@ -7,6 +7,7 @@
 import type { Asker } from "../asker.ts";
 import type { Attempt } from "../replay/attempt.ts";
 import type { Replaying, Step, StepContext, SUSPENDED } from "../rounds.ts";
+import { suspend } from "../suspend.ts";
 import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 
 /** What a run ends with that was cut. */
@@ -28,8 +29,6 @@ export interface CuttableOptions {
   /** Where tries of steps outlive the run; absent: they wait in it. */
   readonly tries?: TriesKeeper | undefined;
 }
-
-const never = new Promise<never>(() => undefined);
 
 export class CuttableRun implements Replaying {
   readonly #attempt: Attempt;
@@ -60,7 +59,7 @@ export class CuttableRun implements Replaying {
   }
 
   async step<T>(name: string, work: Step<T>): Promise<T> {
-    if (this.#isCut) return never;
+    if (this.#isCut) return suspend();
     let isNew = false;
     const retried = this.#waits?.step(work) ?? work;
     const done = (context: StepContext) => {
@@ -71,10 +70,10 @@ export class CuttableRun implements Replaying {
     try {
       const result = await this.#attempt.step(name, done);
       if (isNew && this.#isDue()) this.#isCut = true;
-      return this.#isCut ? never : result;
+      return this.#isCut ? suspend() : result;
     } catch (error) {
       // The next run does it again.
-      if (this.#isCut) return never;
+      if (this.#isCut) return suspend();
       throw error;
     } finally {
       this.#stepsUnderWay -= 1;
@@ -83,14 +82,14 @@ export class CuttableRun implements Replaying {
   }
 
   within<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isCut ? never : this.#attempt.within(work);
+    return this.#isCut ? suspend() : this.#attempt.within(work);
   }
 
   async task(): Promise<void> {
     if (!this.#cutAtTask) return undefined;
     this.#isCut = true;
     this.#look();
-    return never;
+    return suspend();
   }
 
   /** When the first of the steps that wait for another run is due. */

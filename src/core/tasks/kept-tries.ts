@@ -6,6 +6,7 @@
  */
 import { pause } from "../retrying.ts";
 import type { Step, StepContext, Tries } from "../rounds.ts";
+import { suspend } from "../suspend.ts";
 
 /** What is kept of one step. JSON. */
 export interface KeptTries {
@@ -79,6 +80,6 @@ export class RunWaits {
     if (atMs - Date.now() <= WAIT_HERE_MAX_MS) return undefined;
     this.#dueAtMs.set(key, atMs);
     this.#onWait();
-    return new Promise(() => undefined);
+    return suspend();
   }
 }
