@@ -314,6 +314,74 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["a,b", [["a"], ["b"]]]);
   });
 
+  test("A22: branches that ask for the same may come to it in another order than before", async () => {
+    const peer = await open(
+      async (ctx) => {
+        const first = async () => {
+          for (let turn = 0; turn < 200; turn += 1) await undefined;
+          const { length } = await ctx.listRoots();
+          return `${length} ${await value(ctx, "which?")}`;
+        };
+        const second = async () => {
+          const gate = await value(ctx, "gate?");
+          // Once the gate is answered this is the first to ask for roots, and has the answer that the other one had.
+          return `${gate} ${(await ctx.listRoots()).length}`;
+        };
+        return (await Promise.all([first(), second()])).join();
+      },
+      MODERN_VERSION,
+      { capabilities: { elicitation: { form: {} }, roots: {} } },
+    );
+    let left = 1;
+    const { text, rounds } = await finish(peer, (_, message) => {
+      if (message === "roots/list") return { roots: [{ uri: "file:///home" }] };
+      // The gate stays shut in the first round.
+      if (message === "gate?" && left-- > 0) return undefined;
+      return accept("this");
+    });
+    expect(text).toBe("1 this,this 1");
+    expect(rounds.map((keys) => keys.map((key) => key.replace(/-.*?(?=\.|$)/, "")))).toEqual([
+      ["gate?", "roots"],
+      ["gate?", "which?"],
+      ["roots.2"],
+    ]);
+  });
+
+  test("A22: a branch that is late has no others wait for it, and is no other handler", async () => {
+    let runs = 0;
+    const peer = await open(async (ctx) => {
+      runs += 1;
+      const late = async () => {
+        // In the second run it never comes to its question.
+        if (runs === 2) await new Promise(() => undefined);
+        return value(ctx, "late");
+      };
+      const other = async () => `${await value(ctx, "a")} ${await value(ctx, "b")}`;
+      return (await Promise.all([late(), other()])).join();
+    });
+    const { text, rounds } = await finish(peer);
+    expect([text, rounds]).toEqual(["late,a b", [["late", "a"], ["b"]]]);
+  });
+
+  test("A22: a handler asks for something else once a step that failed succeeds", async () => {
+    let tries = 0;
+    const peer = await open(async (ctx) => {
+      const charge = () =>
+        ctx.step("charge", () => {
+          tries += 1;
+          if (tries === 1) throw new Error("no connection");
+          return "charged";
+        });
+      const charged = await charge().catch(async () => {
+        await value(ctx, "Try again?");
+        return charge();
+      });
+      return `${charged} ${await value(ctx, "Whom to tell?")}`;
+    });
+    const { text, rounds } = await finish(peer);
+    expect([text, rounds]).toEqual(["charged Whom to tell?", [["Try again?"], ["Whom to tell?"]]]);
+  });
+
   test("a suspended run does nothing more through its context", async () => {
     const did: string[] = [];
     const server = new McpServer({ name: "edges", version: "1.0.0" })

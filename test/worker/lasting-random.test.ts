@@ -1,14 +1,19 @@
 /**
  * Random handlers, random losses: what comes out is what comes out of a run that nothing interrupts, and each step has
- * its effect once. A loss comes while the handler waits for its client, so no step is under way.
+ * its effect once. A loss comes while the handler waits for its client, so no step is under way. For long runs:
+ * `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat one that failed.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
 import type { Members } from "../http/messages.ts";
+import { boundsOf, holds } from "../properties/replay-property.ts";
 import { ModernClient, told } from "./client.ts";
 import type { Script } from "./fixtures/lasting.ts";
+
+/** A run may lose its process a dozen times. */
+const BOUNDS = boundsOf(25, 10_000);
 
 let worker: TestWorker;
 
@@ -119,8 +124,8 @@ describe.each([
   ["a legacy session", runLegacy],
   ["a modern client", runModern],
 ] as const)("a random handler asked by %s", (_, run) => {
-  test("gives what it would give uninterrupted, and has each effect once", { timeout: 120_000 }, async () => {
-    await fc.assert(
+  test("gives what it would give uninterrupted, and has each effect once", { timeout: BOUNDS.timeoutMs }, async () => {
+    await holds(
       fc.asyncProperty(script, losses, async (of, how) => {
         const key = crypto.randomUUID();
         const { result, steps } = expected(of);
@@ -130,7 +135,7 @@ describe.each([
         expect(JSON.parse(answer.result.content[0]?.text ?? "")).toEqual(result);
         expect(await effectsOf(key)).toEqual(Object.fromEntries(steps.map((step) => [step, 1])));
       }),
-      { numRuns: Number(process.env.REPLAY_RUNS ?? 25) },
+      BOUNDS,
     );
   });
 });

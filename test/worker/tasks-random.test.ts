@@ -1,7 +1,7 @@
 /**
  * Random handlers as tasks, random interruptions: SIGKILL, eviction and reset, at any moment. What comes out is what comes
  * out of a run that nothing interrupts; each step has its effect, by its key, and has it again only where it was under way
- * when something was lost. For long runs: REPLAY_RUNS=150; REPLAY_SEED repeats one.
+ * when something was lost. For long runs: `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat one that failed.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,11 +9,11 @@ import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.t
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { scripts, scriptsIntoTask } from "../properties/replay-arbitrary.ts";
 import { nameOfKey, Person, runStraight, type Straight } from "../properties/replay-person.ts";
+import { boundsOf, holds } from "../properties/replay-property.ts";
 import { TaskClient } from "./task-client.ts";
 import { type Counter, type Happened, type Interruption, RandomRun, startCounter } from "./tasks-random-run.ts";
 
-const RUNS = Number(process.env.REPLAY_RUNS ?? 20);
-const SEED = process.env.REPLAY_SEED;
+const BOUNDS = { ...boundsOf(20, 20_000), runMs: 90_000 };
 const ENDPOINTS = { "/mcp": "MCP_TASK", "/sliced": "SLICED_TASK", "/driven": "DRIVEN_TASK" } as const;
 
 let counter: Counter;
@@ -113,10 +113,10 @@ function judge(run: RandomRun, text: string, straight: Straight): number {
 }
 
 test("a random handler gives as a task what it gives uninterrupted, and repeats only what was under way", {
-  timeout: 60_000 + RUNS * 20_000,
+  timeout: BOUNDS.timeoutMs,
 }, async () => {
   const tally = { runs: 0, interruptions: 0, effects: 0, repeats: 0, abandoned: 0 };
-  await fc.assert(
+  await holds(
     fc.asyncProperty(tools, interruptions, paths, fc.nat(1_000), async ({ tool, script }, planned, path, seed) => {
       const tap: HttpTap = await startHttpTap(worker.url(path));
       const from = counter.happened.length;
@@ -134,13 +134,9 @@ test("a random handler gives as a task what it gives uninterrupted, and repeats 
         await tap.close();
       }
     }),
-    {
-      numRuns: RUNS,
-      endOnFailure: true,
-      ...(SEED === undefined
-        ? {}
-        : { seed: Number(SEED), ...(process.env.REPLAY_PATH ? { path: process.env.REPLAY_PATH } : {}) }),
-    },
+    BOUNDS,
+    // Each run takes seconds, and what is interrupted when differs: nothing smaller would be found in the time.
+    { endOnFailure: true },
   );
-  if (RUNS > 20) console.log(JSON.stringify(tally));
+  if (BOUNDS.runs > 20) console.log(JSON.stringify(tally));
 });

@@ -24,6 +24,7 @@ import {
 } from "../questions.ts";
 import { type QuestionOptions, type Step, SUSPENDED } from "../rounds.ts";
 import type { AnySchema } from "../schema.ts";
+import { suspend } from "../suspend.ts";
 import { type UrlElicitation, urlParams } from "../url-elicitation.ts";
 import { closed, diverged, list, overLimit, stalled, twice } from "./failures.ts";
 import {
@@ -51,8 +52,8 @@ export interface AttemptHost {
 /** How often an answer that does not fit is asked for again. */
 const REASKS_MAX = 3;
 /**
- * Milliseconds a run that waits for an answer is given to come to what was answered before. Branches that run at once
- * need not come as far in each run: one may ask its next question while another still waits for a `fetch`.
+ * Milliseconds a run that seems to be of another handler is given to show that it is not. A branch may wait for a timer
+ * or a `fetch` of the author's that took less time in the run before, and nothing tells the engine that it does.
  */
 const CATCH_UP_MS = 4_000;
 
@@ -64,6 +65,10 @@ export class Attempt implements Attempted {
   readonly #added: JournalEntry[] = [];
   /** What runs before asked, and this one has not yet. */
   readonly #unasked: Set<string>;
+  /** What the run before waited for when it ended. */
+  readonly #askedLast: ReadonlySet<string>;
+  /** Keys of questions whose equal was asked earlier in this run. */
+  readonly #repeated = new Set<string>();
   /** How often each name was used. */
   readonly #uses = { questions: new Map<string, number>(), steps: new Map<string, number>() };
   /** The author's keys of questions without an answer, known or not. */
@@ -73,9 +78,14 @@ export class Attempt implements Attempted {
   readonly #underWay = new Map<Promise<unknown>, string>();
   #samples = 0;
   #isOnNewGround = false;
+  /** Whether nothing in this run suggests that the handler is another one than that which was asked. */
+  #isSame: boolean;
+  #hasDiverged = false;
   #isSuspended = false;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the timer is that of a handler which seems to be another one. */
+  #isCatchingUp = false;
   /** Runs while questions wait for steps. */
   #stall: ReturnType<typeof setTimeout> | undefined;
   #suspend: (value: typeof SUSPENDED) => void = () => undefined;
@@ -95,6 +105,8 @@ export class Attempt implements Attempted {
     const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
     this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
     this.#isOnNewGround = this.#unasked.size === 0;
+    this.#askedLast = new Set(asked.map(([key]) => key));
+    this.#isSame = this.#unreached().length === 0;
     this.asker = this.#createAsker();
   }
 
@@ -114,11 +126,11 @@ export class Attempt implements Attempted {
     return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
   }
 
-  /** What it waits for. @throws {KitError} `replay-diverged` when it no longer asks for what was answered. */
+  /** What it waits for. @throws {KitError} `replay-diverged` when it is certain that the handler is another one. */
   questions(): Record<string, Question> {
-    const missed = this.#missed();
-    if (missed.length > 0) {
-      throw diverged(`asked for ${list(this.#pending.keys())}, and not again for ${list(missed)}, which was answered`);
+    if (this.#hasDiverged) {
+      const [asked, unreached] = [list(this.#pending.keys()), list(this.#unreached())];
+      throw diverged(`asked for ${asked}, and not again for ${unreached}, which was answered`);
     }
     return this.pending;
   }
@@ -150,6 +162,8 @@ export class Attempt implements Attempted {
   }
 
   async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
+    // It failed in the run before, or was not reached: what follows may rightly be something else.
+    this.#isSame = true;
     const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
     const result = plain(name, done);
     await this.#record({ key: `step ${key}`, step: true, result });
@@ -158,8 +172,7 @@ export class Attempt implements Attempted {
 
   /** Rejects only who listens: a question or step that nobody waits for must not end the process. */
   within<T>(work: () => Promise<T>): Promise<T> {
-    // One for each, not one for all: that would hold on to every run that ever waited for it.
-    if (this.#isSuspended) return new Promise<never>(() => undefined);
+    if (this.#isSuspended) return suspend();
     const result = (async () => work())();
     result.catch(() => undefined);
     return result;
@@ -283,16 +296,22 @@ export class Attempt implements Attempted {
     }
     if (key === undefined) {
       const kind = question.method.slice(0, question.method.indexOf("/"));
-      return ask(this.#numbered(`${kind}-${digestOf(question)}`, this.#uses.questions, 2));
+      return ask(this.#numberedQuestion(`${kind}-${digestOf(question)}`));
     }
     // Which is the first of two at once may differ between runs.
     if (this.#inUse.has(key)) throw twice(key);
     this.#inUse.add(key);
     try {
-      return await ask(this.#numbered(key, this.#uses.questions, 2));
+      return await ask(this.#numberedQuestion(key));
     } finally {
       this.#inUse.delete(key);
     }
+  }
+
+  #numberedQuestion(name: string): string {
+    const key = this.#numbered(name, this.#uses.questions, 2);
+    if (key !== name) this.#repeated.add(key);
+    return key;
   }
 
   /** @param from The first use that shows its number. */
@@ -306,9 +325,7 @@ export class Attempt implements Attempted {
   #reach(key: string): void {
     if (!this.#unasked.delete(key)) return;
     if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
-    // It may have waited for this one.
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (this.#askedLast.has(key)) this.#isSame = true;
     this.#look();
   }
 
@@ -316,9 +333,22 @@ export class Attempt implements Attempted {
     this.#isOnNewGround = true;
   }
 
-  /** What was answered and this run has not asked for. */
-  #missed(): string[] {
-    return [...this.#unasked].filter((key) => this.#answers.has(key));
+  /** What the run before asked, was answered, and this run has not asked for. */
+  #unreached(): string[] {
+    return [...this.#askedLast].filter((key) => this.#unasked.has(key) && this.#answers.has(key));
+  }
+
+  /**
+   * Whether the handler seems to be another one than that which was asked: it has come to nothing that was asked last,
+   * though that was answered, has begun no step, and asks for something else.
+   *
+   * What makes one handler ask for other things in another run is no sign of it. Branches come to their questions in
+   * another order, because what the journal has is there at once: equal questions then have each other's numbers, and a
+   * branch may wait for an answer that the other one has had. A step that failed is done again, and may succeed. Answers
+   * that such a run has not come to are kept for one that does.
+   */
+  get #seemsOther(): boolean {
+    return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#repeated.has(key));
   }
 
   async #record(entry: JournalEntry): Promise<void> {
@@ -332,20 +362,30 @@ export class Attempt implements Attempted {
     return this.#pending.size > 0 && this.#underWay.size === 0 && !this.#isClosed;
   }
 
-  /** Suspends in a later turn, so that what is asked in this one goes out together. */
+  /**
+   * Suspends in a later turn, so that what is asked in this one goes out together. Only a handler that seems to be another
+   * one is given time: it may be late, and only the clock can tell.
+   */
   #look(): void {
     this.#watchStall();
-    if (this.#timer !== undefined || !this.#isAtRest) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        // A step that ends looks again.
-        if (!this.#isAtRest) return this.#watchStall();
-        this.#isSuspended = true;
-        this.#suspend(SUSPENDED);
-      },
-      this.#missed().length > 0 ? CATCH_UP_MS : 0,
-    );
+    const isOther = this.#seemsOther;
+    // Whichever turn is the next stays so; a wait for something late ends when it has come.
+    if (this.#timer !== undefined && (isOther || !this.#isCatchingUp)) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isAtRest) return;
+    this.#isCatchingUp = isOther;
+    this.#timer = setTimeout(() => this.#suspendNow(), isOther ? CATCH_UP_MS : 0);
+  }
+
+  #suspendNow(): void {
+    this.#timer = undefined;
+    // A step that ends looks again.
+    if (this.#isAtRest) {
+      this.#hasDiverged = this.#isCatchingUp;
+      this.#isSuspended = true;
+      this.#suspend(SUSPENDED);
+    } else this.#watchStall();
   }
 
   /** A question waits for the steps under way. One of them may wait for the question, and would for ever. */

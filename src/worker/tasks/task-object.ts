@@ -223,7 +223,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       const end = await runTask(server as unknown as McpServer<never>, call, {
         taskId: this.#taskId,
         request: start.request,
-        journal: { ...start.journal, entries: [...start.journal.entries, ...entries] },
+        journal: {
+          ...start.journal,
+          entries: [...start.journal.entries, ...entries],
+          asked: state.asked ?? start.journal.asked,
+        },
         round: state.round,
         record: (entry) => {
           if (!running.signal.aborted) this.#store.addEntry(entry);
@@ -327,6 +331,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
     });
     this.#replaceQuestions(state, Object.fromEntries(questions));
+    state.asked = asked.flatMap(([, { key, digest }]) => (digest === undefined ? [] : [[key, digest]]));
     Object.assign(state, { status: asked.length > 0 ? "input_required" : "working", wakeAtMs, starts: 0 });
     this.#save(state);
   }

@@ -15,7 +15,7 @@
 import { QuestionError } from "../../core/asker.ts";
 import { KitError } from "../../core/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/jsonrpc.ts";
-import { failedEntry, type JournalEntry, type StepEntry } from "../../core/replay/journal.ts";
+import { failedEntry, type JournalData, type JournalEntry, type StepEntry } from "../../core/replay/journal.ts";
 import type { TaskRound, TaskStart } from "../../core/tasks/begin-task.ts";
 import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
@@ -56,6 +56,8 @@ export interface StoredState {
   answers: JsonObject;
   /** How often each key was used by a handler that asks by returning. */
   uses: Record<string, number>;
+  /** What the run before asked for when it ended: key and digest. Absent before there was one. */
+  asked?: JournalData["asked"];
   /** Runs of such a handler since it last asked something or the journal grew: it gave a state, and no question. */
   silent: number;
   /** Of steps that failed and are tried again, by their keys. */

@@ -1,0 +1,129 @@
+/** Runs one random handler as one client of it, and judges what came of it by an uninterrupted run. */
+import assert from "node:assert/strict";
+import { type JSONRPCRequest, McpServer } from "../../src/core/index.ts";
+import type { Json } from "../features/peer.ts";
+import { Choices, nameOfKey, Person, runStraight, type Straight } from "./replay-person.ts";
+import { type Script, textOfScript } from "./replay-script.ts";
+
+/** A handler, who answers it, and how the client behaves. JSON: a case that failed can be kept. */
+export interface Case {
+  readonly script: Script;
+  readonly personSeed: number;
+  readonly choices: readonly number[];
+}
+
+/** What a client of these handlers declares. */
+export const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+/** Handlers may ask the model as often as they like. */
+export const LIMITS = { samplesPerCallMax: 1_000, samplesPerSessionMax: 1e9 };
+
+/** What a step did, in which request. */
+interface Effect {
+  readonly request: number;
+  /** Whole, as the step was given it. */
+  readonly key: string;
+  /** Without what names the call. */
+  readonly name: string;
+  readonly hasFailed: boolean;
+}
+
+/** Everything the steps of one case did. */
+export class Effects {
+  readonly all: Effect[] = [];
+  request = 0;
+
+  /** For one run: what it does belongs to the request that began it. */
+  listen() {
+    const { request } = this;
+    return (key: string, hasFailed: boolean) => this.add(key, hasFailed, request);
+  }
+
+  add(key: string, hasFailed: boolean, request = this.request): void {
+    this.all.push({ request, key, name: nameOfKey(key), hasFailed });
+  }
+}
+
+/** A server with one tool, `run`, which does what the script says. */
+export function serverOf(script: Script, effects: Effects): McpServer {
+  return new McpServer({ name: "replayed", version: "1.0.0" }).tool("run", {}, (_, ctx) =>
+    textOfScript(script, ctx, effects.listen()),
+  );
+}
+
+const namesOf = (effects: readonly Effect[], hasFailed: boolean) =>
+  effects.filter((effect) => effect.hasFailed === hasFailed).map(({ name }) => name);
+const distinct = (values: readonly string[]) => [...new Set(values)].sort();
+
+/** Sends `tools/call` with more parameters. Resolves with its result. */
+export type Send = (more: Json) => Promise<Json>;
+
+interface Driven {
+  readonly text: string;
+  /** Requests whose answers never came. True: they carried a state. */
+  readonly lost: ReadonlyMap<number, boolean>;
+}
+
+/** A modern client that answers some of what it is asked, in any order, among other things; and loses answers. */
+export async function driveRounds(send: Send, { personSeed, choices }: Case, effects: Effects): Promise<Driven> {
+  const [person, decide] = [new Person(personSeed), new Choices(choices)];
+  const said = new Map<string, Json>();
+  const lost = new Map<number, boolean>();
+  let more: Json = decide.next(3) === 0 ? { inputResponses: { stranger: { action: "decline" } } } : {};
+  let silences = 0;
+  let hasDropped = false;
+  for (;;) {
+    effects.request += 1;
+    const result = await send(more);
+    const hasState = more.requestState !== undefined;
+    if (lost.size < 4 && decide.next(5) === 0) {
+      lost.set(effects.request, hasState);
+      continue;
+    }
+    if (result.resultType !== "input_required") return { text: textOf(result), lost };
+    const asked = Object.entries(result.inputRequests as Record<string, JSONRPCRequest>);
+    let answered = asked.filter(() => decide.next(3) > 0);
+    if (answered.length === 0 && silences > 3) answered = asked;
+    if (answered.length === 0) silences += 1;
+    for (const [key, question] of answered) if (!said.has(key)) said.set(key, person.answer(question));
+    const responses = answered.map(([key]) => [key, said.get(key) ?? {}] as const);
+    if (decide.next(2) === 0) responses.push(["stranger", { action: "accept", content: { value: "hm" } }]);
+    const inputResponses = Object.fromEntries(decide.shuffle(responses));
+    // Answers without the state of the first round begin it anew, with answers. Not for ever.
+    const dropsState = !hasState && !hasDropped && decide.next(3) === 0;
+    if (dropsState) {
+      hasDropped = true;
+      lost.set(effects.request, false);
+    }
+    more = dropsState ? { inputResponses } : { inputResponses, requestState: result.requestState };
+  }
+}
+
+export function textOf(result: Json): string {
+  return (result.content as { text: string }[])[0]?.text ?? "";
+}
+
+/** @throws {assert.AssertionError} when the rounds gave or did something else than an uninterrupted run. */
+export async function judgeRounds({ script, personSeed }: Case, { text, lost }: Driven, effects: Effects) {
+  const straight = await runStraight(script, new Person(personSeed));
+  assert.equal(text, straight.text);
+  const kept = effects.all.filter(({ request }) => !lost.has(request));
+  // Each once, under a key of its own, all of one call.
+  assert.deepEqual(namesOf(kept, false).sort(), [...straight.done].sort());
+  assert.deepEqual(distinct(namesOf(kept, true)), distinct(straight.failed));
+  assert.ok(new Set(kept.map(({ key }) => key.split("/")[0])).size <= 1, "steps of one call have keys of one call");
+  const keys = new Set(kept.map(({ key }) => key));
+  const possible = new Set([...straight.done, ...straight.failed]);
+  for (const [request, hasState] of lost) {
+    const done = effects.all.filter((effect) => effect.request === request);
+    assert.equal(namesOf(done, false).length, new Set(namesOf(done, false)).size, "a lost request does each step once");
+    // What was done and not heard of is done again: under the same key, once there was a state to keep it.
+    for (const { key, name } of done) assert.ok(hasState ? keys.has(key) : possible.has(name), `${key} is done again`);
+  }
+}
+
+/** @throws {assert.AssertionError} when a run that was asked in the middle gave or did something else. */
+export function judgeUninterrupted(text: string, straight: Straight, effects: Effects): void {
+  assert.equal(text, straight.text);
+  assert.deepEqual(namesOf(effects.all, false).sort(), [...straight.done].sort());
+  assert.deepEqual(namesOf(effects.all, true).sort(), [...straight.failed].sort());
+}
