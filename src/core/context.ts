@@ -8,7 +8,13 @@ import type { ClientFacts, Principal } from "./client-facts.ts";
 import type { BlobResourceContents, TextResourceContents } from "./content.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import { KitError } from "./errors.ts";
-import type { JSONRPCNotification, JSONRPCRequest, JsonObject, RequestId } from "./jsonrpc.ts";
+import {
+  isRequestId,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  type RequestId,
+} from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { metaOf } from "./lifecycle.ts";
 import type { Limits } from "./limits.ts";
@@ -212,8 +218,8 @@ export class HandlerContext<Env = unknown> {
       );
     }
     const token = this.#progressToken;
-    if (typeof token !== "string" && typeof token !== "number") return;
-    if (this.#isMute || value <= this.#lastProgress) return;
+    // A token is a string or an integer, as a request id is. Any other value could not be repeated in a valid notification.
+    if (!isRequestId(token) || this.#isMute || value <= this.#lastProgress) return;
     this.#lastProgress = value;
     const params: JsonObject = { progressToken: token, progress: value };
     if (options.total !== undefined) params.total = options.total;

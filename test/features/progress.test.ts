@@ -110,8 +110,8 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(result.content).toEqual([{ type: "text", text: "done" }]);
   });
 
-  test("N2 a token that is neither string nor number is not used", async () => {
-    for (const progressToken of [null, true, {}, ["x"]]) {
+  test("N2 a token that is neither a string nor an integer is not used", async () => {
+    for (const progressToken of [null, true, {}, ["x"], 1.5, -0.5]) {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       server.tool("t", {}, (_, ctx) => ctx.progress(1));
       const peer = await openPeer(server, version, { judgeClient: false });

@@ -1,0 +1,38 @@
+/**
+ * Sends inputs that are nearly right to a server on workerd and prints what must not happen: a status of 500 or above, an
+ * answer slower than a second, a detail of the server's inside, a message that no schema allows, memory that stays.
+ *
+ * `--count N` inputs (default 1,000,000), `--seed S`, `--connections N` at once, `--check N`: one answer in N is checked
+ * against the schemas. Exits with 1 when there are findings.
+ */
+import { parseArgs } from "node:util";
+import { fuzz } from "../test/fuzz/run.ts";
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "1000000" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    connections: { type: "string", default: "32" },
+    check: { type: "string", default: "100" },
+  },
+});
+const [seed, count, connections, checkEvery] = [values.seed, values.count, values.connections, values.check].map(
+  Number,
+) as [number, number, number, number];
+console.log(`seed ${seed}, ${count} inputs, ${connections} at once`);
+const startedAtMs = Date.now();
+const result = await fuzz({ seed, count, connections, checkEvery, report: console.log });
+const { statuses, checked, slowOnce, findings, memoryMib } = result;
+console.log(
+  `\nstatuses: ${[...statuses]
+    .toSorted(([a], [b]) => a - b)
+    .map(([status, times]) => `${status}: ${times}`)
+    .join(", ")}`,
+);
+console.log(`${checked} answers checked against the schemas; ${slowOnce} slow only while others ran`);
+console.log(`memory of workerd: ${memoryMib.before} MiB after the warm-up, ${memoryMib.after} MiB in the end`);
+for (const finding of findings) console.log(`\nFINDING ${finding}`);
+console.log(
+  `\n${result.count} inputs, ${findings.length} findings, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,
+);
+process.exit(findings.length > 0 ? 1 : 0);
