@@ -10,7 +10,7 @@ import { parseMessage } from "../core/jsonrpc.ts";
 import { HTTP_SSE_VERSION } from "../core/versions.ts";
 import { readBody } from "./body.ts";
 import { EventStream } from "./event-stream.ts";
-import type { Admitted, SessionSurroundings } from "./handler.ts";
+import { type Admitted, requestId, type SessionSurroundings } from "./handler.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
 import { refuse } from "./refusal.ts";
 import { SESSION_UNKNOWN, tooMany } from "./session-refusals.ts";
@@ -99,8 +99,10 @@ export async function postHttpSse<Env>(
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
   }
   const session = await gate.find(id, admitted);
-  const isTaken = session !== undefined && (await session.deliver(parsed, around.request));
-  return isTaken ? new Response(null, { status: 202 }) : refuse(SESSION_UNKNOWN);
+  const post = { messages: [parsed], isBatch: false, form: "own", request: around.request } as const;
+  const outcome = await session?.post(post);
+  const refusal = outcome ? "refusal" in outcome && outcome.refusal : SESSION_UNKNOWN;
+  return refusal ? refuse(refusal, requestId(post.messages)) : new Response(null, { status: 202 });
 }
 
 function sessionOf(url: string): string | null {

@@ -24,6 +24,7 @@ import type { McpServer } from "../core/server.ts";
 import type { RequestFacts } from "../core/server-options.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
+import type { SessionPost } from "./sessions.ts";
 
 /** What serving needs to know beside the messages. */
 export interface LegacyContext<Env> {
@@ -35,7 +36,7 @@ export interface LegacyContext<Env> {
   readonly endpoint: string;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
-  readonly form: AcceptedForm;
+  readonly form: SessionPost["form"];
   /** What the session keeps of `logging/setLevel`; absent without a session. */
   readonly logging?: {
     readonly level: LoggingLevel | undefined;
@@ -111,7 +112,7 @@ export function runLegacy<Env>(
 export function serveLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
-  context: LegacyContext<Env>,
+  context: LegacyContext<Env> & { readonly form: AcceptedForm },
 ): Response | Promise<Response> {
   if (takeAll(messages, context)) return new Response(null, { status: 202 });
   const { form, limits } = context;

@@ -62,7 +62,7 @@ const TURNS = 64;
 export async function untilStreaming(
   running: Promise<Outcome>,
   beginning: Beginning,
-  form: AcceptedForm,
+  form: AcceptedForm | "own",
   { jsonWaitMs }: Limits,
   onWait?: () => void,
 ): Promise<Outcome | undefined> {
@@ -74,7 +74,7 @@ export async function untilStreaming(
   for (let turn = 0; turn < TURNS && !finished && !beginning.hasBegun; turn += 1) await undefined;
   if (!finished) onWait?.();
   if (form === "json") return running;
-  if (form === "sse") return undefined;
+  if (form !== "either") return undefined;
   if (!finished && !beginning.hasBegun) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waited = new Promise<void>((resolve) => {

@@ -49,7 +49,8 @@ export interface SessionPost {
   /** Plain data, so it may cross to an object. Only members of a batch may be invalid ones. */
   readonly messages: readonly ParsedMessage[];
   readonly isBatch: boolean;
-  readonly form: AcceptedForm;
+  /** "own": of an HTTP+SSE client, which is answered on the one stream of its session. */
+  readonly form: AcceptedForm | "own";
   readonly request: PlainRequest | undefined;
 }
 
@@ -81,13 +82,8 @@ export interface FoundSession {
   readonly client: ClientFacts;
   /** Whether the session is alive, for requests whose answer needs no handler. */
   admit(): Promise<boolean>;
-  /** Serves messages in the session. */
+  /** Serves messages in the session. With the form "own" it resolves undefined too when the client has no stream open. */
   post(post: SessionPost): Promise<PostOutcome | undefined>;
-  /**
-   * Serves one message of a client of the HTTP+SSE transport, whose answers go to its GET stream. False when none is
-   * open, or the session has ended.
-   */
-  deliver(message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
   /**
    * Carries a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
    *

@@ -10,6 +10,9 @@ export const OVER = 4000;
 /** Says that a later link has taken this one's place. */
 export const SUPERSEDED = 4001;
 
+/** Says that the client of a stream is gone, and cannot come back to it. */
+export const GONE = 4002;
+
 /** How often a lost link is dialled again, and the first pause, which doubles each time. */
 const TRIES = 6;
 const PAUSE_MS = 100;
@@ -46,9 +49,9 @@ export class Link {
   }
 
   /** Ends the link from this side; `onEnd` is not called. */
-  close(): void {
+  close(code = 1000): void {
     this.#isOver = true;
-    this.#socket?.close(1000);
+    this.#socket?.close(code);
   }
 
   async #dial(): Promise<Response | undefined> {

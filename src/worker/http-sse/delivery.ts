@@ -1,63 +1,91 @@
 /**
  * Messages of HTTP+SSE clients, in the object of their session: who the client is comes with its handshake, and every
- * answer goes to its stream.
+ * answer goes to its one stream. Everything else (caps, repeated requests, hooks) is as for a POST of Streamable HTTP.
  *
  * @module
  */
-import { encodeCapabilities } from "../../core/client-facts.ts";
-import { McpError, toErrorObject } from "../../core/errors.ts";
-import { ErrorCode, encodeError, encodeResult, type JSONRPCRequest, type ParsedMessage } from "../../core/jsonrpc.ts";
+import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
+import { McpError } from "../../core/errors.ts";
+import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
 import { negotiate } from "../../core/lifecycle.ts";
+import type { Method } from "../../core/methods.ts";
 import type { McpServer } from "../../core/server.ts";
-import { runLegacy, takeAll } from "../../http/legacy.ts";
-import type { PlainRequest, SessionPost } from "../../http/sessions.ts";
+import type { LegacyContext } from "../../http/legacy.ts";
+import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { Session } from "../sessions/session.ts";
 import type { Caller } from "../sessions/session-state.ts";
+import { HeardStream } from "./heard-stream.ts";
 
-/** Serves one message. False when no stream is open. */
+/** Serves one message. Undefined when the client has no stream open. */
 export type Deliver = typeof deliver;
 
 export async function deliver<Env>(
   session: Session<Env>,
   caller: Caller,
-  parsed: ParsedMessage,
-  request: PlainRequest | undefined,
-): Promise<boolean> {
-  if (!session.isHeard) return false;
+  post: SessionPost,
+): Promise<PostOutcome | undefined> {
+  const own = await session.streams.speaking();
+  if (own === undefined) return undefined;
+  const [parsed] = post.messages;
+  const request = parsed?.kind === "request" ? parsed.message : undefined;
+  const handshake = request?.method === "initialize" ? new Handshake(session, caller, request) : undefined;
+  const stream = new HeardStream({
+    streams: session.streams,
+    own,
+    requests: request ? [request.id] : [],
+    onEnd: (text) => handshake?.answered(text),
+  });
   const known = { ...caller, ...session.handshake };
-  const post: SessionPost = { messages: [parsed], isBatch: false, form: "sse", request };
-  const context = await session.context(known, post);
-  if (takeAll(post.messages, context)) return true;
-  const handshake = parsed.kind === "request" && parsed.message.method === "initialize" ? parsed.message : undefined;
-  const run = runLegacy(post.messages, false, context);
-  const work = handshake
-    ? introduce(session, handshake, context.server, caller)
-    : run((message) => {
-        session.watch(message, caller);
-        session.say(JSON.stringify(message));
-      });
-  session.hold(work.then(({ text }) => text !== undefined && session.say(text)));
-  return true;
+  return session.serve(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
 }
 
-/** Answers the handshake of a client whose session id was made before it. */
-async function introduce<Env>(
-  session: Session<Env>,
-  request: JSONRPCRequest,
-  server: McpServer<Env>,
-  caller: Caller,
-): Promise<{ text: string }> {
-  try {
-    if (session.handshake) {
+/** `initialize` of a client whose session id was made before it: served with all hooks, and kept when it succeeds. */
+class Handshake<Env> {
+  readonly #session: Session<Env>;
+  readonly #caller: Caller;
+  readonly #request: JSONRPCRequest;
+  #client: ClientFacts | undefined;
+
+  constructor(session: Session<Env>, caller: Caller, request: JSONRPCRequest) {
+    this.#session = session;
+    this.#caller = caller;
+    this.#request = request;
+  }
+
+  /** The context of a call that serves the handshake, in which hooks see the client that introduces itself. */
+  adapt(context: LegacyContext<Env>): LegacyContext<Env> {
+    const { client } = this.#negotiated(context.server) ?? context;
+    const initialize: Method = { serve: (server) => this.#serve(server) };
+    return { ...context, client, methods: { ...context.methods, initialize } };
+  }
+
+  /** Keeps who the client is, unless a hook or the handshake itself has refused it. */
+  answered(text: string | undefined): void {
+    const client = this.#client;
+    if (!client || text === undefined || "error" in JSON.parse(text)) return;
+    const handshake = { versionIndex: client.rules.index, capabilityBits: encodeCapabilities(client.capabilities) };
+    void this.#session.store({ handshake }, this.#caller);
+  }
+
+  #serve(server: McpServer<never>) {
+    if (this.#session.handshake) {
       throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
     }
-    const keeps = { logLevel: true, notices: session.hasNotices };
-    const { client, result } = negotiate(server as unknown as McpServer<never>, request, keeps);
-    const handshake = { versionIndex: client.rules.index, capabilityBits: encodeCapabilities(client.capabilities) };
-    await session.store({ handshake }, caller);
-    return { text: encodeResult(request.id, result) };
-  } catch (error) {
-    if (!McpError.is(error)) throw error;
-    return { text: encodeError(request.id, toErrorObject(error)) };
+    const { client, result } = this.#negotiate(server);
+    this.#client = client;
+    return result;
+  }
+
+  #negotiate(server: McpServer<never>) {
+    return negotiate(server, this.#request, { logLevel: true, notices: this.#session.hasNotices });
+  }
+
+  #negotiated(server: McpServer<Env>) {
+    try {
+      return this.#negotiate(server as unknown as McpServer<never>);
+    } catch {
+      // What is wrong with the handshake is its answer.
+      return undefined;
+    }
   }
 }

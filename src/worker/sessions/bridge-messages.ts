@@ -59,6 +59,16 @@ export function encodeTaken(units: number): string {
   return `t${units}`;
 }
 
+/** From the Worker to the object: everything up to this event has arrived, and will never be asked for again. */
+export function encodeReceived(seq: number): string {
+  return `r${seq}`;
+}
+
+/** Undefined for what is no such message. */
+export function decodeReceived(text: string): number | undefined {
+  return /^r\d+$/.test(text) ? Number(text.slice(1)) : undefined;
+}
+
 /** Undefined for what is no such message. */
 export function decodeTaken(text: string): number | undefined {
   return /^t\d+$/.test(text) ? Number(text.slice(1)) : undefined;

@@ -12,11 +12,14 @@ import type { Refusal } from "../../http/refusal.ts";
 import { cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
-import { Link } from "../link.ts";
-import { type Attach, decodeBridge, encodeTaken, type FromObject } from "./bridge-messages.ts";
+import { GONE, Link } from "../link.ts";
+import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
 /** Bytes that the client takes before the object is told: each telling wakes it. A part of its window. */
 const REPORTED = 256 * 1024;
+
+/** Milliseconds within which the object is told what has arrived, for a client that cannot ask for it again. */
+const RECEIVED_MS = 100;
 
 export interface BridgeOptions {
   readonly client: ClientFacts;
@@ -41,6 +44,7 @@ class Bridge {
   #place: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
   /** Taken by the client, and not yet told to the object. */
   #taken = 0;
+  #receipt: ReturnType<typeof setTimeout> | undefined;
   #tap: NoticeTap | undefined;
   /** Filters are taken one after the other. */
   #listening: Promise<void> = Promise.resolve();
@@ -88,7 +92,7 @@ class Bridge {
       case "events":
       case "final":
         if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: rankOf(message) };
-        to.write(message.frames);
+        to.write(this.#isHttpSse ? this.#once(message.frames) : message.frames);
         if (message.kind === "final") this.#end();
         return;
       case "retry":
@@ -132,6 +136,24 @@ class Bridge {
     this.#taken = 0;
   }
 
+  get #isHttpSse(): boolean {
+    const { target } = this.#options;
+    return target.kind === "standalone" && target.isHttpSse === true;
+  }
+
+  /**
+   * Frames for a client that cannot resume: the object may forget them, and they have no ids, which a browser would
+   * send when it connects again.
+   */
+  #once(frames: string): string {
+    this.#receipt ??= setTimeout(() => {
+      this.#receipt = undefined;
+      if (this.#place) this.#link?.send(encodeReceived(this.#place.after));
+    }, RECEIVED_MS);
+    // A part of a long frame may begin with any text of its data, but never with a line that another follows.
+    return frames.replace(/^id: \S+\n(?=event: )/gm, "");
+  }
+
   /** Notices cannot be had: a stream that has not begun is refused, another ends, so that its client comes again. */
   readonly #fail = (error: unknown): void => {
     this.#refuse(error);
@@ -140,7 +162,8 @@ class Bridge {
 
   #end(): void {
     this.#greet();
-    this.#link?.close();
+    clearTimeout(this.#receipt);
+    this.#link?.close(this.#isHttpSse ? GONE : undefined);
     this.#tap?.stop();
     this.#options.to.end();
   }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { RequestId } from "../../core/jsonrpc.ts";
 import { isOwnStream } from "./event-id.ts";
 import { createTables, openTables } from "./log-schema.ts";
 
@@ -17,6 +18,8 @@ export const StreamKind = {
   Own: 1,
   /** Likewise, said while the client had no stream open for it: the next one it opens is this. */
   Waiting: 2,
+  /** Nothing: a call of an HTTP+SSE client that has no outcome yet. `requests` is a {@link HeardCall}. */
+  Heard: 3,
 } as const;
 export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
 
@@ -41,6 +44,13 @@ export interface StreamRow {
 
 interface StoredStream extends StreamRow {
   readonly kind: StreamKind;
+}
+
+/** Where a call of an HTTP+SSE client is answered: there is a row of it until it is. */
+export interface HeardCall {
+  /** Number of the stream that the client reads. */
+  readonly own: number;
+  readonly heard: readonly RequestId[];
 }
 
 /** A place in a stream: after a row. */
@@ -131,10 +141,10 @@ export class EventLog {
     return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
   }
 
-  /** Streams of calls that have no final event. */
+  /** Streams of calls that have no final event, and calls of HTTP+SSE clients that have no outcome. */
   unfinished(): StreamRow[] {
     const query =
-      "SELECT id, session, requests FROM stream_2 WHERE kind = 0 AND NOT EXISTS " +
+      "SELECT id, session, requests FROM stream_2 WHERE kind IN (0, 3) AND NOT EXISTS " +
       "(SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)";
     return this.#rows(query);
   }
@@ -176,6 +186,21 @@ export class EventLog {
   }
 
   /**
+   * Forgets the events of a stream that its reader has received, when it never asks for one again. The number of the
+   * newest stays, because the next one takes its number from it.
+   *
+   * @returns How much was freed.
+   */
+  release(stream: number, seq: number): number {
+    const query = "SELECT SUM(LENGTH(frames)) AS size FROM event_2 WHERE stream = ? AND seq <= ?";
+    const size = this.#rows<{ size: number | null }>(query, stream, seq)[0]?.size ?? 0;
+    if (size === 0) return 0;
+    this.#sql.exec(`DELETE FROM event_2 WHERE stream = ? AND seq <= ? AND (rank < 0 OR ${NOT_NEWEST})`, stream, seq);
+    this.#sql.exec("UPDATE event_2 SET frames = '' WHERE stream = ? AND seq <= ?", stream, seq);
+    return size;
+  }
+
+  /**
    * Forgets streams that are over and had their time, and old news. Says whether anything is left, and whether that
    * waits for time to pass or for a client to close its stream.
    */
@@ -183,14 +208,14 @@ export class EventLog {
     if (!this.#exists()) return "nothing";
     this.#sql.exec(`DELETE FROM event_2 WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
     const query =
-      "SELECT * FROM stream_2 WHERE (kind > 0 OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
+      "SELECT * FROM stream_2 WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
       "AND NOT EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND at >= ?)";
     const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);
     for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
       const { id } = row;
       // The last one stays, because the next takes its number from it.
       if (isHeld(row)) this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
-      else this.#drop(id);
+      else this.drop(id);
     }
     const left = this.#rows<StoredStream>("SELECT * FROM stream_2");
     if (left.length === 0) return "nothing";
@@ -200,7 +225,7 @@ export class EventLog {
   /** Forgets the streams of a session that nobody writes to. */
   forget(session: number, isWritten: (stream: number) => boolean): void {
     for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session)) {
-      if (!isWritten(id)) this.#drop(id);
+      if (!isWritten(id)) this.drop(id);
     }
   }
 
@@ -209,7 +234,8 @@ export class EventLog {
     this.#hasTables = false;
   }
 
-  #drop(stream: number): void {
+  /** Forgets a stream. */
+  drop(stream: number): void {
     this.#sql.exec("DELETE FROM event_2 WHERE stream = ?", stream);
     this.#sql.exec("DELETE FROM stream_2 WHERE id = ?", stream);
   }

@@ -10,13 +10,11 @@
 import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/client-facts.ts";
 import { EnvKeys } from "../../core/env-keys.ts";
 import { checkFunction, KitError, unfit } from "../../core/errors.ts";
-import type { ParsedMessage } from "../../core/jsonrpc.ts";
 import type { KeyRing } from "../../core/key-ring.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import {
   type FoundSession,
-  type PlainRequest,
   type PostOutcome,
   type SessionGate,
   type SessionNotices,
@@ -182,10 +180,6 @@ class DurableSession implements FoundSession {
     if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
     // A plain object on its way back is a copy of its own; nothing of it needs disposing.
     return outcome as PostOutcome | undefined;
-  }
-
-  deliver(message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
-    return this.#stub().deliver(this.#caller, message, request);
   }
 
   carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {

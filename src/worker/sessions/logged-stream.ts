@@ -9,6 +9,12 @@ import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
 import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";
 
+/** What a call says its messages on. */
+export interface CallStream extends Pick<LoggedStream, "id" | "hasBegun" | "begun" | "begin" | "write" | "end"> {
+  /** Absent on a stream that a client cannot come back to. */
+  disconnect?(retryMs: number): void;
+}
+
 export interface LoggedStreamOptions {
   /** Undefined: a new stream, which has a number once somebody asks for it. */
   readonly id: number | undefined;
@@ -127,6 +133,11 @@ export class LoggedStream {
     const { log, owner } = this.#options;
     log.finish(this.id, this.#seq);
     owner.over(this.id, { seq: this.#seq, rank: 0 });
+  }
+
+  /** So much of what is stored of it was forgotten. */
+  shrunk(by: number): void {
+    this.#size -= by;
   }
 
   /** Ends the connection of whoever holds the response now, or of the next one to come. */

@@ -8,9 +8,9 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Principal } from "../../core/client-facts.ts";
-import type { ParsedMessage } from "../../core/jsonrpc.ts";
-import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
+import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { EdgeRuntime } from "../edge.ts";
+import { GONE } from "../link.ts";
 import { checkBinding } from "../placement.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import type { Attached } from "./carrier.ts";
@@ -25,7 +25,6 @@ export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
   /** @param wire The caller, without its principal, and the post; see {@link Wire}. @returns A text is a JSON answer with status 200. */
   post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
-  deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean>;
   end(caller: Caller): Promise<boolean>;
 }
 
@@ -74,10 +73,6 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     return (answer?.status === 200 ? answer.text : undefined) ?? outcome;
   }
 
-  async deliver(caller: Caller, message: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
-    return (await this.#admitted(caller))?.deliver(caller, message, request) ?? false;
-  }
-
   async end(caller: Caller): Promise<boolean> {
     const session = await this.#admitted(caller);
     await session?.end(caller);
@@ -97,9 +92,9 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     this.#sessionOf(socket).heard(socket, String(message));
   }
 
-  override async webSocketClose(socket: WebSocket): Promise<void> {
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const { stream } = socket.deserializeAttachment() as Attached;
-    await this.#sessionOf(socket).left(socket);
+    await this.#sessionOf(socket).left(socket, code === GONE);
     // While it was open the alarm left it alone.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
   }

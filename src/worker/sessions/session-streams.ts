@@ -9,19 +9,20 @@ import type { NoticeFilter } from "../../core/notices.ts";
 import type { VersionRules } from "../../core/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, SUPERSEDED } from "../link.ts";
-import { type Attach, decodeTaken, encodeBridge } from "./bridge-messages.ts";
+import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
 import { type Attached, Carrier } from "./carrier.ts";
 import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
   EventKind,
   type EventLog,
   type EventRow,
+  type HeardCall,
   type Position,
   type StreamEnd,
   StreamKind,
   type StreamRow,
 } from "./event-log.ts";
-import { LoggedStream, type StreamOwner } from "./logged-stream.ts";
+import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 
 /** What one session may have. */
 export interface StreamCaps {
@@ -55,6 +56,8 @@ interface Start extends Position {
 
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
 const FILTER_WAIT_MS = 2_000;
+/** Milliseconds a Worker has to come back to the stream of an HTTP+SSE client after a loss. */
+const BACK_MS = 5_000;
 /** Bytes of messages that wait for a client to open a stream. */
 const WAITING_MAX = 64 * 1024;
 /** What is freed at once, as a part of the cap: pruning is not to run for each event. */
@@ -66,6 +69,12 @@ export class SessionStreams implements StreamOwner {
   /** Streams of calls that run in this life of the object. */
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
+  /** Calls of an HTTP+SSE client that run in this life of the object. */
+  readonly #heard = new Set<number>();
+  /** Its streams whose client is gone. */
+  readonly #gone = new Set<number>();
+  /** Called when a Worker has come for a stream. */
+  readonly #onBack: (() => void)[] = [];
   readonly #carriers = new Map<WebSocket, Carrier>();
   /** Who waits for a Worker to say that a filter holds. */
   readonly #waiting = new Map<string, () => void>();
@@ -83,8 +92,52 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** The call has ended, and what it said is in the log. */
-  settle(stream: LoggedStream): void {
+  settle(stream: CallStream): void {
     if (stream.hasBegun) this.#running.delete(stream.id);
+  }
+
+  // Of HTTP+SSE clients: see http-sse/
+
+  /**
+   * The stream that the client reads: the latest of the session's own. After a loss its Worker comes back to it, and that
+   * is waited for. Undefined when the client is gone.
+   */
+  async speaking(): Promise<number | undefined> {
+    if (!this.#speaker() && this.#gone.size === 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, BACK_MS);
+        this.#onBack.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+    const socket = this.#speaker();
+    return socket && this.#carrier(socket).attached.stream;
+  }
+
+  /** Stores that a call was accepted, which is answered on `own`. @returns Its number. */
+  accept(own: number, heard: readonly RequestId[]): number {
+    const { log, session, onBegin } = this.#host;
+    const id = log.nextStream("call");
+    const call: HeardCall = { own, heard };
+    log.begin({ id, session, requests: JSON.stringify(call) }, StreamKind.Heard);
+    this.#heard.add(id);
+    onBegin();
+    return id;
+  }
+
+  /** An accepted call has its outcome. */
+  answered(id: number): void {
+    this.#heard.delete(id);
+    this.#host.log.drop(id);
+  }
+
+  /** Says something on the stream that the client reads, whether or not a Worker is there now. */
+  sayOn(own: number, text: string, isNews: boolean): void {
+    if (this.#gone.has(own)) return;
+    const [carrier] = this.#carriersOf(own);
+    this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own).write(text, isNews);
   }
 
   // Of its streams
@@ -130,18 +183,21 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** A Worker let go of a stream. When it was the one that told of notices, another does. */
-  async left(socket: WebSocket, filter: NoticeFilter): Promise<void> {
+  async left(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
     const { stream, order } = this.#carrier(socket).attached;
+    if (isGone) this.#gone.add(stream);
     this.#carriers.delete(socket);
     if (this.#sockets(stream).every((other) => other === socket)) this.#owned.delete(stream);
     const speaker = isOwnStream(stream) ? this.#speaker(socket) : undefined;
     if (speaker && this.#carrier(speaker).attached.order < order) await this.#tellOne(speaker, filter);
   }
 
-  /** What a Worker says: that its client has taken so much, or that a filter holds. */
+  /** What a Worker says: what its client has taken, what has arrived for good, or that a filter holds. */
   heard(socket: WebSocket, message: string): void {
     const taken = decodeTaken(message);
-    if (taken === undefined) this.#waiting.get(message)?.();
+    const received = decodeReceived(message);
+    if (received !== undefined) this.#release(this.#carrier(socket).attached.stream, received);
+    else if (taken === undefined) this.#waiting.get(message)?.();
     else this.#carrier(socket).taken(taken);
   }
 
@@ -159,39 +215,63 @@ export class SessionStreams implements StreamOwner {
     carrier.pump();
     const retryMs = this.#running.get(stream)?.retryMs;
     if (retryMs !== undefined && target.kind === "call") carrier.retry(retryMs);
-    if (isOwn) void this.#takeOver(ours, filter);
+    if (isOwn) {
+      void this.#takeOver(ours, filter);
+      if (target.kind === "again") this.#interruptOn(stream);
+      for (const tell of this.#onBack.splice(0)) tell();
+    }
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
   /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
   end(): void {
-    for (const socket of this.#ownSockets()) socket.close(OVER);
+    for (const socket of this.#ownSockets()) {
+      this.#gone.add(this.#carrier(socket).attached.stream);
+      socket.close(OVER);
+    }
     this.#owned.clear();
     const { log, session } = this.#host;
     // Somebody may be waiting for a call that was lost.
     for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);
-    log.forget(session, (stream) => this.#running.has(stream));
+    log.forget(session, (stream) => this.isRunning(stream));
   }
 
   isRunning(stream: number): boolean {
-    return this.#running.has(stream);
+    return this.#running.has(stream) || this.#heard.has(stream);
   }
 
   /** The outcome of a call whose run was lost with a former life of the object. */
   interrupt({ id, requests }: StreamRow): void {
-    if (this.#running.has(id)) return;
+    if (this.isRunning(id)) return;
+    const lost = JSON.parse(requests ?? "[]") as RequestId[] | HeardCall;
+    if ("own" in lost) {
+      for (const request of lost.heard) this.sayOn(lost.own, interrupted(request), false);
+      this.answered(id);
+      return;
+    }
     let { seq } = this.#host.log.last(id);
     let frames = "";
     const tag = this.#tagOf(id);
-    for (const request of JSON.parse(requests ?? "[]") as RequestId[]) {
+    for (const request of lost) {
       seq += 1;
-      const message = "The call was interrupted: what ran it was reset. It may have had effects.";
-      const error = encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
-      frames += encodeEvent(error, encodeCursor(tag, { stream: id, seq }));
+      frames += encodeEvent(interrupted(request), encodeCursor(tag, { stream: id, seq }));
     }
     const row = { seq, rank: 0, kind: EventKind.Final, frames };
     this.#host.log.append(id, row);
     for (const socket of this.#sockets(id)) this.#carrier(socket).row(row);
+  }
+
+  /** Calls of an HTTP+SSE client that were lost with a former life of the object, whose Worker is back. */
+  #interruptOn(own: number): void {
+    for (const row of this.#host.log.unfinished()) {
+      if (row.session === this.#host.session && row.requests?.startsWith(`{"own":${own},`)) this.interrupt(row);
+    }
+  }
+
+  #release(stream: number, seq: number): void {
+    const freed = this.#host.log.release(stream, seq);
+    this.#owned.get(stream)?.shrunk(freed);
+    if (this.#bytes !== undefined) this.#bytes -= freed;
   }
 
   /** What was stored has become less, or nothing. */
@@ -375,4 +455,9 @@ export class SessionStreams implements StreamOwner {
 /** Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows them. */
 export function socketTag(session: number, stream: number): string {
   return `s${session} ${stream}`;
+}
+
+function interrupted(request: RequestId): string {
+  const message = "The call was interrupted: what ran it was reset. It may have had effects.";
+  return encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
 }

@@ -21,13 +21,13 @@ import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
-import type { PlainRequest, PostOutcome, SessionPost } from "../../http/sessions.ts";
+import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
 import type { CallMemory } from "../replay/call-memory.ts";
 import type { LastingCalls } from "../replay/lasting-calls.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { EventLog, StreamRow } from "./event-log.ts";
-import type { LoggedStream } from "./logged-stream.ts";
+import type { CallStream } from "./logged-stream.ts";
 import { ANONYMOUS } from "./session-id.ts";
 import { type Caller, clientOf, type Period, SessionState, type StoredState } from "./session-state.ts";
 import { SessionStreams, type StreamCaps } from "./session-streams.ts";
@@ -53,15 +53,17 @@ export interface SessionHost<Env> {
 }
 
 /** What serves a POST. */
-interface PostRun {
+interface PostRun<Env> {
+  /** How a message of an HTTP+SSE client is served otherwise. */
+  readonly heard?: Heard<Env> | undefined;
   readonly post: SessionPost;
-  readonly stream: LoggedStream;
+  readonly stream: CallStream;
   /** What outlives the object of its call; undefined: nothing does. */
   readonly memory: CallMemory | undefined;
 }
 
 /** A POST whose requests are being served, from the moment it was accepted. */
-interface RunningPost extends PostRun {
+interface RunningPost extends PostRun<never> {
   /** Hash of the principal that sent it. */
   readonly by: string;
   /** Resolves when its handlers are about to run. Rejects when the server of the request cannot be had, as the outcome does. */
@@ -88,6 +90,15 @@ class Slot extends Cancellation {
     if (others?.size === 0) this.#inFlight.delete(this.#id);
   }
 }
+
+/** How a message of an HTTP+SSE client is served otherwise than a POST: see http-sse/delivery.ts. */
+export interface Heard<Env> {
+  readonly stream: CallStream;
+  adapt(context: LegacyContext<Env>): LegacyContext<Env>;
+}
+
+/** How a POST is answered whose messages are answered elsewhere, if at all. */
+const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
 
 /** URL elicitations whose end a client is told: who started more than this has forgotten the first. */
 const ELICITATIONS_MAX = 32;
@@ -145,52 +156,60 @@ export class Session<Env> {
     return true;
   }
 
-  async post(caller: Caller, post: SessionPost): Promise<PostOutcome> {
+  /** Undefined: an HTTP+SSE client has no stream open to be answered on. */
+  async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
+    return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
+  }
+
+  async serve(caller: Caller, post: SessionPost, heard?: Heard<Env>): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
     const twin = this.#twinOf(caller, post, ids);
     if (twin) return this.#answer(twin);
     const refusal = this.#tooMany(ids.length);
     if (refusal) return { refusal };
-    if (ids.length === 0 && takeAll(post.messages, await this.context(caller, post))) {
-      return { answer: { text: undefined, status: 202 } };
-    }
-    const stream = this.#streams.forCall(ids);
-    const memory = this.#lasting?.remember(caller, post, stream.id);
-    return this.#answer(this.#serve(caller, ids, { post, stream, memory }));
+    if (ids.length === 0 && takeAll(post.messages, await this.#context(caller, post))) return TAKEN;
+    const stream = heard?.stream ?? this.#streams.forCall(ids);
+    const memory = heard ? undefined : this.#lasting?.remember(caller, post, stream.id);
+    return this.#answer(this.#serve(caller, ids, { post, stream, memory, heard }));
   }
 
   /**
    * Serves the requests of a POST. Before anything is waited for, their places are taken and repetitions of them are
    * known as such.
    */
-  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
-    const { post, stream, memory } = run;
+  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun<Env>): RunningPost {
+    const { post, stream, memory, heard } = run;
     const slots = ids.map((id) => new Slot(this.#inFlight, id));
-    const ready = this.context(caller, post, stream, memory, [...slots]);
+    const context = this.#context(caller, post, stream, memory, [...slots]);
+    const ready = heard ? context.then((given) => heard.adapt(given)) : context;
     const outcome = this.#run(caller, run, ready);
-    const running: RunningPost = { ...run, by: caller.principalHash, ready, outcome };
+    const running: RunningPost = { post, stream, memory, by: caller.principalHash, ready, outcome };
     this.#posts.add(running);
     const over = (what?: Outcome) => {
       if (what) {
         running.over = what;
-        if (stream.hasBegun) stream.end(what.text);
+        if (stream.hasBegun || heard) stream.end(what.text);
       } else for (const slot of slots) slot.free();
       this.#posts.delete(running);
-      this.#lasting?.forget(stream.id);
+      if (memory) this.#lasting?.forget(stream.id);
       this.#streams.settle(stream);
     };
     outcome.then(over, () => over());
     return running;
   }
 
-  async #run(caller: Caller, { post, stream, memory }: PostRun, ready: Promise<LegacyContext<Env>>): Promise<Outcome> {
+  async #run(
+    caller: Caller,
+    { post, stream, memory }: PostRun<Env>,
+    ready: Promise<LegacyContext<Env>>,
+  ): Promise<Outcome> {
     const context = await ready;
     const { messages, isBatch, form } = post;
     if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
-      this.watch(message, caller);
+      this.#watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
     // A run holds the object awake, but not while it waits for a person.
@@ -202,16 +221,6 @@ export class Session<Env> {
     return outcome;
   }
 
-  /** Serves one message of an HTTP+SSE client; see http-sse/delivery.ts, which uses what follows. */
-  async deliver(caller: Caller, parsed: ParsedMessage, request: PlainRequest | undefined): Promise<boolean> {
-    return this.#host.runtime.deliver?.(this, caller, parsed, request) ?? false;
-  }
-
-  /** Whether a client has a stream open for what belongs to no call. */
-  get isHeard(): boolean {
-    return this.#streams.hasOwn;
-  }
-
   /** Who the client said it was, where that came after its session id. */
   get handshake(): StoredState["handshake"] {
     return this.#state.get().handshake;
@@ -221,8 +230,8 @@ export class Session<Env> {
     return this.#host.runtime.hasNotices;
   }
 
-  say(text: string): void {
-    this.#streams.say(text, "drop");
+  get streams(): SessionStreams {
+    return this.#streams;
   }
 
   /** Keeps the object awake until it settles. */
@@ -253,8 +262,10 @@ export class Session<Env> {
     this.#streams.heard(socket, message);
   }
 
-  left(socket: WebSocket): Promise<void> {
-    return this.#streams.left(socket, this.#filter());
+  /** @param isGone The client of the stream is gone, and cannot come back: its session is over. */
+  async left(socket: WebSocket, isGone: boolean): Promise<void> {
+    await this.#streams.left(socket, this.#filter(), isGone);
+    if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
   /** A call that died with a former life of the object goes on, or has its outcome now. */
@@ -285,17 +296,23 @@ export class Session<Env> {
    * @returns When its time is over now; undefined when nothing is stored of it.
    */
   async expire(nowMs: number): Promise<number | undefined> {
-    const { caller, uris = [], isEnded } = this.#state.get();
+    const { caller, isEnded } = this.#state.get();
     if (!caller) return undefined;
     if (this.#goodUntil(caller) > nowMs) return this.#goodUntil(caller);
     if (!isEnded && this.#isHeld) {
       this.#state.put({ goodUntilMs: nowMs + this.#host.period.lengthMs }, caller);
       return this.#goodUntil(caller);
     }
-    await this.#release(uris, { ...caller, principal: undefined });
+    await this.#forget();
+    return undefined;
+  }
+
+  /** Leaves nothing stored. */
+  async #forget(): Promise<void> {
+    const { caller, uris = [] } = this.#state.get();
+    if (caller) await this.#release(uris, { ...caller, principal: undefined });
     this.#streams.end();
     this.#state.delete();
-    return undefined;
   }
 
   /** Some of what was stored is gone. */
@@ -328,6 +345,10 @@ export class Session<Env> {
     const onWait = memory ? undefined : () => this.hold(outcome);
     const finished = await untilStreaming(outcome, stream, post.form, limits, onWait);
     if (finished) return { answer: finished };
+    if (post.form === "own") {
+      if (!running.over) stream.begin();
+      return TAKEN;
+    }
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
     if (running.over) stream.end(running.over.text);
@@ -360,10 +381,10 @@ export class Session<Env> {
     return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
-  async context(
+  async #context(
     caller: Caller,
     post: SessionPost,
-    stream?: LoggedStream,
+    stream?: CallStream,
     memory?: CallMemory,
     slots: Slot[] = [],
   ): Promise<LegacyContext<Env>> {
@@ -387,7 +408,7 @@ export class Session<Env> {
       endpoint,
       client,
       // The handshake of HTTP+SSE declares no more than these.
-      methods: (stream && runtime.extend?.(methods, env, client, this)) ?? methods,
+      methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
         set(logLevel) {
@@ -415,7 +436,7 @@ export class Session<Env> {
       replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
-      disconnect: stream && client.rules.primingEvent ? (retryMs) => stream.disconnect(retryMs) : undefined,
+      disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onNotification(message) {
         session.#cancel(message);
         tellRootsChanged(server, message, () => session.#callOfNotification(context));
@@ -431,7 +452,7 @@ export class Session<Env> {
   #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call<Env> {
     const { client, limits } = context;
     const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
-    const asker = this.isHeard
+    const asker = this.#streams.hasOwn
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open");
     return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
@@ -456,7 +477,7 @@ export class Session<Env> {
   }
 
   /** Remembers a URL elicitation, so that its client hears of its end. */
-  watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
+  #watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
     const id = elicitationIdOf(message);
     if (id !== undefined) this.#host.ctx.waitUntil(this.#awaitElicitations([id], caller));
   }

@@ -1,0 +1,275 @@
+/** HTTP+SSE calls under losses, caps and hooks, without any SDK: what the object stores is looked at as well. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { initialize, isMembers, type Members, notification, request } from "../http/messages.ts";
+
+let worker: Workerd;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/heard.ts",
+    objects: { MCP_SESSION: "McpSession", SMALL_SESSION: "SmallSession" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+afterEach(async () => {
+  await fetch(`${worker.origin}/release`, { method: "POST" });
+  await seen();
+});
+
+const seen = async () => (await fetch(`${worker.origin}/seen`)).json() as Promise<Members[]>;
+
+interface OpenOptions {
+  readonly path?: string;
+  readonly paused?: boolean;
+  readonly subject?: string;
+}
+
+/** A client that reads its one stream. */
+class Reader {
+  readonly stream: HttpStream;
+  readonly #endpoint: string;
+  readonly #headers: Record<string, string>;
+
+  private constructor(stream: HttpStream, endpoint: string, headers: Record<string, string>) {
+    this.stream = stream;
+    this.#endpoint = endpoint;
+    this.#headers = headers;
+  }
+
+  static async open({ path = "/mcp", subject }: OpenOptions = {}): Promise<Reader> {
+    const headers: Record<string, string> = subject === undefined ? {} : { authorization: subject };
+    const stream = await openStream(`${worker.origin}${path}`, { headers });
+    await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
+    const endpoint = new URL(String(stream.messages[0]), worker.origin).href;
+    const reader = new Reader(stream, endpoint, headers);
+    return reader;
+  }
+
+  async post(body: unknown): Promise<HttpStream> {
+    const answer = await openStream(this.#endpoint, { body, headers: this.#headers });
+    await answer.end();
+    return answer;
+  }
+
+  /** Posts a call. @returns Its status. */
+  async call(id: string | number, name: string, args: object = {}, meta: object = {}): Promise<number> {
+    return (await this.post(request("tools/call", { name, arguments: args, ...meta }, id))).status;
+  }
+
+  /** All answers so far to a request. */
+  answers(id: string | number): Members[] {
+    return this.stream.messages.filter(isMembers).filter((each) => each.id === id && each.method === undefined);
+  }
+
+  async answer(id: string | number): Promise<Members> {
+    await this.stream.waitFor(`the answer to ${id}`, () => this.answers(id).length > 0);
+    return this.answers(id)[0] ?? {};
+  }
+
+  async initialize(capabilities = {}): Promise<Members> {
+    await this.post(initialize("2025-06-18", "hello", capabilities));
+    return this.answer("hello");
+  }
+}
+
+/** Opens a reader, and finds the object it has come to live in. */
+async function openAlone(binding: string, options?: OpenOptions): Promise<{ reader: Reader; id: string }> {
+  const before = await worker.worker.objects(binding);
+  const reader = await Reader.open(options);
+  const [id = ""] = (await worker.worker.objects(binding)).filter((each) => !before.includes(each));
+  return { reader, id };
+}
+
+async function rows(binding: string, id: string): Promise<{ streams: Members[]; events: Members[]; units: number }> {
+  const { tables } = await worker.worker.storage(binding, id);
+  const [streams = [], events = []] = [tables.stream_2, tables.event_2] as unknown as Members[][];
+  return { streams, events, units: events.reduce((sum, { frames }) => sum + String(frames).length, 0) };
+}
+
+const held = async () => {
+  await expect.poll(async () => (await seen()).some(({ held }) => held === true)).toBe(true);
+};
+
+describe("a call that was answered 202", () => {
+  test("A2: gets the interrupted outcome when its object is reset, and the stream goes on", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    expect(await reader.call(1, "hold")).toBe(202);
+    expect(await reader.call("two", "hold")).toBe(202);
+    await held();
+    await worker.worker.abort("MCP_SESSION", id);
+    for (const lost of [1, "two"]) {
+      expect(await reader.answer(lost)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
+    }
+    // Sent while the Worker is still on its way back or afterwards: it is served either way.
+    expect(await reader.call(3, "echo")).toBe(202);
+    expect(await reader.answer(3)).toMatchObject({ result: { content: [{ text: "echo" }] } });
+    expect([1, "two", 3].map((each) => reader.answers(each).length)).toEqual([1, 1, 1]);
+    expect(reader.stream.ended).toBeUndefined();
+    expect((await rows("MCP_SESSION", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
+    reader.stream.cut();
+  });
+
+  test("A2: is answered after its object has slept, whether or not its sockets were closed", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    for (const webSockets of ["hibernate", "close"] as const) {
+      await worker.worker.evict("MCP_SESSION", id, { webSockets });
+      expect(await reader.call(webSockets, "say", { count: 2, size: 1 })).toBe(202);
+      expect(await reader.answer(webSockets)).toMatchObject({ result: { content: [{ text: "said 2" }] } });
+    }
+    reader.stream.cut();
+  });
+
+  test("A2: that is posted right after a reset waits for the stream to be back", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    for (let turn = 0; turn < 5; turn += 1) {
+      await worker.worker.abort("MCP_SESSION", id);
+      expect(await reader.call(turn, "echo")).toBe(202);
+      expect(await reader.answer(turn)).toMatchObject({ result: {} });
+    }
+    reader.stream.cut();
+  });
+});
+
+describe("caps", () => {
+  test("A3: beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
+    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    await reader.initialize();
+    expect([await reader.call(1, "hold"), await reader.call(2, "hold")]).toEqual([202, 202]);
+    await held();
+    const refused = await reader.post(request("tools/call", { name: "hold", arguments: {} }, 3));
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
+    expect(refused.messages[0]).toMatchObject({ id: 3, error: { data: { reason: "too-many" } } });
+    expect((await reader.post(notification("notifications/cancelled", { requestId: 1 }))).status).toBe(202);
+    await expect.poll(() => reader.call(4, "echo")).toBe(202);
+    expect(await reader.answer(4)).toMatchObject({ result: {} });
+    expect(reader.answers(3)).toEqual([]);
+    reader.stream.cut();
+  });
+
+  test("A3: calls sent at once do not pass inFlightMax", async () => {
+    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    const statuses = await Promise.all(Array.from({ length: 20 }, (_, id) => reader.call(id, "hold")));
+    expect(statuses.filter((status) => status === 202)).toHaveLength(2);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(18);
+    reader.stream.cut();
+  });
+
+  test("A3: a request that is sent again while it is served runs once and is answered once", async () => {
+    const { reader } = await openAlone("MCP_SESSION");
+    expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);
+    await held();
+    expect(await reader.call(1, "hold")).toBe(202);
+    expect((await seen()).filter(({ held }) => held === true)).toEqual([]);
+    await fetch(`${worker.origin}/release`, { method: "POST" });
+    await reader.answer(1);
+    await reader.call(2, "echo");
+    await reader.answer(2);
+    expect(reader.answers(1)).toHaveLength(1);
+    reader.stream.cut();
+  });
+
+  test("A3: a reader that reads nothing keeps no more than the caps in the log, and then calls are refused", async () => {
+    const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small", subject: "slow" });
+    await reader.initialize();
+    await worker.worker.abort("SMALL_SESSION", id);
+    await expect.poll(() => reader.call(0, "echo")).toBe(202);
+    reader.stream.pause();
+    // What is on its way to the client is a megabyte and what the sockets hold; the rest is to be in the log.
+    const progress = { _meta: { progressToken: 1 } };
+    expect(await reader.call(1, "say", { count: 300, size: 30_000 }, progress)).toBe(202);
+    await expect
+      .poll(async () => (await seen()).some(({ ended }) => ended === "tools/call"), { timeout: 20_000 })
+      .toBe(true);
+    expect((await rows("SMALL_SESSION", id)).units).toBeLessThan(110_000);
+    reader.stream.resume();
+    await reader.answer(1);
+    reader.stream.cut();
+  });
+});
+
+describe("what a reader has received", () => {
+  test("A3: is dropped from the log, large results included, so that the caps never refuse a reader that reads", async () => {
+    const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small" });
+    await reader.initialize();
+    for (let turn = 0; turn < 12; turn += 1) {
+      // Each is more than the session may keep; the one before is to be gone by then.
+      await expect.poll(() => reader.call(turn, "large", { count: 1, size: 600_000 })).toBe(202);
+      await reader.answer(turn);
+    }
+    await expect.poll(async () => (await rows("SMALL_SESSION", id)).units).toBe(0);
+    expect((await rows("SMALL_SESSION", id)).events.length).toBeLessThan(2);
+    reader.stream.cut();
+  });
+
+  test("A3: comes once, in order and without event ids, through resets of the object", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    const progress = { _meta: { progressToken: "p" } };
+    for (let turn = 0; turn < 3; turn += 1) {
+      await expect.poll(() => reader.call(turn, "say", { count: 40, size: 700 }, progress)).toBe(202);
+      if (turn === 1) await worker.worker.abort("MCP_SESSION", id);
+      await reader.answer(turn);
+    }
+    expect(reader.answers(1)).toHaveLength(1);
+    expect(reader.stream.ids).toEqual([]);
+    expect(reader.stream.raw).not.toMatch(/^id:/m);
+    const told = reader.stream.messages.filter(isMembers).filter(({ method }) => method === "notifications/progress");
+    const values = told.map(({ params }) => (isMembers(params) ? Number(params.progress) : 0));
+    const all = Array.from({ length: 40 }, (_, place) => place + 1);
+    expect(values.slice(0, 40)).toEqual(all);
+    expect(values.slice(-40)).toEqual(all);
+    const cut = values.slice(40, -40);
+    expect(cut).toEqual(all.slice(0, cut.length));
+    reader.stream.cut();
+  });
+
+  test("A3: nothing is left of a session whose client is gone", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    await reader.call(1, "hold");
+    await held();
+    expect(Object.keys((await worker.worker.storage("MCP_SESSION", id)).keys)).toEqual(["session"]);
+    reader.stream.cut();
+    await expect
+      .poll(async () => Object.keys((await worker.worker.storage("MCP_SESSION", id)).keys), { timeout: 10_000 })
+      .toEqual([]);
+    expect(await reader.call(2, "echo")).toBe(404);
+    await fetch(`${worker.origin}/release`, { method: "POST" });
+    await expect.poll(async () => (await rows("MCP_SESSION", id)).streams).toEqual([]);
+  });
+});
+
+describe("initialize over HTTP+SSE", () => {
+  test("H5: passes around and onRequestEnd, with the client that introduces itself", async () => {
+    const reader = await Reader.open();
+    expect(await reader.initialize()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+    expect(await seen()).toEqual([
+      { around: "initialize", version: "2025-06-18" },
+      { ended: "initialize", version: "2025-06-18" },
+    ]);
+    reader.stream.cut();
+  });
+
+  test("H5: a hook may refuse it, and then the client may introduce itself again, once", async () => {
+    const reader = await Reader.open();
+    expect(await reader.initialize({ sampling: {} })).toMatchObject({ error: { code: 4401 } });
+    expect((await seen()).at(-1)).toMatchObject({ ended: "initialize", errorCode: 4401 });
+    await reader.post(initialize("2025-06-18", "second"));
+    expect(await reader.answer("second")).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+    await reader.post(initialize("2025-03-26", "third"));
+    expect(await reader.answer("third")).toMatchObject({ error: { code: -32600, data: { reason: "initialized" } } });
+    reader.stream.cut();
+  });
+
+  test("H5: one that says too little is answered with what is missing", async () => {
+    const reader = await Reader.open();
+    await reader.post(request("initialize", { protocolVersion: "2025-06-18" }, "bad"));
+    expect(await reader.answer("bad")).toMatchObject({ error: { code: -32602 } });
+    reader.stream.cut();
+  });
+});
