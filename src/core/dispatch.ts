@@ -70,10 +70,7 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
 
 async function run(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): ReturnType<RequestWork> {
   try {
-    const serve = findMethod(server, request, call);
-    return await (call.once
-      ? call.once(server, request, call, async () => serve(server, request, call))
-      : serve(server, request, call));
+    return await findMethod(server, request, call)(server, request, call);
   } catch (error) {
     if (isAnswering(error)) return error.answer(server, request, call);
     throw error;

@@ -102,9 +102,24 @@ async function readPresented(
   request: JSONRPCRequest,
   call: Call<never>,
 ): Promise<SealedState & { readonly inputResponses: JsonObject }> {
-  const inputResponses = readResponses(request);
+  const opened = await openState(server, request, call);
+  if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();
+  return { ...opened, inputResponses: readResponses(request) };
+}
+
+/**
+ * Opens the state that a modern request presents; undefined when there is none.
+ *
+ * @throws {McpError} -32602 when it was not sealed here for this request, or the answers are not objects.
+ */
+export async function openState(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<(SealedState & { readonly expiresAtMs: number }) | undefined> {
+  readResponses(request);
   const { requestState } = request.params ?? {};
-  if (requestState === undefined) return { inputResponses };
+  if (requestState === undefined) return undefined;
   if (typeof requestState !== "string") throw invalidState();
   const ring = await keysOf(call, requestState).catch((error: unknown) => {
     // A server that has no keys has sealed nothing. Where nothing asks, that is no fault to report.
@@ -112,9 +127,8 @@ async function readPresented(
     throw error;
   });
   const opened = await ring.open(requestState, bindingOf(server, request, call));
-  const sealed = opened && (JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number });
-  if (!sealed || sealed.expiresAtMs <= Date.now()) throw invalidState();
-  return { ...sealed, inputResponses };
+  if (!opened) throw invalidState();
+  return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
 
 /** The modern result that asks. @throws {McpError} -32021 when the client has not declared what is asked for. */

@@ -1,6 +1,7 @@
 /**
  * Calls that run once: those of tools declared `once: true`, and any that carries an idempotency key of its client's in
- * `_meta`. A repeat joins the run or gets what came of it. Other calls are untouched.
+ * `_meta`. A repeat joins the run or gets what came of it. Other calls are untouched, and a call that is refused (unknown
+ * tool, invalid arguments or state) is not remembered.
  *
  * | presents | tool is `once` | what counts as the same call |
  * | --- | --- | --- |
@@ -9,7 +10,8 @@
  * | neither | yes, with a session or connection | that, the request id, tool and arguments |
  * | neither | yes, modern over HTTP | nothing does: each call runs |
  *
- * Each round of a call that asks by returning is presented by itself; by a key, with its state and answers.
+ * A call that asks by returning (modern) is still one call under its key. It goes on, once, when what it asked last is
+ * answered. Whatever else is presented under the key gets what has come of the call so far.
  *
  * @module
  */
@@ -17,7 +19,8 @@ import { encodeText, toHex } from "./bytes.ts";
 import { canonical } from "./canonical.ts";
 import type { Call } from "./context.ts";
 import { invalidParams, McpError, toErrorObject, unfit } from "./errors.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject, type JsonText } from "./jsonrpc.ts";
+import { openState } from "./input-required.ts";
+import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { metaOf } from "./lifecycle.ts";
 import { checkNumbers, PERIOD, SIZE } from "./options.ts";
 import type { McpServer } from "./server.ts";
@@ -32,8 +35,8 @@ export type Once = (
   server: McpServer<never>,
   request: JSONRPCRequest,
   call: Call<never>,
-  work: () => Promise<JsonObject | JsonText>,
-) => Promise<JsonObject | JsonText>;
+  work: () => Promise<JsonObject>,
+) => Promise<JsonObject>;
 
 /** A call as it is recognised again. */
 export interface Presented {
@@ -41,9 +44,24 @@ export interface Presented {
   readonly name: string;
   /** Of the tool and the arguments. */
   readonly digest: string;
+  /** What it answers of what the call has asked; absent: nothing. */
+  readonly round?: PresentedRound | undefined;
 }
 
-/** Keeps what comes of calls. Gives the outcome, of this run or the first: see {@link settle}. */
+/** Answers to what a call has asked by returning. */
+export interface PresentedRound {
+  /** The end of the `requestState` that is presented; empty where there is none. */
+  readonly state: string;
+  /** Of the answers: a hash. */
+  readonly answers: string;
+  /** Whether the state has expired. Then it may have an outcome, but nothing runs. */
+  readonly isExpired: boolean;
+}
+
+/**
+ * Keeps what comes of calls. Gives the outcome, of this run or the first: see {@link settle}. Where {@link goesOn} says
+ * so, the call is run again, and what comes of that takes the place of the outcome before.
+ */
 export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) => Promise<string>;
 
 /** Calls that run once, by whoever keeps their outcomes. @param place The session or connection; undefined: none. */
@@ -61,20 +79,60 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
 /** Outcomes in the memory of one process. @param max How many; the oldest go first. */
 export function outcomesInMemory(max = 1_000, keepMs = 24 * 60 * 60_000): OutcomeKeeper {
   checkNumbers("outcomesInMemory(): ", { max, keepMs }, { max: SIZE, keepMs: [1, PERIOD[1]] });
-  const kept = new Map<
-    string,
-    { readonly digest: string; readonly outcome: Promise<string>; readonly untilMs: number }
-  >();
-  return async ({ name, digest }, run) => {
+  const kept = new Map<string, KeptCall>();
+  return async ({ name, digest, round }, run) => {
     for (const [each, { untilMs }] of kept) if (untilMs <= Date.now()) kept.delete(each);
     const first = kept.get(name);
     if (first && first.digest !== digest) throw otherCall();
-    if (first) return first.outcome;
-    for (const [each] of kept) if (kept.size >= max) kept.delete(each);
-    const outcome = run();
-    kept.set(name, { digest, outcome, untilMs: Date.now() + keepMs });
-    return outcome;
+    if (first && !(first.text !== undefined && goesOn(first.text, round, first.answered))) return first.outcome;
+    // The state is refused, and that is not kept.
+    if (round?.isExpired) return run();
+    for (const [each] of kept) if (!first && kept.size >= max) kept.delete(each);
+    const { untilMs = Date.now() + keepMs, answered } = first ?? {};
+    const call: KeptCall = { digest, outcome: run(), untilMs, answered: withAnswers(answered, round) };
+    kept.set(name, call);
+    call.text = await call.outcome;
+    return call.text;
   };
+}
+
+interface KeptCall {
+  readonly digest: string;
+  readonly outcome: Promise<string>;
+  readonly untilMs: number;
+  readonly answered: readonly string[];
+  /** The outcome, once there is one. */
+  text?: string;
+}
+
+/** Rounds without a state that are told apart under one key. With more of them, the call goes no further. */
+const ANSWERED_MAX = 64;
+
+/**
+ * Whether a presented round is the next of a call: it answers what the call asked last, and did not before.
+ *
+ * @param outcome What has come of the call so far.
+ * @param answered See {@link withAnswers}.
+ */
+export function goesOn(outcome: string, round: PresentedRound | undefined, answered: readonly string[] = []): boolean {
+  if (!round || askedIn(outcome) !== round.state) return false;
+  return round.state !== "" || (answered.length < ANSWERED_MAX && !answered.includes(round.answers));
+}
+
+/** The hashes of all answers that were presented without a state: it would tell the rounds apart. */
+export function withAnswers(answered: readonly string[] = [], round: PresentedRound | undefined): readonly string[] {
+  return round?.state === "" ? [...answered, round.answers] : answered;
+}
+
+/** The end of the state of an outcome that asks, which is empty where it has none; undefined when it does not ask. */
+function askedIn(outcome: string): string | undefined {
+  const { result, asked } = JSON.parse(outcome) as Outcome;
+  return asked ?? (result?.resultType === "input_required" ? endOf(result.requestState) : undefined);
+}
+
+/** Enough to know a sealed state by: it ends with its authentication tag. */
+function endOf(state: unknown): string {
+  return typeof state === "string" ? state.slice(-64) : "";
 }
 
 /** The outcome of a call whose run was lost. */
@@ -86,14 +144,17 @@ export const INTERRUPTED_OUTCOME = encode({
   },
 });
 
-/** The outcome that stands for one too large to keep. */
-export const TOO_LARGE_OUTCOME = encode({
-  error: {
-    code: ErrorCode.InternalError,
-    message: "The call was run before. What came of it was too large to be kept.",
-    data: { reason: "outcome-too-large" },
-  },
-});
+/** The outcome that stands for one too large to keep. The call it is of may go on. */
+export function tooLargeOutcome(outcome: string): string {
+  return encode({
+    error: {
+      code: ErrorCode.InternalError,
+      message: "The call was run before. What came of it was too large to be kept.",
+      data: { reason: "outcome-too-large" },
+    },
+    asked: askedIn(outcome),
+  });
+}
 
 /** -32602: the key is that of another call. */
 export function otherCall(): McpError {
@@ -101,26 +162,46 @@ export function otherCall(): McpError {
   return invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
+/** Of rounds: each call is named like its first. */
+const FIRST = [null, null];
+
+/** @throws {McpError} -32602 for a key or state that is not valid. */
 async function recognise(
   server: McpServer<never>,
   request: JSONRPCRequest,
-  { principal, client, endpoint }: Call<never>,
+  call: Call<never>,
   place: string | undefined,
 ): Promise<Presented | undefined> {
-  const { name, arguments: args = {}, requestState, inputResponses } = request.params ?? {};
-  if (request.method !== "tools/call" || typeof name !== "string") return undefined;
+  const { principal, client } = call;
+  const { name, arguments: args = {}, requestState } = request.params ?? {};
   const key = readKey(request);
-  const isOnce = server.tools.find(name)?.options.once === true;
+  const isOnce = server.tools.find(String(name))?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
   // Other calls are not even hashed: they are the rule, and begin at once.
   if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
+  const round = client.era === "modern" ? await readRound(server, request, call) : undefined;
   const digest = await hash([name, canonical(args)]);
-  const round = [requestState ?? null, canonical(inputResponses ?? null)];
-  const byKey = key === undefined ? ["id", place, request.id, digest, round] : ["key", key, round];
+  const byKey = key === undefined ? ["id", place, request.id, digest, FIRST] : ["key", key, FIRST];
   // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return { name: await hash([endpoint, server.name, who, which]), digest };
+  return { name: await hash([call.endpoint, server.name, who, which]), digest, round };
+}
+
+/** @throws {McpError} -32602 for what was not sealed for this request. */
+async function readRound(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<PresentedRound | undefined> {
+  const opened = await openState(server, request, call);
+  const { requestState, inputResponses = {} } = request.params ?? {};
+  if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;
+  return {
+    state: endOf(requestState),
+    answers: await hash(canonical(inputResponses)),
+    isExpired: opened !== undefined && opened.expiresAtMs <= Date.now(),
+  };
 }
 
 function readKey(request: JSONRPCRequest): string | undefined {
@@ -133,10 +214,9 @@ function readKey(request: JSONRPCRequest): string | undefined {
 }
 
 /** Runs to an outcome, as text. Never rejects; what was thrown goes to whoever ran it as it was. */
-async function settle(work: () => Promise<JsonObject | JsonText>, failed: { error?: unknown }): Promise<string> {
+async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown }): Promise<string> {
   try {
-    // tools/call has no result that is text already.
-    return encode({ result: (await work()) as JsonObject });
+    return encode({ result: await work() });
   } catch (error) {
     failed.error = error;
     const known = McpError.is(error)
@@ -146,12 +226,20 @@ async function settle(work: () => Promise<JsonObject | JsonText>, failed: { erro
   }
 }
 
-function encode(outcome: { readonly result: JsonObject } | { readonly error: JSONRPCErrorObject }): string {
+/** What came of a call: one of the first two. */
+interface Outcome {
+  readonly result?: JsonObject;
+  readonly error?: JSONRPCErrorObject;
+  /** The end of the state of a result that asked and could not be kept. */
+  readonly asked?: string | undefined;
+}
+
+function encode(outcome: Outcome): string {
   return JSON.stringify(outcome);
 }
 
 function read(text: string): JsonObject {
-  const { result, error } = JSON.parse(text) as { result: JsonObject; error?: JSONRPCErrorObject };
+  const { result = {}, error } = JSON.parse(text) as Outcome;
   if (error) throw new McpError(error.code, error.message, error.data);
   return result;
 }

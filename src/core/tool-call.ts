@@ -25,7 +25,7 @@ export async function callTool(
 ): Promise<JsonObject> {
   const { tool, args } = readCall(server, request);
   requireCapabilities(tool, call);
-  const { rules } = call.client;
+  let value: unknown;
   try {
     if (tool.options.once && !call.once) {
       throw new KitError("options-invalid", `Tool "${tool.name}" is once: give edge() the option once.`);
@@ -37,11 +37,28 @@ export async function callTool(
     if (checked.issues) {
       return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
     }
-    const { value } = checked;
+    value = checked.value;
+  } catch (error) {
+    if (McpError.is(error)) throw error;
+    return failureOf(error, server, tool, request, call);
+  }
+  const run = () => runTool(server, tool, value, request, call);
+  // Only now: a call that is refused is not remembered.
+  return call.once ? call.once(server, request, call, run) : run();
+}
+
+async function runTool(
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  args: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  try {
     const outcome = await runRounds(server, request, call, (round) =>
-      runHandler(server, tool, value, request, call, round),
+      runHandler(server, tool, args, request, call, round),
     );
-    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, rules);
+    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
   } catch (error) {
     if (McpError.is(error)) throw error;
     return failureOf(error, server, tool, request, call);

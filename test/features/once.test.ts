@@ -147,3 +147,67 @@ test("outcomes in memory are bounded by number and by age; the oldest go first",
   expect(runs).toEqual(["a", "a"]);
   await expect(few({ name: "a", digest: "other" }, async () => "")).rejects.toMatchObject({ code: -32602 });
 });
+
+describe("A12: a call that asks without a state, in memory", () => {
+  /** Presents a call whose runs say what is given, one after the other. */
+  function openCall(...says: readonly object[]) {
+    const keep = outcomesInMemory();
+    const runs: string[] = [];
+    const present = async (answers?: string, more: { state?: string; isExpired?: boolean } = {}) => {
+      const round = answers === undefined ? undefined : { state: "", answers, isExpired: false, ...more };
+      const text = await keep({ name: "call", digest: "d", round }, async () => {
+        runs.push(answers ?? "first");
+        return JSON.stringify(says[runs.length - 1] ?? { error: { code: 0, message: "run too often" } });
+      });
+      return JSON.parse(text);
+    };
+    return { present, runs };
+  }
+  const asks = (requestState?: string) => ({ result: { resultType: "input_required", requestState } });
+  const done = { result: { resultType: "complete" } };
+
+  test("goes on once with each new answer until it has come to its end", async () => {
+    const { present, runs } = openCall(asks(), asks(), done);
+    for (const answers of [undefined, undefined, "a", "a", undefined, "b", "a", "b", "c", undefined])
+      await present(answers);
+    expect(runs).toEqual(["first", "a", "b"]);
+    expect(await present("d")).toEqual(done);
+  });
+
+  test("goes on with a state only if that is the one it gave last", async () => {
+    const { present, runs } = openCall(asks("one"), asks("two"), done);
+    await present();
+    for (const [answers, state] of [
+      ["a", "two"],
+      ["a", ""],
+      ["a", "one"],
+      ["b", "one"],
+      ["c", "two"],
+      ["d", "two"],
+    ] as const)
+      await present(answers, { state });
+    expect(runs).toEqual(["first", "a", "c"]);
+  });
+
+  test("answers presented at once are one round", async () => {
+    const { present, runs } = openCall(asks(), done);
+    await present();
+    expect(await Promise.all([present("a"), present("b")])).toEqual([done, done]);
+    expect(runs).toEqual(["first", "a"]);
+  });
+
+  test("goes no further after 64 rounds", async () => {
+    const { present, runs } = openCall(...Array.from({ length: 100 }, () => asks()));
+    for (let round = 0; round < 100; round += 1) await present(`answer ${round}`);
+    expect(runs).toHaveLength(64);
+  });
+
+  test("an expired state runs nothing that is kept", async () => {
+    const { present, runs } = openCall(asks("one"), { error: {} }, done);
+    await present();
+    expect(await present("a", { state: "one", isExpired: true })).toEqual({ error: {} });
+    expect(await present("a", { state: "one" })).toEqual(done);
+    expect(await present("a", { state: "one", isExpired: true })).toEqual(done);
+    expect(runs).toEqual(["first", "a", "a"]);
+  });
+});

@@ -12,7 +12,14 @@ let taps: HttpTap[] = [];
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/once.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_ONCE: "McpOnce", BRIEF_ONCE: "BriefOnce", EFFECTS: "Effects" },
+    objects: {
+      MCP_SESSION: "McpSession",
+      MCP_ONCE: "McpOnce",
+      MCP_TASK: "McpTask",
+      BRIEF_ONCE: "BriefOnce",
+      STATELESS_ONCE: "StatelessOnce",
+      EFFECTS: "Effects",
+    },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -111,6 +118,148 @@ describe.each(VERSIONS)("a call with a key of its client's (%s)", (version) => {
       expect(messages).toMatchObject([{ error: { code: -32602, message: expect.stringContaining("1 to 256") } }]);
     }
   });
+});
+
+const ABLE = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+
+/** Presents a round of a modern call under a key. */
+function present(client: ModernClient, name: string, key: string, more: Members = {}, token?: string) {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return told(
+    client.request("tools/call", { name, arguments: { key }, ...more }, { headers, meta: { ...ABLE, [KEY]: key } }),
+  );
+}
+
+const resultOf = ({ messages }: Awaited<ReturnType<typeof present>>) => (messages[0] as { result: Members }).result;
+const accept = { action: "accept", content: { yes: true } };
+const decline = { action: "decline" };
+
+describe("A12: a call with a key", () => {
+  test.each(VERSIONS)("runs once, whatever inputResponses it is repeated with (%s)", async (version) => {
+    const client = await clientOf(version, url);
+    const key = newKey();
+    const repeats: Members[] = [{}, { inputResponses: {} }, { inputResponses: { sure: accept } }, {}];
+    for (const more of repeats) {
+      const params = { name: "pay", arguments: { key }, ...more };
+      const options = client.era === "modern" ? { meta: { [KEY]: key } } : {};
+      const all = client.era === "modern" ? params : { ...params, _meta: { [KEY]: key } };
+      expect((await told(client.request("tools/call", all, options))).text).toBe("paid 1");
+    }
+    expect(await effectsOf(key)).toBe(1);
+  });
+
+  test("that asks goes on once with what it is answered, and then has come to its end", async () => {
+    const client = new ModernClient(url);
+    const key = newKey();
+    const asked = resultOf(await present(client, "ask_and_pay", key));
+    const { requestState } = asked;
+    expect(resultOf(await present(client, "ask_and_pay", key, { inputResponses: {} }))).toEqual(asked);
+    const answers = [accept, decline].map((sure) => ({ requestState, inputResponses: { sure } }));
+    const both = await Promise.all(answers.map((more) => present(client, "ask_and_pay", key, more)));
+    const [text = ""] = both.map((each) => each.text);
+    expect(text).toMatch(/^(accept|decline): paid 1$/);
+    expect(both.map((each) => each.text)).toEqual([text, text]);
+    await worker.restart();
+    const later = new ModernClient(await at("/mcp"));
+    for (const more of [...answers, {}, { inputResponses: { sure: accept } }, { requestState, inputResponses: {} }]) {
+      expect((await present(later, "ask_and_pay", key, more)).text).toBe(text);
+    }
+    expect(await effectsOf(key)).toBe(1);
+  });
+
+  test("that asks twice without a state goes on twice, and an answer repeated late changes nothing", async () => {
+    const client = new ModernClient(await at("/stateless"));
+    const key = newKey();
+    let state: Members = {};
+    const say = (inputResponses: Members, more: Members = {}) =>
+      present(client, "ask_twice_and_pay", key, { inputResponses, ...more });
+    const asks = async (answer: ReturnType<typeof say>) => {
+      const { inputRequests, requestState } = resultOf(await answer);
+      // Where something was sealed all the same, the client has to bring it.
+      state = requestState === undefined ? {} : { requestState };
+      return Object.keys(inputRequests as Members);
+    };
+    expect(await asks(say({}))).toEqual(["first"]);
+    expect(await asks(say({ first: accept }))).toEqual(["second"]);
+    expect(await asks(say({ first: accept }))).toEqual(["second"]);
+    expect(await asks(say({ first: decline }))).toEqual(["second"]);
+    expect(await asks(say({}))).toEqual(["second"]);
+    expect((await say({ first: decline, second: accept }, state)).text).toBe("decline accept: paid 1");
+    for (const answers of [{ first: accept, second: accept }, { first: accept }, {}]) {
+      expect((await say(answers)).text).toBe("decline accept: paid 1");
+    }
+    expect(await effectsOf(key)).toBe(1);
+  });
+
+  test("that is refused stores nothing, and may be made again as it should be", async () => {
+    // Past the oracle, which wants clients to be right.
+    const client = new ModernClient(`${worker.origin}/mcp`);
+    const key = newKey();
+    const { requestState } = resultOf(await present(client, "ask_and_pay", newKey(), { arguments: { key } }));
+    const before = await remembered();
+    const code =
+      (more: Members, name = "ask_and_pay", token?: string) =>
+      async () => {
+        const [message] = (await present(client, name, key, more, token)).messages as [{ error?: Members }];
+        return message.error?.code;
+      };
+    const refused = {
+      "unknown tool": code({}, "no_such_tool"),
+      "arguments that are no object": code({ arguments: 5 }),
+      "a forged state": code({ requestState: "A".repeat(200) }),
+      "a state that is no text": code({ requestState: 5 }),
+      "the state of other arguments": code({ requestState, arguments: { key, more: "x" } }),
+      "the state of another principal": code({ requestState }, "ask_and_pay", "bob"),
+      "answers that are no objects": code({ inputResponses: { sure: 1 } }),
+      "a capability that is lacking": code({}, "needs_sampling"),
+    };
+    for (const [what, present] of Object.entries(refused)) {
+      expect([what, await present()]).toEqual([what, what === "a capability that is lacking" ? -32021 : -32602]);
+    }
+    const misfit = await present(client, "ask_and_pay", key, { arguments: { key: 5 } });
+    expect(resultOf(misfit)).toMatchObject({ isError: true });
+    expect(await remembered()).toBe(before);
+    expect(resultOf(await present(client, "ask_and_pay", key))).toMatchObject({ resultType: "input_required" });
+    expect(await remembered()).toBe(before + 1);
+  });
+
+  test.each(VERSIONS.filter((version) => version !== "2026-07-28"))(
+    "refused in a session stores nothing (%s)",
+    async (version) => {
+      const client = await clientOf(version, url);
+      const before = await remembered();
+      for (const [name, args] of [
+        ["no_such_tool", {}],
+        ["pay", { key: 5 }],
+        ["pay_once", { more: 5 }],
+      ] as const) {
+        const { messages } = await call(client, name, args, keyed(newKey()));
+        expect(messages).toMatchObject([
+          name === "no_such_tool" ? { error: { code: -32602 } } : { result: { isError: true } },
+        ]);
+      }
+      expect(await remembered()).toBe(before);
+    },
+  );
+});
+
+test.each(["2025-11-25", "2026-07-28"] as const)("a call with a key makes one task (%s)", async (version) => {
+  const client = await clientOf(version, url);
+  const key = newKey();
+  const meta = {
+    [KEY]: key,
+    "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+  };
+  const ids = new Set<unknown>();
+  for (let time = 0; time < 2; time += 1) {
+    const params = { name: "pay_in_background", arguments: { key } };
+    const { messages } = await (version === "2026-07-28"
+      ? told(client.request("tools/call", params, { meta }))
+      : told(client.request("tools/call", { ...params, task: {}, _meta: { [KEY]: key } })));
+    const { taskId, task } = (messages[0] as { result: Members & { task?: Members } }).result;
+    ids.add(taskId ?? task?.taskId);
+  }
+  expect([...ids]).toEqual([expect.any(String)]);
 });
 
 test("calls without a key to tools that are not once are remembered by nobody", async () => {
@@ -249,4 +398,23 @@ describe("when things are lost", () => {
     expect((await call(client, "pay_slowly", { key }, keyed(key))).text).toBe("paid 1");
     expect(await effectsOf(key)).toBe(1);
   });
+});
+
+// Last: the clock does not go back.
+test("A12: a state that has expired has its outcome if it was answered in time, and is refused otherwise", async () => {
+  const client = new ModernClient(url);
+  const [paid, unpaid] = [newKey(), newKey()];
+  const rounds = new Map<string, Members>();
+  for (const key of [paid, unpaid]) {
+    const { requestState } = resultOf(await present(client, "ask_and_pay", key));
+    rounds.set(key, { requestState, inputResponses: { sure: accept } });
+  }
+  expect((await present(client, "ask_and_pay", paid, rounds.get(paid))).text).toBe("accept: paid 1");
+  await worker.advance(61 * 60_000);
+  expect((await present(client, "ask_and_pay", paid, rounds.get(paid))).text).toBe("accept: paid 1");
+  const before = await remembered();
+  const late = await present(client, "ask_and_pay", unpaid, rounds.get(unpaid));
+  expect(late.messages).toMatchObject([{ error: { code: -32602 } }]);
+  expect(await effectsOf(unpaid)).toBe(0);
+  expect(await remembered()).toBe(before);
 });

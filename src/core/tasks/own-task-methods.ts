@@ -123,9 +123,12 @@ async function callAsTask(
     client: { version: rules.version, capabilities },
     ...(ttlMs === undefined ? {} : { ttlMs }),
   };
-  // A keeper creates what it reads.
-  const created = (await keeper.create(start, server, call)) as unknown as TaskView;
-  return withRelatedTask({ task: toOwnTask(created) }, created.taskId);
+  const create = async () => {
+    // A keeper creates what it reads.
+    const created = (await keeper.create(start, server, call)) as unknown as TaskView;
+    return withRelatedTask({ task: toOwnTask(created) }, created.taskId);
+  };
+  return call.once ? call.once(server, request, call, create) : create();
 }
 
 /** -32601, as the specification wants it. @see "Tool-Level Negotiation" */

@@ -5,7 +5,7 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
-import { type OutcomeKeeper, onceWith, otherCall, type Presented, TOO_LARGE_OUTCOME } from "../../core/once.ts";
+import { type OutcomeKeeper, onceWith, otherCall, type Presented, tooLargeOutcome } from "../../core/once.ts";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { OncePart } from "../edge.ts";
 import { Link } from "../link.ts";
@@ -67,10 +67,10 @@ function keeperOf(env: unknown, binding: string, keepMs: number): OutcomeKeeper 
 /** Presents a call and gives its outcome, running it if it is the first. */
 function present(
   namespace: OnceNamespace,
-  { name, digest, keepMs }: Presented & { keepMs: number },
+  { name, ...presented }: Presented & { keepMs: number },
   run: () => Promise<string>,
 ): Promise<string> {
-  const presentation: Presentation = { digest, keepMs, run: crypto.randomUUID() };
+  const presentation: Presentation = { ...presented, run: crypto.randomUUID() };
   const headers = { Upgrade: "websocket", [PRESENT_HEADER]: JSON.stringify(presentation) };
   return new Promise((resolve, reject) => {
     let running: Promise<string> | undefined;
@@ -84,13 +84,15 @@ function present(
       if (text !== RUN) return done(() => resolve(running ?? text));
       // Told again after a loss of the link: the run goes on, and what came of it is said again.
       running ??= run();
-      void running.then((outcome) => link?.send(outcome.length > OUTCOME_MAX ? TOO_LARGE_OUTCOME : outcome));
+      void running.then((outcome) => link?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome));
     };
     // What has run has an outcome, also when nobody could keep it.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
     const dial = () => namespace.get(namespace.idFromName(name)).fetch("https://once/", { headers });
     Link.open({ dial, onMessage, onEnd }).then((opened) => {
-      if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
+      // The state has expired and nothing came of it: the run refuses it.
+      if (opened instanceof Response && opened.status === 404) resolve(run());
+      else if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
       else link = opened;
     }, reject);
   });
