@@ -1,18 +1,20 @@
 /**
- * How deep JSON nests, found while its bytes arrive.
+ * How deep JSON nests, and of how many values it consists, found while its bytes arrive.
  *
  * @module
  */
 
-const [QUOTE, BACKSLASH, OPEN, CLOSE] = [0x22, 0x5c, 0x5b, 0x5d];
+const [QUOTE, COMMA, BACKSLASH, OPEN, CLOSE] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d];
 /** What brackets and braces differ by. */
 const BRACE = 0x20;
 
-/** Counts how deep JSON nests while its bytes pass, without parsing. Brackets inside strings do not count. */
+/** Counts how deep JSON nests while its bytes pass, without parsing. Brackets and commas inside strings do not count. */
 export class DepthGauge {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
+  /** Members of all arrays and objects so far. An empty one counts as if it had a member. */
+  values = 0;
 
   /** The greatest depth within these bytes, given all before. */
   feed(bytes: Uint8Array): number {
@@ -22,8 +24,11 @@ export class DepthGauge {
       if (this.#isEscaped) this.#isEscaped = false;
       else if (byte === QUOTE) this.#isInString = !this.#isInString;
       else if (this.#isInString) this.#isEscaped = byte === BACKSLASH;
-      else if (bracket === OPEN) deepest = Math.max(deepest, ++this.#depth);
-      else if (bracket === CLOSE) this.#depth--;
+      else if (bracket === OPEN) {
+        this.values += 1;
+        deepest = Math.max(deepest, ++this.#depth);
+      } else if (bracket === CLOSE) this.#depth--;
+      else if (byte === COMMA) this.values += 1;
     }
     return deepest;
   }

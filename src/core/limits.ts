@@ -12,6 +12,11 @@ export interface Limits {
   readonly bodyBytesMax: number;
   /** Nesting of arrays and objects in one body. Stops deep recursion in parsers and schemas; refused with -32600. */
   readonly bodyDepthMax: number;
+  /**
+   * Values in one body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a validator may
+   * take microseconds for each, or make an error of each. Stops one request from taking seconds; refused with 413.
+   */
+  readonly bodyValuesMax: number;
   /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
   readonly batchMax: number;
   /** Milliseconds a response waits to become JSON before it turns into an SSE stream with a heartbeat. */
@@ -44,6 +49,7 @@ const MIB = 1024 * 1024;
 export const DEFAULT_LIMITS: Limits = {
   bodyBytesMax: 4 * MIB,
   bodyDepthMax: 64,
+  bodyValuesMax: 200_000,
   batchMax: 50,
   jsonWaitMs: 2_000,
   heartbeatMs: 15_000,
@@ -60,6 +66,7 @@ export const DEFAULT_LIMITS: Limits = {
 const RANGES: OptionTable<Limits> = {
   bodyBytesMax: SIZE,
   bodyDepthMax: [1, 1_000],
+  bodyValuesMax: SIZE,
   batchMax: [1, 10_000],
   jsonWaitMs: TIMER_OR_ZERO,
   heartbeatMs: TIMER,

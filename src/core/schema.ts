@@ -5,7 +5,8 @@
  * @module
  * @see https://standardschema.dev and https://standardschema.dev/json-schema
  */
-import { KitError } from "./errors.ts";
+import { encodeText } from "./bytes.ts";
+import { KitError, McpError, ToolError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { printable } from "./quote.ts";
 
@@ -67,10 +68,23 @@ export interface CompiledSchema {
 /**
  * Makes a schema ready for use; runs where the tool is defined, so that a schema which cannot be shown fails there.
  *
+ * A root that has keywords of objects and no `type` is an object: clients are shown the type, and it is checked.
+ *
  * @param place What the schema belongs to, for the error text, such as `input of tool "add"`.
+ * @param direction `input` is what a peer sends. An exception that the validator throws at it is a misfit.
  * @throws {KitError} `schema-unsupported` when there is no way to validate or to show it.
  */
 export function compileSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
+  const { json, validate } = readSchema(place, given, direction);
+  const check: CompiledSchema["validate"] = direction === "input" ? (value) => guarded(validate, value) : validate;
+  if (!isUntypedObject(json)) return { json, validate: check };
+  return {
+    json: { type: "object", ...json },
+    validate: (value) => (isObject(value) ? check(value) : misfit("it is not an object")),
+  };
+}
+
+function readSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
   if (isObject(given) && "schema" in given && "jsonSchema" in given) {
     const pair = given as unknown as SchemaPair;
     return { json: pair.jsonSchema, validate: (value) => pair.schema["~standard"].validate(value) };
@@ -97,10 +111,70 @@ export function compileSchema(place: string, given: AnySchema, direction: "input
   }
 }
 
-/** `path.to[0].field: message`, joined by "; ". What a peer reads when its value does not fit. */
+/** Keywords that say something of objects only. */
+const OBJECT_KEYWORDS =
+  /^(properties|required|(additional|pattern|unevaluated|min|max)Properties|propertyNames|dependent(Required|Schemas))$/;
+
+function isUntypedObject(json: JsonObject): boolean {
+  return (
+    isObject(json) && json.type === undefined && Object.keys(json).some((keyword) => OBJECT_KEYWORDS.test(keyword))
+  );
+}
+
+/**
+ * Validates what a peer sent. A validator that throws at it has found a misfit, of which nothing is known: its exception
+ * may tell of the inside of the program, so it is dropped. What an author throws to be read travels on.
+ */
+function guarded(validate: CompiledSchema["validate"], value: unknown): ReturnType<CompiledSchema["validate"]> {
+  const failed = (error: unknown) => {
+    if (McpError.is(error) || ToolError.is(error)) throw error;
+    return misfit("it could not be checked");
+  };
+  try {
+    const outcome = validate(value);
+    return outcome instanceof Promise ? outcome.catch(failed) : outcome;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function misfit(message: string): SchemaResult<never> {
+  return { issues: [{ message }] };
+}
+
+/** Issues that one text names: a list of 100,000 wrong entries is one mistake. */
+const ISSUES_MAX = 20;
+/** Bytes that issues take as JSON. What is said around them, and their number, has the rest of 4 KiB. */
+const ISSUES_BYTES_MAX = 4096 - 256;
+/** Characters of one issue's path and of its message: both may repeat what the peer sent, which may be megabytes. */
+const [PATH_MAX, MESSAGE_MAX] = [200, 2000];
+
+/**
+ * `path.to[0].field: message`, joined by "; ". What a peer reads when its value does not fit: at most 20 issues and
+ * 4 KiB, then the number of the others.
+ */
 export function describeIssues(issues: readonly SchemaIssue[], root = "value"): string {
-  // Names and messages repeat what the peer has sent.
-  return printable(issues.map((issue) => `${formatPath(issue, root)}: ${issue.message}`).join("; "));
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const issue of issues.slice(0, ISSUES_MAX)) {
+    // Names and messages repeat what the peer has sent.
+    let text = printable(`${cut(formatPath(issue, root), PATH_MAX)}: ${cut(issue.message, MESSAGE_MAX)}`);
+    // The first one is shown in any case, as far as there is room.
+    while (shown.length === 0 && jsonBytes(text) > ISSUES_BYTES_MAX) text = cut(text, text.length >> 1);
+    bytes += jsonBytes(text);
+    if (bytes > ISSUES_BYTES_MAX) break;
+    shown.push(text);
+  }
+  const others = issues.length - shown.length;
+  return (others > 0 ? [...shown, `and ${others} more`] : shown).join("; ");
+}
+
+function jsonBytes(text: string): number {
+  return encodeText(JSON.stringify(text)).length;
+}
+
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max)}...` : text;
 }
 
 function formatPath(issue: SchemaIssue, root: string): string {

@@ -185,7 +185,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   const { timeoutMs, taskTtlMs } = options;
   const numbers = { timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs, taskTtlMs };
   checkNumbers(`Tool "${name}": `, numbers, { timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER });
-  const input = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
+  const given = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
+  // Arguments are objects before they are checked, so a root that leaves its type open is one too.
+  const input = given && { ...given, json: { type: "object", ...given.json } };
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {
     throw new KitError(

@@ -31,4 +31,7 @@ export interface Transport {
 }
 
 /** Why a message could not be read at all. */
-export type UnreadableMessage = { readonly reason: "not-json" | "too-large" | "too-deep"; readonly message: string };
+export type UnreadableMessage = {
+  readonly reason: "not-json" | "too-large" | "too-deep" | "too-many-values";
+  readonly message: string;
+};

@@ -12,7 +12,8 @@ const lenient = new TextDecoder();
 const STRICT = { fatal: true, ignoreBOM: false };
 
 /** Reads one JSON body. Never throws for what a peer sends. */
-export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }: Limits): Promise<BodyResult> {
+export async function readBody(request: Request, limits: Limits): Promise<BodyResult> {
+  const { bodyBytesMax } = limits;
   const length = request.headers.get("Content-Length");
   const tooLarge = { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } } as const;
   if (Number(length) > bodyBytesMax) return tooLarge;
@@ -24,8 +25,8 @@ export async function readBody(request: Request, { bodyBytesMax, bodyDepthMax }:
         : decodeWhole(await request.arrayBuffer(), bodyBytesMax);
     if (text === undefined) return tooLarge;
     const value: unknown = JSON.parse(text);
-    if (isDeeper(value, bodyDepthMax)) return { refusal: { reason: "body-too-deep", depthMax: bodyDepthMax } };
-    return { value };
+    const refusal = findExcess(value, limits);
+    return refusal ? { refusal } : { value };
   } catch {
     // Broken UTF-8, broken JSON or a body cut short: to the peer they are the same.
     return { refusal: { reason: "not-json" } };
@@ -57,10 +58,18 @@ async function readChunks(request: Request, bytesMax: number): Promise<string | 
   return text + decoder.decode();
 }
 
-/** Whether arrays and objects nest deeper than so many levels. The parser needs no stack for them; what comes after does. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const member of Object.values(value)) if (isDeeper(member, levels - 1)) return true;
-  return false;
+/** What a body has too much of. The parser needs no stack for depth, and no time for numbers; what comes after does. */
+function findExcess(body: unknown, { bodyDepthMax, bodyValuesMax }: Limits): Refusal | undefined {
+  let values = 0;
+  const exceeds = (value: unknown, levels: number): boolean => {
+    if (typeof value !== "object" || value === null) return false;
+    if (levels === 0) return true;
+    const members = Object.values(value);
+    values += members.length;
+    return values > bodyValuesMax || members.some((member) => exceeds(member, levels - 1));
+  };
+  if (!exceeds(body, bodyDepthMax)) return undefined;
+  return values > bodyValuesMax
+    ? { reason: "body-too-many-values", valuesMax: bodyValuesMax }
+    : { reason: "body-too-deep", depthMax: bodyDepthMax };
 }

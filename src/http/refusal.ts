@@ -20,6 +20,7 @@ export type Refusal =
   | { readonly reason: "not-acceptable"; readonly accept: string }
   | { readonly reason: "body-too-large"; readonly bytesMax: number }
   | { readonly reason: "body-too-deep"; readonly depthMax: number }
+  | { readonly reason: "body-too-many-values"; readonly valuesMax: number }
   | { readonly reason: "not-json" }
   | { readonly reason: "not-jsonrpc"; readonly problem: string }
   | { readonly reason: "batch"; readonly problem: string }
@@ -83,6 +84,8 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       return invalid(413, `The body is larger than ${refusal.bytesMax} bytes.`);
     case "body-too-deep":
       return invalid(400, `The body is nested deeper than ${refusal.depthMax} levels.`);
+    case "body-too-many-values":
+      return invalid(413, `The body has more than ${refusal.valuesMax} values.`);
     case "not-json":
       return { status: 400, code: ErrorCode.ParseError, message: "The body is not JSON." };
     case "not-jsonrpc":

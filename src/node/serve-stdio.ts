@@ -40,6 +40,7 @@ export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdi
       ...(input ? { input } : {}),
       lineBytesMax: limits.bodyBytesMax,
       lineDepthMax: limits.bodyDepthMax,
+      lineValuesMax: limits.bodyValuesMax,
     });
     const connection = await connect(server, transport, { env, onError: logError, limits });
     await transport.ended;

@@ -21,6 +21,8 @@ export interface StdioTransportOptions {
   readonly lineBytesMax?: number;
   /** Nesting of arrays and objects in one line. A deeper one is answered with an error and skipped. @default limits.bodyDepthMax */
   readonly lineDepthMax?: number;
+  /** Values in one line. A line of more is answered with an error and skipped. @default limits.bodyValuesMax */
+  readonly lineValuesMax?: number;
 }
 
 const OPTIONS: OptionTable<StdioTransportOptions> = {
@@ -28,6 +30,7 @@ const OPTIONS: OptionTable<StdioTransportOptions> = {
   output: null,
   lineBytesMax: SIZE,
   lineDepthMax: SIZE,
+  lineValuesMax: SIZE,
 };
 
 const NEWLINE = 0x0a;
@@ -41,6 +44,7 @@ export class StdioServerTransport implements Transport {
   readonly #output: Writable;
   readonly #lineBytesMax: number;
   readonly #lineDepthMax: number;
+  readonly #lineValuesMax: number;
   #depth = new DepthGauge();
   #parts: Buffer[] = [];
   #partBytes = 0;
@@ -60,6 +64,7 @@ export class StdioServerTransport implements Transport {
     this.#output = options.output ?? process.stdout;
     this.#lineBytesMax = options.lineBytesMax ?? DEFAULT_LIMITS.bodyBytesMax;
     this.#lineDepthMax = options.lineDepthMax ?? DEFAULT_LIMITS.bodyDepthMax;
+    this.#lineValuesMax = options.lineValuesMax ?? DEFAULT_LIMITS.bodyValuesMax;
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -138,6 +143,8 @@ export class StdioServerTransport implements Transport {
       this.#skip({ reason: "too-large", message: `A line is larger than ${this.#lineBytesMax} bytes.` });
     } else if (this.#depth.feed(part) > this.#lineDepthMax) {
       this.#skip({ reason: "too-deep", message: `A line is nested deeper than ${this.#lineDepthMax} levels.` });
+    } else if (this.#depth.values > this.#lineValuesMax) {
+      this.#skip({ reason: "too-many-values", message: `A line has more than ${this.#lineValuesMax} values.` });
     } else {
       this.#parts.push(part);
     }

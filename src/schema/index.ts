@@ -40,21 +40,21 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
     );
   }
   checkRefs(schema);
-  const validator = new Validator(schema, draft, false);
+  const validators = { thorough: new Validator(schema, draft, false), quick: new Validator(schema, draft, true) };
   const show = () => schema as Record<string, unknown>;
   return {
     "~standard": {
       version: 1,
       vendor: "mcp-edge",
       validate: (value) =>
-        check(validator, fillDefaults(schema, schema, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
+        check(validators, fillDefaults(schema, schema, withoutUndefined(value, 0), 0)) as SchemaResult<T>,
       jsonSchema: { input: show, output: show },
     },
   };
 }
 
-/** Misfits named in one answer: a list of 100,000 wrong entries is one mistake. */
-const ISSUES_MAX = 20;
+/** Values within a value for which every issue is looked for: a validator that goes on has an error object for each. */
+const THOROUGH_MAX = 10_000;
 /** Levels of a value that defaults are filled in at: a schema may refer to itself. */
 const DEFAULTS_DEPTH_MAX = 64;
 
@@ -74,18 +74,36 @@ const PASSING = new Set([
   "false",
 ]);
 
-function check(validator: Validator, value: unknown): SchemaResult<unknown> {
+interface Validators {
+  /** Finds every issue. */
+  readonly thorough: Validator;
+  /** Stops at the first. */
+  readonly quick: Validator;
+}
+
+function check({ thorough, quick }: Validators, value: unknown): SchemaResult<unknown> {
   // The validator takes JSON values only.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
-  const { valid, errors } = validator.validate(value);
+  const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
+  const { valid, errors } = (isLarge ? quick : thorough).validate(value);
   if (valid) return { value };
   const telling = errors.filter(({ keyword }) => !PASSING.has(keyword));
-  const issues = (telling.length > 0 ? telling : errors).slice(0, ISSUES_MAX);
-  return {
-    issues: issues.map(
-      ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
-    ),
-  };
+  const issues = (telling.length > 0 ? telling : errors).map(
+    ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
+  );
+  return { issues: isLarge ? [...issues, { message: "it is too large to look for further issues" }] : issues };
+}
+
+/** How many values a value consists of. Stops counting soon after `max`. */
+function countUpTo(max: number, value: unknown): number {
+  let count = 1;
+  if (typeof value === "object" && value !== null) {
+    for (const member of Object.values(value)) {
+      if (count > max) break;
+      count += countUpTo(max - count, member);
+    }
+  }
+  return count;
 }
 
 /** `#/a/0` as a path of keys (RFC 6901). */

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
-  defineTool,
   type ErrorPlace,
   type ErrorReporter,
   type HandlerContext,
@@ -351,26 +350,6 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     const peer = await openPeer(server, version);
     expect(await peer.request("tools/call", { name: "t" })).not.toHaveProperty("error");
   });
-});
-
-describe("a validator that throws", () => {
-  const broken = z.object({}).refine(() => {
-    throw new Error("no database");
-  });
-
-  test.each(ALL_VERSIONS)(
-    "T11 is a failed tool in %s: a result with a reference, and onError has the exception",
-    async (version) => {
-      const { server, reports } = serverOf(() => "never");
-      server.replace(defineTool("t", { input: broken }, () => "never"));
-      const peer = await openPeer(server, version);
-      const result = resultOf(await peer.request("tools/call", { name: "t", arguments: {} }));
-      expect(result.isError).toBe(true);
-      expect(reports).toMatchObject([{ error: { message: "no database" }, where: { tool: "t" } }]);
-      expect(textOf(result)).toContain(reports[0]?.where.correlationId);
-      expect(textOf(result)).not.toContain("database");
-    },
-  );
 });
 
 describe("a handler that ends with the reason of its signal", () => {

@@ -225,6 +225,80 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
+  describe("T8 a root without type", () => {
+    const raw = { properties: { n: { type: "number" } }, required: ["n"] };
+    const pair = { schema: z.looseObject({ n: z.number().optional() }), jsonSchema: raw };
+
+    test.each([
+      ["raw JSON Schema", jsonSchema(raw)],
+      ["a pair", pair],
+      ["required alone", jsonSchema({ required: ["n"] })],
+      ["additionalProperties alone", jsonSchema({ additionalProperties: true })],
+    ] as [string, AnySchema][])("T8: keywords of objects make it an object: %s", async (_, output) => {
+      const { result, tool } = await run(() => ({ n: 1 }), output);
+      expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
+      expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
+      if (hasStructured) expect(tool).toMatchObject({ outputSchema: { type: "object" } });
+      else expect(tool).not.toHaveProperty("outputSchema");
+    });
+
+    test("T8: the schema shown keeps its other keywords", async () => {
+      const { tool } = await run(() => ({ n: 1 }), jsonSchema(raw));
+      expect(tool?.outputSchema).toEqual(hasStructured ? { type: "object", ...raw } : undefined);
+    });
+
+    test.each([[[]], ["text"], [7], [null]])("T8: it is not sent when it is %j", async (value) => {
+      for (const output of [jsonSchema(raw), jsonSchema({ required: [] }), pair] as AnySchema[]) {
+        const { result, reports } = await run(() => ({ structuredContent: value }), output);
+        expect(result.isError).toBe(true);
+        expect(result).not.toHaveProperty("structuredContent");
+        expect(reports).toMatchObject([
+          { error: { code: "output-misfit", message: expect.stringMatching(/it is not an object$/) } },
+        ]);
+      }
+    });
+
+    test("T8: one that admits anything, or says what else it may be, is left as it is", async () => {
+      for (const output of [
+        z.unknown(),
+        z.union([z.string(), z.object({})]),
+        jsonSchema({ $ref: "#/$defs/a", $defs: { a: {} } }),
+      ]) {
+        const { result, tool } = await run(() => "text", output as AnySchema);
+        expect(result.content).toEqual([{ type: "text", text: '"text"' }]);
+        expect("outputSchema" in (tool ?? {})).toBe(isModern);
+      }
+    });
+  });
+
+  describe("T8 an input without type at its root", () => {
+    test.each([
+      ["raw JSON Schema", jsonSchema<{ n: number }>({ properties: { n: { type: "number" } }, required: ["n"] })],
+      ["a union of objects", z.union([z.object({ n: z.number() }), z.object({ m: z.number() })])],
+      ["a pair", { schema: z.object({ n: z.number() }), jsonSchema: { properties: { n: { type: "number" } } } }],
+    ] as [string, AnySchema][])("T8: %s is shown as an object, and checked", async (_, input) => {
+      const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, () => "ran");
+      const peer = await openPeer(server, version);
+      const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
+      expect(tool).toMatchObject({ inputSchema: { type: "object" } });
+      const call = async (args: Json) => resultOf(await peer.request("tools/call", { name: "t", arguments: args }));
+      expect(await call({ n: 1 })).toMatchObject({ content: [{ text: "ran" }] });
+      expect(await call({ n: "1" })).toMatchObject({ isError: true });
+      peer.oracle.expectClean();
+    });
+
+    test("T8: an input that says something else is refused where it is defined", () => {
+      const server = new McpServer({ name: "s", version: "1.0.0" });
+      for (const input of [
+        z.string(),
+        z.array(z.object({})),
+        jsonSchema({ type: ["object", "null"] }),
+      ] as AnySchema[]) {
+        expect(() => server.tool("t", { input }, () => "ran")).toThrow(/arguments are always an object/);
+      }
+    });
+  });
+
   describe("T9", () => {
     const output = z.object({ rows: z.array(z.object({ n: z.number() })) });
     const misfit = () => ({ rows: [{ n: 1 }, { n: "SECRET" }] });

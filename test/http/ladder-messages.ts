@@ -4,6 +4,7 @@ import { both, type Row, row } from "./ladder-row.ts";
 import {
   CONTENT,
   initialize,
+  type Members,
   meta,
   NEWEST_LEGACY,
   nested,
@@ -381,6 +382,17 @@ function deep(era: "legacy" | "modern", depth: number): string {
   return text.replace(inside, `"com.example/deep":${nested(depth - 3)}`);
 }
 
+/** The request with so many values in all. */
+function filledTo(values: number, { params, ...message }: Members): Members {
+  const request = (more: readonly number[]) => ({ ...message, params: { ...(params as object), more } });
+  return request(Array(values - countValues(request([]))).fill(0));
+}
+
+function countValues(value: unknown): number {
+  const members = typeof value === "object" && value !== null ? Object.values(value) : [];
+  return members.reduce((sum: number, member) => sum + countValues(member), members.length);
+}
+
 const SMALL = { at: "small" } as const;
 const LONE = { "mcp-session-id": undefined } as const;
 
@@ -413,6 +425,35 @@ const SIZES: readonly Row[] = [
       post(era, { body: sized(1000, JSON.stringify(requestOf(era, "tools/list"))), headers: LONE, chunked: true }),
     { status: 200 },
     "core/limits: bounds are inclusive",
+    SMALL,
+  ),
+  ...both(
+    "A11: more values than the limit",
+    (era) => post(era, { message: requestOf(era, "tools/list", { more: Array(100).fill(0) }), headers: LONE }),
+    { status: 413, code: -32600, names: /100 values/, data: { reason: "body-too-many-values" } },
+    SIZE,
+    SMALL,
+  ),
+  ...both(
+    "A11: more values than the limit, a few in each object",
+    (era) =>
+      post(era, { message: requestOf(era, "tools/list", { more: Array(40).fill({ a: 1, b: 2 }) }), headers: LONE }),
+    { status: 413, code: -32600, names: /100 values/ },
+    SIZE,
+    SMALL,
+  ),
+  ...both(
+    "A11: as many values as a body may have",
+    (era) => post(era, { message: filledTo(100, requestOf(era, "tools/list")), headers: LONE }),
+    { status: 200 },
+    "core/limits: bounds are inclusive",
+    SMALL,
+  ),
+  ...both(
+    "A11: one value more than a body may have",
+    (era) => post(era, { message: filledTo(101, requestOf(era, "tools/list")), headers: LONE }),
+    { status: 413, code: -32600 },
+    SIZE,
     SMALL,
   ),
   ...both(

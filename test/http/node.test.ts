@@ -25,7 +25,7 @@ beforeAll(async () => {
       "/private/mcp": lab("private", { auth: (request) => (auth(request) === "anonymous" ? null : auth(request)) }),
       "/listed/mcp": lab("listed", { allowedHosts: ["mcp.example.com"], allowedOrigins: ["https://app.example.com"] }),
       "/open/mcp": lab("open", { allowedHosts: ["mcp.example.com"], allowedOrigins: ["*"] }),
-      "/small/mcp": lab("small", { limits: { bodyBytesMax: 1000, bodyDepthMax: 8, batchMax: 3 } }),
+      "/small/mcp": lab("small", { limits: { bodyBytesMax: 1000, bodyDepthMax: 8, bodyValuesMax: 100, batchMax: 3 } }),
     },
     { MCP_KEYS: newKeys() },
   );

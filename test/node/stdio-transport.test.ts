@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
 import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
-async function start(options: { output?: Writable; lineBytesMax?: number; lineDepthMax?: number } = {}) {
+async function start(
+  options: { output?: Writable; lineBytesMax?: number; lineDepthMax?: number; lineValuesMax?: number } = {},
+) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const transport = new StdioServerTransport({ input, output, ...options });
   const received: unknown[] = [];
@@ -212,4 +214,12 @@ test.each([
   input.write('\ufeff"a\ufffdb😀"\n');
   await expect.poll(() => received).toEqual(["a\ufffdb😀"]);
   expect(unreadable).toEqual(["not-json"]);
+});
+
+test("A11: a line of too many values is skipped, wherever it was cut, and the next one is read", async () => {
+  const { input, received, unreadable } = await start({ lineValuesMax: 4 });
+  input.write("[1,2");
+  input.write(',3,{"a":1},5]\n{"a":",,,,,,,,"}\n[1,2,3,4]\n[1,2,3,4,5]\n{"a":1,"b":[1,2]}\n');
+  await expect.poll(() => received).toEqual([{ a: ",,,,,,,," }, [1, 2, 3, 4], { a: 1, b: [1, 2] }]);
+  expect(unreadable).toEqual(["too-many-values", "too-many-values"]);
 });

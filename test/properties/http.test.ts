@@ -143,6 +143,26 @@ describe("DepthGauge", () => {
   });
 });
 
+describe("DepthGauge counts values", () => {
+  const count = (value: unknown): number => {
+    const members = typeof value === "object" && value !== null ? Object.values(value) : undefined;
+    // An empty array or object counts as one with a member.
+    return members ? members.reduce((sum: number, member) => sum + count(member), Math.max(1, members.length)) : 0;
+  };
+
+  test("A11: as many as the parsed JSON has, wherever it is cut", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(), (value, place) => {
+        const bytes = utf8.encode(JSON.stringify(value));
+        const gauge = new DepthGauge();
+        gauge.feed(bytes.subarray(0, place));
+        gauge.feed(bytes.subarray(place));
+        expect(gauge.values).toBe(count(value));
+      }),
+    );
+  });
+});
+
 describe("classify", () => {
   const versionName = fc.oneof(fc.constantFrom(...VERSIONS.map(({ version }) => version)), fc.string());
   const meta = fc.record(
