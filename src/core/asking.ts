@@ -20,7 +20,7 @@ import type {
 import type { Limits } from "./limits.ts";
 import type { Question } from "./question.ts";
 import {
-  checkSampleParams,
+  checkSampling,
   elicitQuestion,
   type Ping,
   type Root,
@@ -214,6 +214,7 @@ export class ClientAsker implements Asker {
   }
 
   check(question: Question): void {
+    checkSampling(question, this.#options.limits);
     checkQuestion(question, this.#options.client);
   }
 
@@ -257,11 +258,7 @@ export class ClientAsker implements Asker {
   }
 
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult> {
-    const sampled = async () => {
-      checkSampleParams(params);
-      return this.#sample(params, signal, readSampleResult);
-    };
-    return heard(sampled());
+    return heard(this.#sample(params, signal, readSampleResult));
   }
 
   ping(signal: AbortSignal): Promise<void> {
@@ -282,6 +279,7 @@ export class ClientAsker implements Asker {
   ): Promise<R> {
     const question: Question = { method: "sampling/createMessage", params };
     const { client, limits } = this.#options;
+    checkSampling(question, limits);
     checkQuestion(question, client);
     const { samplesPerCallMax } = limits;
     if (this.#count.samples >= samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);

@@ -4,9 +4,10 @@
  * @module
  * @see MCP 2026-07-28, server/tools, "Tool Result"
  */
-import { encodeBase64 } from "./bytes.ts";
-import { KitError } from "./errors.ts";
+import { encodeBase64, isBase64 } from "./bytes.ts";
+import { KitError, type KitErrorCode } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
 import type { VersionRules } from "./versions.ts";
 
 /** Who content is for, how much it matters, when it last changed (ISO 8601). */
@@ -26,7 +27,7 @@ export interface Icon {
   readonly theme?: "light" | "dark";
 }
 
-/** Base64 text, or bytes that the kit encodes. */
+/** Base64 text (RFC 4648, section 4, padded), or bytes that the kit encodes. */
 export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
 
 interface BlockCommon {
@@ -84,6 +85,27 @@ export interface ResourceLink extends BlockCommon {
 
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
 
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const NAME = "[a-z\\d][\\w!#$&^.+-]{0,126}";
+/** A media type with its parameters (RFC 6838, 4.2; RFC 9110, 8.3.1). */
+const MEDIA_TYPE = new RegExp(`^${NAME}/${NAME}(\\s*;\\s*${TOKEN}=(${TOKEN}|"([^"\\\\]|\\\\.)*"))*$`, "i");
+
+export function isMediaType(value: unknown): boolean {
+  return typeof value === "string" && MEDIA_TYPE.test(value);
+}
+
+/**
+ * Checks a `mimeType`, where there is one.
+ *
+ * @param what What has it, for the error text.
+ * @throws {KitError} naming the value when it is no media type.
+ */
+export function checkMediaType(what: string, value: unknown, code: KitErrorCode = "result-invalid"): void {
+  if (value === undefined || isMediaType(value)) return;
+  const shown = typeof value === "string" ? quote(value) : typeof value;
+  throw new KitError(code, `The mimeType of ${what} is ${shown}; write a media type such as "text/plain" (RFC 6838).`);
+}
+
 /** The string members each kind must have; what is missing is named. */
 const REQUIRED: Readonly<Record<ContentBlock["type"], readonly string[]>> = {
   text: ["text"],
@@ -102,7 +124,8 @@ export function isContentBlock(value: unknown): value is ContentBlock {
  * One block as it goes on the wire of a version: bytes become base64, members the version lacks are left out, and a
  * kind it lacks becomes text that says what was there.
  *
- * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type.
+ * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type, a `mimeType` that is no media
+ *   type, or `data` that is not base64.
  */
 export function encodeBlock(block: unknown, rules: VersionRules): JsonObject {
   if (!isContentBlock(block)) throw invalidBlock(`is not a content block (its "type" is ${describeType(block)})`);
@@ -110,6 +133,7 @@ export function encodeBlock(block: unknown, rules: VersionRules): JsonObject {
     const value = (block as unknown as JsonObject)[field];
     if (typeof value !== "string") throw invalidBlock(`of type "${block.type}" has no string "${field}"`);
   }
+  if ("mimeType" in block) checkMediaType(`a content block of type "${block.type}"`, block.mimeType);
   if (!rules.contentKinds.includes(block.type)) return { type: "text", text: describeLacking(block) };
   const { annotations, _meta, ...rest } = block as ContentBlock & JsonObject;
   return {
@@ -133,19 +157,30 @@ function encodeBody(block: ContentBlock, rest: JsonObject, rules: VersionRules):
   }
 }
 
-/** The contents of a resource, embedded or read. @throws {KitError} `result-invalid` when it has no URI, or neither text nor bytes. */
+/**
+ * The contents of a resource, embedded or read.
+ *
+ * @throws {KitError} `result-invalid` when it has no URI, not exactly one of text and blob, a blob that is not base64, or a
+ *   `mimeType` that is no media type.
+ */
 export function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
   if (!isObject(contents) || typeof contents.uri !== "string") {
     throw invalidBlock('of type "resource", or what a reader returned, has no string "uri"');
   }
   const { _meta, ...rest } = contents;
+  checkMediaType(`the resource ${quote(contents.uri)}`, rest.mimeType);
   const meta = _meta && rules.contentMeta ? { _meta } : {};
-  if (typeof rest.text === "string") return { ...rest, ...meta };
-  return { ...rest, blob: toBase64(rest.blob, '"blob" of a resource without "text"'), ...meta };
+  if (typeof rest.text !== "string")
+    return { ...rest, blob: toBase64(rest.blob, '"blob" of a resource without "text"'), ...meta };
+  if (rest.blob === undefined) return { ...rest, ...meta };
+  throw invalidBlock('of type "resource", or what a reader returned, has both "text" and "blob"; leave one out');
 }
 
 function toBase64(data: unknown, what: string): string {
-  if (typeof data === "string") return data;
+  if (typeof data === "string") {
+    if (isBase64(data)) return data;
+    throw invalidBlock(`: ${what} is text that is not base64; encode it, or pass the bytes as a Uint8Array`);
+  }
   if (data instanceof Uint8Array) return encodeBase64(data);
   if (data instanceof ArrayBuffer) return encodeBase64(new Uint8Array(data));
   throw invalidBlock(`: ${what} is neither base64 text nor bytes`);

@@ -17,6 +17,7 @@ import { KitError, McpError } from "./errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
+import { checkSampling } from "./questions.ts";
 import {
   ASKS,
   FIRST_ROUND,
@@ -144,7 +145,10 @@ export async function toInputRequiredResult(
     (name) => !call.client.can(name),
   );
   if (missing.length > 0) throw lacking(missing);
-  for (const [, question] of questions) warnOfSecrets(question, { server, request, call });
+  for (const [, question] of questions) {
+    checkSampling(question, call.limits);
+    warnOfSecrets(question, { server, request, call });
+  }
   // Not by assignment: that would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
   const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, server) };

@@ -40,6 +40,11 @@ export interface Limits {
   readonly samplesPerCallMax: number;
   /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
   readonly samplesPerSessionMax: number;
+  /**
+   * Greatest `temperature` of a sampling request. Models take 0 to 1, those of some providers 0 to 2. A greater one fails
+   * before it is sent.
+   */
+  readonly temperatureMax: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
 }
@@ -60,6 +65,7 @@ export const DEFAULT_LIMITS: Limits = {
   askTimeoutMs: 60_000,
   samplesPerCallMax: 16,
   samplesPerSessionMax: 1_000,
+  temperatureMax: 1,
   toolTimeoutMs: 0,
 };
 
@@ -77,6 +83,7 @@ const RANGES: OptionTable<Limits> = {
   askTimeoutMs: TIMER,
   samplesPerCallMax: COUNT,
   samplesPerSessionMax: COUNT,
+  temperatureMax: COUNT,
   toolTimeoutMs: TIMER_OR_ZERO,
 };
 

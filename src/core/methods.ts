@@ -4,6 +4,7 @@
  * @module
  */
 import { complete, readCompletionRequest } from "./completion.ts";
+import { checkMediaType } from "./content.ts";
 import type { Call } from "./context.ts";
 import { toCustomResult } from "./custom.ts";
 import { invalidParams } from "./errors.ts";
@@ -114,7 +115,10 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
     : [];
   // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
   const others = new Map<string, ListedResource>();
-  for (const resource of provided ?? []) if (!server.resources.find(resource.uri)) others.set(resource.uri, resource);
+  for (const resource of provided ?? []) {
+    checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
+    if (!server.resources.find(resource.uri)) others.set(resource.uri, resource);
+  }
   const more = [...others].map(([key, resource]): ListedEntry => {
     return { key, text: JSON.stringify(listedResource(resource, rules)) };
   });

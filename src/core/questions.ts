@@ -5,10 +5,13 @@
  * @see MCP 2026-07-28, client/elicitation, client/sampling, client/roots
  */
 import { type Elicited, QuestionError } from "./asker.ts";
+import { isBase64 } from "./bytes.ts";
 import type { ClientFacts } from "./client-facts.ts";
+import { isMediaType } from "./content.ts";
 import { checkElicited, compileElicitation, type ElicitationSchema, shapeElicitation } from "./elicitation-schema.ts";
 import { KitError, type McpError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
 import { capabilitiesFor, type Question } from "./question.ts";
 import { quote } from "./quote.ts";
 import type { AnySchema } from "./schema.ts";
@@ -27,8 +30,10 @@ export interface Root {
 /** `sampling/createMessage` parameters. @see `CreateMessageRequestParams` in the schema */
 export interface SampleParams extends JsonObject {
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: unknown }[];
+  /** At least 1. */
   readonly maxTokens: number;
   readonly systemPrompt?: string;
+  /** From 0 to `limits.temperatureMax`, which is 1 unless it was set. */
   readonly temperature?: number;
 }
 
@@ -167,7 +172,8 @@ function isSamplingContent(content: unknown): boolean {
       isObject(block) && typeof block.type === "string" && Object.hasOwn(CONTENT, block.type)
         ? CONTENT[block.type]
         : undefined;
-    return members?.every((member) => isObject(block) && typeof block[member] === "string") ?? false;
+    if (!isObject(block) || !members?.every((member) => typeof block[member] === "string")) return false;
+    return !members.includes("data") || (isBase64(block.data as string) && isMediaType(block.mimeType));
   });
 }
 
@@ -186,7 +192,9 @@ function invalidAnswer(method: string, problem: string): QuestionError {
 
 const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
-const isShare = (value: unknown) => isNumber(value) && (value as number) >= 0 && (value as number) <= 1;
+const isWithin = (value: unknown, max: number) => isNumber(value) && (value as number) >= 0 && (value as number) <= max;
+const isShare = (value: unknown) => isWithin(value, 1);
+const isNamed = (value: unknown) => isObject(value) && isText(value.name);
 const isList = (value: unknown, is: (member: unknown) => boolean) => Array.isArray(value) && value.every(is);
 
 /** What each parameter of sampling is, when it is there. */
@@ -195,7 +203,7 @@ const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => bo
     (value) =>
       isList(value, (message) => isObject(message) && isRole(message.role) && isSamplingContent(message.content)) &&
       (value as unknown[]).length > 0,
-    "is a list of at least one message, each with a role (user, assistant) and content",
+    "is a list of at least one message, each with a role (user, assistant) and content, whose data is base64",
   ],
   maxTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, "is a whole number of at least 1"],
   systemPrompt: [isText, "is a string"],
@@ -203,25 +211,37 @@ const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => bo
     (value) => ["none", "thisServer", "allServers"].includes(value as string),
     "is none, thisServer or allServers",
   ],
-  temperature: [isNumber, "is a number"],
   stopSequences: [(value) => isList(value, isText), "is a list of strings"],
   metadata: [isObject, "is an object"],
   modelPreferences: [isObject, "is an object"],
-  tools: [(value) => isList(value, isObject), "is a list of tools"],
-  toolChoice: [isObject, "is an object"],
+  tools: [(value) => isList(value, isNamed), "is a list of tools, each with a name"],
+  toolChoice: [
+    (value) => isObject(value) && [undefined, "auto", "required", "none"].includes(value.mode as string),
+    "is an object whose mode is auto, required or none",
+  ],
 };
 
 const PREFERENCE_RULES: typeof SAMPLE_RULES = {
-  hints: [(value) => isList(value, isObject), "is a list of objects with a name"],
+  hints: [
+    (value) => isList(value, (hint) => isObject(hint) && (hint.name === undefined || isText(hint.name))),
+    "is a list of objects with a name",
+  ],
   costPriority: [isShare, "is a number from 0 to 1"],
   speedPriority: [isShare, "is a number from 0 to 1"],
   intelligencePriority: [isShare, "is a number from 0 to 1"],
 };
 
-/** @throws {KitError} `options-invalid` naming the field, before anything is sent. */
-export function checkSampleParams(params: SampleParams): void {
+/**
+ * Checks the parameters of a sampling request; other questions pass.
+ *
+ * @throws {KitError} `options-invalid` naming the field, before anything is sent.
+ */
+export function checkSampling({ method, params = {} }: Question | Ping, { temperatureMax }: Limits): void {
+  if (method !== "sampling/createMessage") return;
   for (const field of ["messages", "maxTokens"]) checkField(field, params[field], SAMPLE_RULES[field]);
   checkFields("", params, SAMPLE_RULES);
+  const rule = `is a number from 0 to ${temperatureMax} (limits.temperatureMax)`;
+  checkFields("", params, { temperature: [(value) => isWithin(value, temperatureMax), rule] });
   if (isObject(params.modelPreferences)) checkFields("modelPreferences.", params.modelPreferences, PREFERENCE_RULES);
 }
 
@@ -232,7 +252,9 @@ function checkFields(prefix: string, values: JsonObject, rules: typeof SAMPLE_RU
 }
 
 function checkField(field: string, value: unknown, rule: (typeof SAMPLE_RULES)[string] | undefined): void {
-  if (rule && !rule[0](value)) throw new KitError("options-invalid", `ctx.sample(): ${field} ${rule[1]}.`);
+  if (!rule || rule[0](value)) return;
+  const given = typeof value === "number" ? `, not ${value}` : "";
+  throw new KitError("options-invalid", `sampling/createMessage: ${field} ${rule[1]}${given}.`);
 }
 
 /** The error a handler meets when the client answered with one. */

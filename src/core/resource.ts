@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/resources
  */
 import type { Completers } from "./completion.ts";
-import { type Annotations, type Base64OrBytes, encodeContents, type Icon, pick } from "./content.ts";
+import { type Annotations, type Base64OrBytes, checkMediaType, encodeContents, type Icon, pick } from "./content.ts";
 import type { HandlerContext } from "./context.ts";
 import { KitError, McpError } from "./errors.ts";
 import type { InputRequired } from "./input-required.ts";
@@ -51,6 +51,7 @@ interface CommonOptions {
   readonly name?: string;
   readonly title?: string;
   readonly description?: string;
+  /** A media type, such as `text/plain; charset=utf-8` (RFC 6838). */
   readonly mimeType?: string;
   readonly annotations?: Annotations;
   readonly icons?: readonly Icon[];
@@ -128,7 +129,7 @@ export interface CompiledTemplate<Env> extends Shelved {
   readonly template: UriTemplate;
 }
 
-/** @throws {KitError} `definition-invalid` when the URI has no scheme or there is no reader. */
+/** @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no reader. */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource<Env> {
   const { uri, options } = definition;
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
@@ -138,16 +139,21 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
     );
   }
   requireReader(definition.read, `Resource "${uri}"`);
+  checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
   checkNumbers(`Resource "${uri}": `, options, { size: [0, Number.MAX_SAFE_INTEGER] });
   checkNumbers(`Resource "${uri}": cache.`, options.cache ?? {}, CACHE);
   return { key: uri, definition, entry: (rules) => listedResource({ ...options, uri }, rules) };
 }
 
-/** @throws {KitError} `definition-invalid` when the template is not RFC 6570, a completer names no variable, or there is no reader. */
+/**
+ * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
+ *   names no variable, or there is no reader.
+ */
 export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate<Env> {
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
   requireReader(definition.read, `Resource template "${uriTemplate}"`);
+  checkMediaType(`resource template "${uriTemplate}"`, options.mimeType, "definition-invalid");
   checkNumbers(`Resource template "${uriTemplate}": cache.`, options.cache ?? {}, CACHE);
   for (const name of Object.keys(options.complete ?? {})) {
     if (template.names.includes(name)) continue;
@@ -183,7 +189,7 @@ function requireReader(read: unknown, what: string): void {
   if (typeof read !== "function") throw new KitError("definition-invalid", `${what} has no reader function.`);
 }
 
-/** The `contents` of a read. @throws {McpError} not found; {KitError} `result-invalid` when it is neither text nor bytes. */
+/** The `contents` of a read. @throws {McpError} not found; {KitError} `result-invalid` as {@link encodeContents} does. */
 export function toContents(
   returned: ReadReturn,
   uri: string,

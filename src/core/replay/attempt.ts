@@ -12,7 +12,7 @@ import { KitError } from "../errors.ts";
 import type { Attempted } from "../input-required.ts";
 import type { Question } from "../question.ts";
 import {
-  checkSampleParams,
+  checkSampling,
   elicitQuestion,
   misfit,
   readAnswer,
@@ -187,8 +187,9 @@ export class Attempt implements Attempted {
       elicitUrl: (elicitation, signal, options) => this.within(() => this.#elicitUrl(elicitation, signal, options)),
       sample: (params, signal, options) =>
         this.within(async () => {
-          checkSampleParams(params);
-          return this.#once({ method: "sampling/createMessage", params }, readSampleResult, signal, options);
+          const question: Question = { method: "sampling/createMessage", params };
+          checkSampling(question, call.limits);
+          return this.#once(question, readSampleResult, signal, options);
         }),
       listRoots: (signal, options) =>
         this.within(() => this.#once({ method: "roots/list" }, readRoots, signal, options)),

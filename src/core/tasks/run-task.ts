@@ -12,6 +12,7 @@ import { lacking, toInputRequest } from "../input-required.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
 import { metaOf } from "../lifecycle.ts";
 import type { Question } from "../question.ts";
+import { checkSampling } from "../questions.ts";
 import { Attempt } from "../replay/attempt.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../replay/journal.ts";
 import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../rounds.ts";
@@ -81,8 +82,11 @@ export async function runTask(
       if (!end) return { returned };
       if (end.kind === "asked") {
         // They are questions, with what a result leaves out left out.
-        for (const asked of end.questions)
-          warnOfSecrets(asked.request as unknown as Question, { server, request, call });
+        for (const asked of end.questions) {
+          const question = asked.request as unknown as Question;
+          checkSampling(question, call.limits);
+          warnOfSecrets(question, { server, request, call });
+        }
       }
       // Nobody reads this one.
       return { asked: {} };

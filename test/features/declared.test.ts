@@ -1,0 +1,202 @@
+/** What an author declares of content, and asks of a model: refused when it is defined or read, before it is sent. */
+import { afterEach, describe, expect, test } from "vitest";
+import { type ContentBlock, inputRequired, McpServer, type Question, type SampleParams } from "../../src/core/index.ts";
+import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
+
+afterEach(closePeers);
+
+const NO_TYPES = [
+  "",
+  "text",
+  "/",
+  "text/",
+  "*/*",
+  "text/plain;",
+  "text/plain; charset",
+  "text /plain",
+  "text/plain\r\nX: y",
+];
+const TYPES = [
+  "text/plain",
+  "Text/Plain; charset=utf-8",
+  'text/html;profile="mcp app; \\"1\\""',
+  "application/vnd.api+json",
+  "application/x.a_b-c",
+  "image/svg+xml",
+];
+const NO_BASE64 = [
+  "%%%",
+  "QUJ",
+  "QUJD\n",
+  " QUJD",
+  "QU=D",
+  "Q===",
+  "====",
+  "QUJ-",
+  "QUJ_",
+  "data:image/png;base64,QUJD",
+  "QUJDé===",
+];
+const BASE64 = ["", "QQ==", "QUI=", "QUJD", "+/+/", "QUJD".repeat(250_000)];
+
+async function open(server: McpServer, version: string) {
+  const peer = await openPeer(server, version);
+  const reported = () => peer.reports.map((error) => ({ ...(error as object), message: (error as Error).message }));
+  return { peer, reported };
+}
+
+const newServer = () => new McpServer({ name: "declared", version: "1.0.0" });
+const bare = (value: unknown) => value as never;
+
+describe("R8 when it is defined", () => {
+  test.each(NO_TYPES)("the mimeType %j is refused, naming the resource or template", (mimeType) => {
+    const invalid = (name: string) =>
+      expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining(name) });
+    expect(() => newServer().resource("a:b", { mimeType }, () => "x")).toThrow(invalid('resource "a:b"'));
+    expect(() => newServer().resourceTemplate("a:{b}", { mimeType }, () => "x")).toThrow(invalid('template "a:{b}"'));
+  });
+
+  test.each(TYPES)("the mimeType %j is taken", (mimeType) => {
+    newServer()
+      .resource("a:b", { mimeType }, () => "x")
+      .resourceTemplate("a:{b}", { mimeType }, () => "x");
+  });
+});
+
+describe.each(ALL_VERSIONS)("R8 when it is read, in %s", (version) => {
+  async function read(content: unknown) {
+    const { peer, reported } = await open(
+      newServer().resource("a:b", {}, () => bare(content)),
+      version,
+    );
+    return { answer: await peer.request("resources/read", { uri: "a:b" }), reported: reported(), peer };
+  }
+
+  test.each([
+    ...NO_BASE64.map((blob) => ({ blob })),
+    ...NO_TYPES.map((mimeType) => ({ mimeType, text: "x" })),
+    { mimeType: "text", blob: "QUJD" },
+    { mimeType: 7, text: "x" },
+    { text: "x", blob: "QUJD" },
+    { blob: 7 },
+  ])("%j is not sent: the client learns a reference, onError what is wrong", async (content) => {
+    for (const returned of [content, [{ uri: "a:c", text: "fine" }, content]]) {
+      const { answer, reported } = await read(returned);
+      expect(errorOf(answer)).toMatchObject({
+        code: -32603,
+        message: expect.stringMatching(/^Internal error\. Reference/),
+      });
+      expect(reported).toMatchObject([{ code: "result-invalid", message: expect.stringMatching(/mimeType|blob/) }]);
+    }
+  });
+
+  test("base64 and media types are sent as they are, megabytes too", async () => {
+    for (const blob of BASE64) {
+      const { answer, reported } = await read({ blob, mimeType: TYPES[1] });
+      expect([resultOf(answer).contents, reported]).toMatchObject([[{ uri: "a:b", blob, mimeType: TYPES[1] }], []]);
+    }
+  });
+
+  test("a provider that lists a resource with no media type is reported", async () => {
+    const server = newServer().resourceProvider({
+      list: () => [{ uri: "a:fine" }, { uri: "a:bad", mimeType: "unknown" }],
+      read: () => undefined,
+    });
+    const { peer, reported } = await open(server, version);
+    expect(errorOf(await peer.request("resources/list"))).toMatchObject({ code: -32603 });
+    expect(reported()).toMatchObject([
+      { code: "result-invalid", message: expect.stringContaining('"a:bad" is "unknown"') },
+    ]);
+  });
+
+  test.each<unknown>([
+    { type: "image", mimeType: "png", data: "QUJD" },
+    { type: "image", mimeType: "image/png", data: "no base64" },
+    // The first version has no audio, and is sent a text in its place.
+    { type: version === "2024-11-05" ? "image" : "audio", mimeType: "audio/wav", data: "QUJ" },
+    { type: "resource", resource: { uri: "a:b", blob: "no base64" } },
+    { type: "resource", resource: { uri: "a:b", text: "x", mimeType: "text" } },
+    { type: "resource_link", uri: "a:b", name: "b", mimeType: "text" },
+  ])("%j is not sent as content of a tool or prompt", async (block) => {
+    const server = newServer();
+    server.tool("t", {}, () => block as ContentBlock);
+    server.prompt("p", {}, () => ({ role: "user", content: block as ContentBlock }));
+    const { peer, reported } = await open(server, version);
+    const result = resultOf(await peer.request("tools/call", { name: "t" }));
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("does not fit its declaration") }],
+    });
+    expect(errorOf(await peer.request("prompts/get", { name: "p" }))).toMatchObject({ code: -32603 });
+    expect(reported()).toMatchObject([{ code: "result-invalid" }, { code: "result-invalid" }]);
+  });
+});
+
+const PARAMS: SampleParams = { messages: [{ role: "user", content: { type: "text", text: "hi" } }], maxTokens: 5 };
+const ANSWER = { model: "m", role: "assistant", content: { type: "text", text: "yes" } };
+const message = (content: Json) => [{ role: "user" as const, content }];
+
+const WRONG: readonly (readonly [field: string, params: Json])[] = [
+  ["temperature", { temperature: 5 }],
+  ["temperature", { temperature: 1.01 }],
+  ["temperature", { temperature: -0.1 }],
+  ["temperature", { temperature: Number.NaN }],
+  ["temperature", { temperature: "warm" }],
+  ["maxTokens", { maxTokens: 0 }],
+  ["modelPreferences.costPriority", { modelPreferences: { costPriority: 2 } }],
+  ["modelPreferences.hints", { modelPreferences: { hints: [{ name: 7 }] } }],
+  ["tools", { tools: [{}] }],
+  ["toolChoice", { toolChoice: { mode: "perhaps" } }],
+  ["messages", { messages: message({ type: "image", data: "no base64", mimeType: "image/png" }) }],
+  ["messages", { messages: message({ type: "image", data: "QUJD", mimeType: "png" }) }],
+];
+
+describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("S1 S5 sampling in %s", (version) => {
+  async function run(handler: Parameters<McpServer["tool"]>[2], limits = {}) {
+    const server = newServer().tool("t", {}, handler as never);
+    const peer = await openPeer(server, version, {
+      capabilities: { sampling: { tools: {}, context: {} } },
+      onRequest: () => ANSWER,
+      limits,
+    });
+    const answer = await peer.request("tools/call", { name: "t" });
+    return { answer, questions: peer.questions, reports: peer.reports as { code: string; message: string }[] };
+  }
+
+  test.each(WRONG)("a wrong %s fails before it is sent, naming it: %j", async (field, more) => {
+    const question: Question = { method: "sampling/createMessage", params: { ...PARAMS, ...more } };
+    const handlers = [
+      (_: unknown, ctx: { sample(params: SampleParams): unknown }) => ctx.sample({ ...PARAMS, ...more }),
+      () => inputRequired({ ask: question }),
+    ];
+    for (const handler of handlers) {
+      const { answer, questions, reports } = await run(handler as never);
+      expect(resultOf(answer)).toMatchObject({ isError: true });
+      expect(questions).toEqual([]);
+      expect(reports).toMatchObject([{ code: "options-invalid", message: expect.stringContaining(`: ${field} `) }]);
+    }
+  });
+
+  test("a temperature from 0 to 1 is sent, and more where limits.temperatureMax allows it", async () => {
+    for (const [temperature, limits] of [
+      [0, {}],
+      [1, {}],
+      [2, { temperatureMax: 2 }],
+    ] as const) {
+      const sample = (_: unknown, ctx: { sample(params: SampleParams): Promise<unknown> }) =>
+        ctx.sample({ ...PARAMS, temperature }).then(() => "sampled");
+      const { answer, questions, reports } = await run(sample as never, limits);
+      expect(reports).toEqual([]);
+      const asked = version === MODERN_VERSION ? Object.values(resultOf(answer).inputRequests as Json) : questions;
+      expect(asked).toMatchObject([{ params: { temperature } }]);
+    }
+  });
+
+  test("the error has the value, and what to write", async () => {
+    const { reports } = await run(((_: unknown, ctx: { sample(params: SampleParams): unknown }) =>
+      ctx.sample({ ...PARAMS, temperature: 5 })) as never);
+    expect(reports[0]?.message).toBe(
+      "sampling/createMessage: temperature is a number from 0 to 1 (limits.temperatureMax), not 5.",
+    );
+  });
+});
