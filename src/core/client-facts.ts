@@ -54,7 +54,9 @@ export type ClientCapabilityName =
   | "elicitation"
   | "elicitation.form"
   | "elicitation.url"
-  | "roots";
+  | "roots"
+  | "roots.listChanged"
+  | "experimental";
 
 /** The client a handler talks to. */
 export class ClientFacts {
@@ -68,7 +70,10 @@ export class ClientFacts {
     this.info = info;
   }
 
-  /** As the client states it; undefined when it does not, and on legacy HTTP calls, whose session id does not carry it. */
+  /**
+   * As the client states it; undefined when it does not, and for legacy HTTP clients without a session. A session keeps
+   * name and version only, at most 94 bytes of UTF-8 together.
+   */
   get name(): string | undefined {
     return this.info?.name;
   }
@@ -101,7 +106,8 @@ export function hasCapability(capabilities: ClientCapabilities, name: ClientCapa
   if (mode === undefined) return true;
   // Before modes existed, `elicitation: {}` meant forms; the specification keeps that reading.
   if (mode === "form") return declared.form !== undefined || declared.url === undefined;
-  return declared[mode] !== undefined;
+  // `roots.listChanged` is true or false, the others are objects.
+  return declared[mode] !== undefined && declared[mode] !== false;
 }
 
 /** The nested object a client would have declared: `sampling.tools` is `{ sampling: { tools: {} } }`. */
@@ -109,7 +115,7 @@ export function capabilityObject(names: readonly ClientCapabilityName[]): JsonOb
   const required: { [kind: string]: JsonObject } = {};
   for (const name of names) {
     const [kind, mode] = name.split(".") as [string, string | undefined];
-    required[kind] = { ...required[kind], ...(mode === undefined ? {} : { [mode]: {} }) };
+    required[kind] = { ...required[kind], ...(mode === undefined ? {} : { [mode]: mode === "listChanged" || {} }) };
   }
   return required;
 }
@@ -122,7 +128,7 @@ export function readImplementation(value: unknown): Implementation | undefined {
 
 /**
  * The order of capability bits in a sealed session id. Ids outlive deploys, so entries are only ever added at the end.
- * Details of a capability that no bit stands for are not remembered by a session.
+ * Details of a capability that no bit stands for are not remembered by a session, such as the members of `experimental`.
  */
 const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
   "sampling",
@@ -132,6 +138,8 @@ const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
   "elicitation.form",
   "elicitation.url",
   "roots",
+  "roots.listChanged",
+  "experimental",
 ];
 
 /** Capabilities as a number of at most 16 bits. */

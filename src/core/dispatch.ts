@@ -6,7 +6,7 @@
  */
 import type { Call, ErrorReporter } from "./context.ts";
 import { isReasonOf, McpError, toErrorObject } from "./errors.ts";
-import type { RequestWork } from "./hooks.ts";
+import type { RequestEnd, RequestWork } from "./hooks.ts";
 import { describeRequest, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
   ErrorCode,
@@ -27,6 +27,8 @@ import { elicitationIdsOf } from "./subscriptions.ts";
 export interface Answer {
   readonly text: string;
   readonly errorCode: number | undefined;
+  /** Whether it is a tool's result that says so. */
+  readonly isError?: boolean;
 }
 
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
@@ -39,10 +41,23 @@ export function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, c
 
 async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
   const startedAtMs = performance.now();
+  const { signal } = call.ending;
+  let isTold = false;
+  const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
+    if (isTold) return;
+    isTold = true;
+    const about = describeRequest(request, call.client, call.principal);
+    const durationMs = performance.now() - startedAtMs;
+    server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError);
+  };
+  // At once: a runtime may stop whatever works for a client that is gone, and a handler may go on for long.
+  const onAbort = () => tell("cancelled");
+  signal.addEventListener("abort", onAbort);
   const answer = await serve(server, request, call);
-  const about = describeRequest(request, call.client, call.principal);
-  const durationMs = performance.now() - startedAtMs;
-  server.reportEnd({ ...about, errorCode: answer.errorCode, durationMs }, call.onError);
+  signal.removeEventListener("abort", onAbort);
+  const { errorCode, isError } = answer;
+  if (signal.aborted) onAbort();
+  else tell(errorCode === undefined && !isError ? "ok" : "error", errorCode);
   return answer;
 }
 
@@ -54,7 +69,9 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
       ? run(server, request, call)
       : runAround(around, describeRequest(request, call.client, call.principal), () => run(server, request, call)));
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
-    return { text: encodeResult(request.id, complete), errorCode: undefined };
+    // A legacy client's custom method may have given any JSON value.
+    const { isError } = (complete ?? {}) as { isError?: unknown };
+    return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, server, request, given);
     try {

@@ -49,9 +49,14 @@ export type AroundHook = (
 
 /** What is known when a request is over. */
 export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
-  /** The code the client was answered with; undefined on success. */
+  /**
+   * How it ended. error: with an error, or with a tool's result that says `isError`. cancelled: its client cancelled it,
+   * went away or ended the session first, so that what came of it is of no interest.
+   */
+  readonly outcome: "ok" | "error" | "cancelled";
+  /** The code the client was answered with; undefined for a result, also where that says `isError`, and when cancelled. */
   readonly errorCode: number | undefined;
-  /** Milliseconds from dispatch to answer, hooks included; of a task from its creation to its end. */
+  /** Milliseconds from dispatch to answer or cancellation, hooks included; of a task from its creation to its end. */
   readonly durationMs: number;
   /** How a task ended; with `taskId` only. expired: its time was over first. */
   readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";

@@ -23,7 +23,7 @@ export interface SessionPlace<Env> {
 /** Opens and finds legacy sessions. */
 export interface SessionGate<Env> {
   /**
-   * A new session id, at most 128 visible ASCII characters, unguessable. Stores nothing.
+   * A new session id, at most 256 visible ASCII characters, unguessable. Stores nothing.
    *
    * @throws {SessionsUnavailable} when there is no key to seal with.
    */

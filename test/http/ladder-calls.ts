@@ -518,7 +518,7 @@ const SESSIONS: readonly Row[] = [
     "legacy",
     "initialize where only a stream is accepted",
     { method: "POST", headers: { ...CONTENT, accept: "text/event-stream" }, body: JSON.stringify(initialize()) },
-    { status: 200, contentType: "text/event-stream", headers: { "mcp-session-id": /^[\x21-\x7e]{1,128}$/ } },
+    { status: 200, contentType: "text/event-stream", headers: { "mcp-session-id": /^[\x21-\x7e]{1,256}$/ } },
     "DESIGN 5, JSON or SSE: only text/event-stream, SSE from the start",
     OF_SESSIONS,
   ),

@@ -357,7 +357,7 @@ const REBINDING: readonly Row[] = [
     "legacy",
     "rebinding probe, own host and origin",
     { method: "POST", headers: { ...PROBE_HEADERS, origin: "<origin>" }, body: JSON.stringify(initialize()) },
-    { status: 200, result: { protocolVersion: NEWEST_LEGACY }, headers: { "mcp-session-id": /^[\x21-\x7e]{1,128}$/ } },
+    { status: 200, result: { protocolVersion: NEWEST_LEGACY }, headers: { "mcp-session-id": /^[\x21-\x7e]{1,256}$/ } },
     "CONFORMANCE 3.5: an initialize that carries Mcp-Method and a legacy version header is legacy",
     { isOfSessions: true },
   ),

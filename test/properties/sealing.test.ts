@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KeyRing } from "../../src/core/key-ring.ts";
 import { VERSIONS } from "../../src/core/versions.ts";
-import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
+import { ANONYMOUS, decodeFacts, encodeFacts, fitInfo, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64");
 const bytes = fc.uint8Array({ maxLength: 200 }).map((each) => Uint8Array.from(each));
@@ -127,19 +127,30 @@ describe("KeyRing", () => {
 describe("session facts", () => {
   const hex = (length: number) =>
     fc.uint8Array({ minLength: length, maxLength: length }).map((each) => Buffer.from(each).toString("hex"));
+  const seconds = fc.integer({ min: 0, max: 0xffffffff }).map((each) => each * 1000);
+  const words = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.string({ unit: "grapheme", maxLength: 60 }),
+    // Half of a character of two units, and a mark that some decoders drop.
+    fc
+      .array(fc.constantFrom("\ud83d", "\ude00", "\ufeff", "x", "é", "漢"), { maxLength: 150 })
+      .map((all) => all.join("")),
+  );
   const facts = fc.record({
     objectId: hex(32),
     rules: fc.constantFrom(...VERSIONS),
     capabilityBits: fc.integer({ min: 0, max: 0xffff }),
     principalHash: hex(16),
-    expiresAtMs: fc.integer({ min: 0, max: 0xffffffff }).map((seconds) => seconds * 1000),
+    openedAtMs: seconds,
+    expiresAtMs: seconds,
+    info: fc.option(fc.record({ name: words, version: words }), { nil: undefined }),
     session: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   });
 
   test("come back from their bytes", () => {
     fc.assert(
       fc.property(facts, (each) => {
-        expect(decodeFacts(encodeFacts(each))).toEqual(each);
+        expect(decodeFacts(encodeFacts(each))).toEqual({ ...each, info: each.info && fitInfo(each.info) });
       }),
     );
   });
@@ -147,8 +158,9 @@ describe("session facts", () => {
   test("the end of its time is kept to the second, never later than said", () => {
     fc.assert(
       fc.property(facts, fc.nat(999), (each, more) => {
-        const expiresAtMs = decodeFacts(encodeFacts({ ...each, expiresAtMs: each.expiresAtMs + more }))?.expiresAtMs;
-        expect(expiresAtMs).toBe(each.expiresAtMs);
+        const { openedAtMs, expiresAtMs } = each;
+        const later = { ...each, openedAtMs: openedAtMs + more, expiresAtMs: expiresAtMs + more };
+        expect(decodeFacts(encodeFacts(later))).toMatchObject({ openedAtMs, expiresAtMs });
       }),
     );
   });
@@ -156,20 +168,55 @@ describe("session facts", () => {
   test("any bytes decode to facts or to nothing", () => {
     fc.assert(
       fc.property(
-        fc.oneof(fc.uint8Array({ maxLength: 80 }), fc.uint8Array({ minLength: 61, maxLength: 61 })),
+        fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ minLength: 61, maxLength: 70 })),
         (each) => {
           const decoded = decodeFacts(each);
-          if (decoded) expect(encodeFacts(decoded)).toEqual(Uint8Array.from(each));
+          if (!decoded) return;
+          const again = encodeFacts(decoded);
+          // Broken UTF-8 becomes the sign that stands for it.
+          const { info, ...rest } = decoded;
+          expect(decodeFacts(again)).toEqual({ ...rest, info: info && fitInfo(info) });
+          if (!info) expect(again).toEqual(Uint8Array.from(each));
         },
       ),
     );
   });
 
-  test("the id is 124 characters once sealed", async () => {
+  test("H3: name and version are cut between characters, and the longer takes what the other leaves", () => {
+    fc.assert(
+      fc.property(words, words, (name, version) => {
+        const fitted = fitInfo({ name, version });
+        for (const [whole, part] of [
+          [name, fitted.name],
+          [version, fitted.version],
+        ] as const) {
+          expect(whole.toWellFormed().startsWith(part)).toBe(true);
+          expect(part.isWellFormed()).toBe(true);
+        }
+        const size = (text: string) => Buffer.byteLength(text);
+        expect(size(fitted.name) + size(fitted.version)).toBeLessThanOrEqual(94);
+        // A character that did not fit has 4 bytes at most.
+        if (fitted.name !== name.toWellFormed()) expect(size(fitted.name)).toBeGreaterThan(94 - 32 - 4);
+        if (fitted.version !== version.toWellFormed())
+          expect(size(fitted.name + fitted.version)).toBeGreaterThan(94 - 4);
+      }),
+    );
+    expect(fitInfo({ name: "n".repeat(300), version: "v".repeat(300) })).toEqual({
+      name: "n".repeat(62),
+      version: "v".repeat(32),
+    });
+    expect(fitInfo({ name: "n".repeat(300), version: "1.0" })).toEqual({ name: "n".repeat(91), version: "1.0" });
+    expect(fitInfo({ name: "n", version: "v".repeat(300) })).toEqual({ name: "n", version: "v".repeat(93) });
+    expect(fitInfo({ name: "漢".repeat(40), version: "" })).toEqual({ name: "漢".repeat(31), version: "" });
+  });
+
+  test("H3: the id is at most 256 visible characters once sealed, and 130 where the client is not known", async () => {
     const ring = await KeyRing.ephemeral("session");
     await fc.assert(
       fc.asyncProperty(facts, async (each) => {
-        expect((await ring.seal(encodeFacts(each))).length).toBe(124);
+        const sealed = await ring.seal(encodeFacts(each));
+        expect(sealed).toMatch(/^[\x21-\x7e]{1,256}$/);
+        if (!each.info) expect(sealed).toHaveLength(130);
       }),
     );
   });

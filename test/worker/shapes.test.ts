@@ -152,7 +152,7 @@ describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C
     const preflight = await fetch(url, { method: "OPTIONS", headers: page });
     expect([preflight.status, preflight.headers.get("allow")]).toEqual([204, "POST, GET, DELETE, OPTIONS"]);
     const client = await LegacyClient.open(url);
-    expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,128}$/);
+    expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,256}$/);
     const leave = new AbortController();
     const stream = await client.get({ signal: leave.signal });
     expect([stream.status, stream.headers.get("content-type")]).toEqual([200, "text/event-stream"]);

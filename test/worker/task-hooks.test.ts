@@ -62,7 +62,7 @@ describe("around", () => {
       { say: "before", taskId },
       { say: "handler" },
       { say: "after", result: "complete", taskId },
-      { say: "end", tool: "heard", taskId, taskStatus: "completed" },
+      { say: "end", tool: "heard", taskId, taskStatus: "completed", outcome: "ok" },
     ]);
     expect(all[0]).not.toHaveProperty("taskId");
   });
@@ -106,7 +106,7 @@ describe("onRequestEnd", () => {
     await client.reaches(taskId, "failed");
     const [end, ...more] = await endOf(key, 4);
     expect(more).toEqual([]);
-    expect(end).toMatchObject({ taskId, taskStatus: "failed", errorCode: 4712, tool: "failing" });
+    expect(end).toMatchObject({ taskId, taskStatus: "failed", outcome: "error", errorCode: 4712, tool: "failing" });
     expect(end?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
@@ -117,7 +117,7 @@ describe("onRequestEnd", () => {
     await client.cancel(taskId);
     await client.cancel(taskId);
     await client.reaches(taskId, "cancelled");
-    expect(await endOf(key, 7)).toMatchObject([{ taskId, taskStatus: "cancelled" }]);
+    expect(await endOf(key, 7)).toMatchObject([{ taskId, taskStatus: "cancelled", outcome: "cancelled" }]);
   });
 
   test("hears of one whose time was over first, and of a finished one no second time", async () => {
@@ -136,7 +136,7 @@ describe("onRequestEnd", () => {
     expect(await elsewhere.finish(await elsewhere.start("heard", { key: done }))).toBe("Who?");
     await other.advance(24 * 60 * 60_000);
     await until("it is told", async () => (await endsOf(open)).length > 0);
-    expect(await endsOf(open)).toMatchObject([{ taskId: waiting, taskStatus: "expired" }]);
+    expect(await endsOf(open)).toMatchObject([{ taskId: waiting, taskStatus: "expired", outcome: "error" }]);
     expect(await endsOf(done)).toHaveLength(1);
     // The tap of this test has something to judge.
     await client.call("heard", { key: 5 });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ClientCapabilities } from "../client-facts.ts";
+import type { ClientCapabilities, Implementation } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { createRounds } from "../input-required.ts";
 import type { JSONRPCRequest, JsonObject } from "../jsonrpc.ts";
@@ -31,6 +31,7 @@ export interface TaskStart {
 export interface TaskClient {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
+  readonly info?: Implementation | undefined;
 }
 
 export interface TaskRound {

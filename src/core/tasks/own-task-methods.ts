@@ -115,12 +115,12 @@ async function callAsTask(
   }
   if (task === "forbidden") throw notSo(`Tool "${tool.name}" does not run as a task: send no params.task.`);
   const ttlMs = readTtl(asked);
-  const { rules, capabilities } = call.client;
+  const { rules, capabilities, info } = call.client;
   const start = {
     request: { ...request, params },
     journal: newJournal(),
     round: { inputResponses: {} },
-    client: { version: rules.version, capabilities },
+    client: { version: rules.version, capabilities, info },
     ...(ttlMs === undefined ? {} : { ttlMs }),
   };
   const create = async () => {

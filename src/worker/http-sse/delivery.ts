@@ -13,6 +13,7 @@ import type { McpServer } from "../../core/server.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { Session } from "../sessions/session.ts";
+import { fitInfo } from "../sessions/session-id.ts";
 import type { Caller } from "../sessions/session-state.ts";
 import { HeardStream } from "./heard-stream.ts";
 
@@ -63,7 +64,11 @@ class Handshake<Env> {
   answered(text: string | undefined): void {
     const client = this.#client;
     if (!client || text === undefined || "error" in JSON.parse(text)) return;
-    const handshake = { versionIndex: client.rules.index, capabilityBits: encodeCapabilities(client.capabilities) };
+    const handshake = {
+      versionIndex: client.rules.index,
+      capabilityBits: encodeCapabilities(client.capabilities),
+      info: client.info && fitInfo(client.info),
+    };
     void this.#session.store({ handshake }, this.#caller);
   }
 

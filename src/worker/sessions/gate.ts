@@ -50,7 +50,7 @@ export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => st
 /** Keys of this purpose open nothing else. */
 const PURPOSE = "session id";
 
-/** Ids whose facts are remembered: half a kilobyte each. */
+/** Ids whose facts are remembered: less than a kilobyte each. */
 const KNOWN_MAX = 4096;
 
 /** An id that was opened, and the one endpoint it is good at. */
@@ -87,7 +87,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
       rules: client.rules,
       capabilityBits: encodeCapabilities(client.capabilities),
       principalHash: await hashPrincipal(principal),
+      openedAtMs: Date.now(),
       expiresAtMs: Date.now() + lengthMs,
+      info: client.info,
     });
     const sealed = await ring.seal(bytes, this.#boundTo(endpoint));
     this.#remember(ring, sealed, bytes, endpoint);
@@ -103,7 +105,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
-    const { objectId, rules, ...rest } = facts;
+    const { objectId, rules, openedAtMs: _, ...rest } = facts;
     const { binding } = this.#options;
     const versionIndex = rules.index;
     const caller = { ...rest, binding, endpoint, versionIndex, principal, principalHash, isOpenedAnonymously };

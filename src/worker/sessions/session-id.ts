@@ -7,25 +7,30 @@
  * | 1 | protocol version, as its place in the version table |
  * | 2 | capabilities of the client, as bits |
  * | 16 | hash of the principal; zeros: opened anonymously |
+ * | 4 | when it was made, in seconds since 1970 |
  * | 4 | until when it is good, in seconds since 1970 |
  * | 6 | number of the session within its object; zeros: it has the object to itself |
+ * | 1 | length of the name of the client in bytes; absent, with what follows, where the client is not known |
+ * | 0 to 94 | name and version of the client in UTF-8, each cut to fit |
  *
- * Sealed (32 bytes more) that is 124 characters; released clients and proxies take 128.
- *
- * Ids from before objects could be shared lack the last, and count minutes; they stay good for the time they name.
+ * Sealed (32 bytes more) and in base64url, that is 130 to 256 characters.
  *
  * @module
  */
 import { encodeText, fromHex, toHex } from "../../core/bytes.ts";
-import type { Principal } from "../../core/client-facts.ts";
+import type { Implementation, Principal } from "../../core/client-facts.ts";
 import { VERSIONS, type VersionRules } from "../../core/versions.ts";
 
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;
-const UNSHARED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4;
-const BYTES = UNSHARED_BYTES + 6;
+const FIXED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 4 + 6;
+/** Sealed and in base64url, these are 256 characters. */
+const BYTES_MAX = 160;
+/** Bytes of a client's name and version together. */
+const INFO_MAX = BYTES_MAX - FIXED_BYTES - 1;
+/** Bytes of them that a long name leaves to the version. */
+const VERSION_MAX = 32;
 const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
 
 /** The hash of nobody: a session opened anonymously. */
 export const ANONYMOUS = "0".repeat(PRINCIPAL_BYTES * 2);
@@ -40,40 +45,76 @@ export interface SessionFacts {
   /** 32 hexadecimal digits; see {@link hashPrincipal}. */
   readonly principalHash: string;
   /** Epoch milliseconds, kept to the second. */
+  readonly openedAtMs: number;
+  /** Epoch milliseconds, kept to the second. */
   readonly expiresAtMs: number;
   /** Below 2^48. */
   readonly session: number;
+  /** Name and version of the client, cut as {@link fitInfo} does; undefined where the client is not known. */
+  readonly info?: Implementation | undefined;
 }
 
 /** Facts as bytes, to be sealed. */
 export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(BYTES);
+  const { name, version } = facts.info ? fitInfo(facts.info) : EMPTY;
+  const info = encodeText(name + version);
+  const bytes = new Uint8Array(FIXED_BYTES + (facts.info ? 1 + info.length : 0));
   const view = new DataView(bytes.buffer);
   bytes.set(fromHex(facts.objectId), 0);
   view.setUint8(32, facts.rules.index);
   view.setUint16(33, facts.capabilityBits);
   bytes.set(fromHex(facts.principalHash), 35);
-  view.setUint32(51, Math.floor(facts.expiresAtMs / SECOND_MS));
-  view.setUint16(55, Math.floor(facts.session / 2 ** 32));
-  view.setUint32(57, facts.session % 2 ** 32);
+  view.setUint32(51, Math.floor(facts.openedAtMs / SECOND_MS));
+  view.setUint32(55, Math.floor(facts.expiresAtMs / SECOND_MS));
+  view.setUint16(59, Math.floor(facts.session / 2 ** 32));
+  view.setUint32(61, facts.session % 2 ** 32);
+  if (facts.info) {
+    view.setUint8(FIXED_BYTES, encodeText(name).length);
+    bytes.set(info, FIXED_BYTES + 1);
+  }
   return bytes;
 }
 
+const EMPTY: Implementation = { name: "", version: "" };
+
 /** Facts from opened bytes; undefined when they are of another length or a version this build does not know. */
 export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
-  const isShareable = bytes.length === BYTES;
-  if (!isShareable && bytes.length !== UNSHARED_BYTES) return undefined;
+  const { length } = bytes;
+  if (length < FIXED_BYTES || length > BYTES_MAX) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const rules = VERSIONS[view.getUint8(32)];
-  if (!rules) return undefined;
+  const versionAt = length > FIXED_BYTES ? FIXED_BYTES + 1 + view.getUint8(FIXED_BYTES) : 0;
+  if (!rules || versionAt > length) return undefined;
+  const textOf = (from: number, to: number) => decoder.decode(bytes.subarray(from, to));
   return {
     objectId: toHex(bytes.subarray(0, OBJECT_ID_BYTES)),
     rules,
     capabilityBits: view.getUint16(33),
     principalHash: toHex(bytes.subarray(35, 35 + PRINCIPAL_BYTES)),
-    expiresAtMs: view.getUint32(51) * (isShareable ? SECOND_MS : MINUTE_MS),
-    session: isShareable ? view.getUint16(55) * 2 ** 32 + view.getUint32(57) : 0,
+    openedAtMs: view.getUint32(51) * SECOND_MS,
+    expiresAtMs: view.getUint32(55) * SECOND_MS,
+    session: view.getUint16(59) * 2 ** 32 + view.getUint32(61),
+    info: versionAt > 0 ? { name: textOf(FIXED_BYTES + 1, versionAt), version: textOf(versionAt, length) } : undefined,
   };
+}
+
+/** Name and version, cut between characters so that a session id can carry them. */
+export function fitInfo({ name, version }: Implementation): Implementation {
+  const kept = Math.min(encodeText(version).length, VERSION_MAX);
+  const fitted = cut(name, INFO_MAX - kept);
+  return { name: fitted, version: cut(version, INFO_MAX - encodeText(fitted).length) };
+}
+
+const encoder = new TextEncoder();
+// A mark at the beginning is a part of the name.
+const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+
+/** As much of a text as fits into so many bytes of UTF-8. */
+function cut(text: string, bytesMax: number): string {
+  const bytes = new Uint8Array(bytesMax);
+  // Writes whole characters only.
+  const { written } = encoder.encodeInto(text, bytes);
+  return decoder.decode(bytes.subarray(0, written));
 }
 
 /** A short hash of issuer and subject; {@link ANONYMOUS} for nobody. */

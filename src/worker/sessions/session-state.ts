@@ -13,7 +13,7 @@
  *
  * @module
  */
-import { ClientFacts, decodeCapabilities, type Principal } from "../../core/client-facts.ts";
+import { ClientFacts, decodeCapabilities, type Implementation, type Principal } from "../../core/client-facts.ts";
 import type { LoggingLevel } from "../../core/logging.ts";
 import { VERSIONS } from "../../core/versions.ts";
 
@@ -27,6 +27,8 @@ export interface Caller {
   readonly session: number;
   readonly versionIndex: number;
   readonly capabilityBits: number;
+  /** Name and version of the client, cut to fit; undefined where it is not known. */
+  readonly info?: Implementation | undefined;
   readonly principal: Principal | undefined;
   /** Of the request; the Worker has compared it with that of the session unless the session was opened anonymously. */
   readonly principalHash: string;
@@ -48,7 +50,7 @@ export interface StoredState {
   /** The latest URL elicitations. */
   readonly elicitations?: readonly string[];
   /** Who the client of an HTTP+SSE session is. */
-  readonly handshake?: Pick<Caller, "versionIndex" | "capabilityBits">;
+  readonly handshake?: Pick<Caller, "versionIndex" | "capabilityBits" | "info">;
   readonly caller?: Caller;
 }
 
@@ -111,8 +113,8 @@ export class SessionState {
 }
 
 /** @throws {Error} when the Worker is of a later deploy than the object. */
-export function clientOf({ versionIndex, capabilityBits }: Caller): ClientFacts {
+export function clientOf({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
   if (!rules) throw new Error("The Worker is of a later deploy than the object.");
-  return new ClientFacts(rules, decodeCapabilities(capabilityBits));
+  return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);
 }

@@ -32,10 +32,10 @@ export class Waits {
 }
 
 /** @throws {Error} when the task was made by a later build. */
-function legacyClientOf({ version, capabilities }: TaskClient): ClientFacts {
+function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
   if (!rules) throw new Error(`The task is of a client of ${version}, which this build does not know.`);
-  return new ClientFacts(rules, capabilities);
+  return new ClientFacts(rules, capabilities, info);
 }
 
 /** Who called: the request of a modern client says so itself. */

@@ -342,7 +342,10 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#replaceQuestions(state, {});
     Object.assign(state, end, { answers: {} });
     this.#save(state);
-    this.#tellEnd({ taskStatus: end.status, errorCode: end.error?.code });
+    const { status, error, result } = end;
+    const isOk = status === "completed" && result?.isError !== true;
+    const outcome = status === "cancelled" ? status : isOk ? "ok" : "error";
+    this.#tellEnd({ taskStatus: status, outcome, errorCode: error?.code });
   }
 
   /** What nobody needs an answer to any more is called off. */
@@ -394,7 +397,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { state } = this.#load() ?? {};
     if (state && !isOver(state)) {
       this.#replaceQuestions(state, {});
-      this.#tellEnd({ taskStatus: "expired", errorCode: undefined });
+      this.#tellEnd({ taskStatus: "expired", outcome: "error", errorCode: undefined });
     }
     this.#task = undefined;
     this.#store.reset();

@@ -12,7 +12,7 @@ import type { EdgeRuntime } from "../edge.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
-export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "errorCode">;
+export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "outcome" | "errorCode">;
 
 export class TaskReports<Env> {
   readonly #runtime: EdgeRuntime<Env>;

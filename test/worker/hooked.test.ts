@@ -1,0 +1,161 @@
+/** What handlers and hooks are told of the client and of how its requests end, over HTTP. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { type Client, clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "./client.ts";
+
+let worker: Workerd;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/hooked.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+
+const at = (path: string) => worker.worker.url(path);
+const json = async (path: string) => (await fetch(at(path))).json();
+const takeEnds = async () => (await json("/ends")) as Members[];
+beforeEach(takeEnds);
+
+/** A session of a client that introduces itself like this. */
+async function introduce(clientInfo: Members, capabilities: Members = {}, version = "2025-11-25") {
+  const params = { protocolVersion: version, capabilities, clientInfo };
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const body = JSON.stringify(request("initialize", params));
+  const { headers: answered } = await fetch(at("/mcp"), { method: "POST", headers, body });
+  const id = answered.get("mcp-session-id") ?? "";
+  const call = async (name: string, more: Members = {}) => {
+    const body = JSON.stringify(request("tools/call", { name, arguments: {}, ...more }));
+    return told(fetch(at("/mcp"), { method: "POST", headers: { ...headers, "mcp-session-id": id }, body }));
+  };
+  return { id, call, client: async () => JSON.parse((await call("client")).text ?? "null") as Members };
+}
+
+describe("H3: the client in a legacy session", () => {
+  test.each(LEGACY_VERSIONS)(
+    "H3: has the name and version of its handshake, and nothing invented (%s)",
+    async (version) => {
+      const { client } = await introduce({ name: "näme 漢", version: "1.2.3-β", title: "not kept" }, {}, version);
+      const info = { name: "näme 漢", version: "1.2.3-β" };
+      expect(await client()).toEqual({ info, ...info, capabilities: {}, protocolVersion: version });
+    },
+  );
+
+  test("H3: has the capabilities `experimental` and `roots.listChanged`", async () => {
+    const info = { name: "able", version: "1" };
+    const all = { experimental: { "example.com/feature": {} }, roots: { listChanged: true }, sampling: {} };
+    expect(await (await introduce(info, all)).client()).toMatchObject({
+      capabilities: { experimental: {}, roots: { listChanged: true }, sampling: {} },
+    });
+    const some = await (await introduce(info, { roots: { listChanged: false } })).client();
+    expect(some.capabilities).toEqual({ roots: {} });
+  });
+
+  test("H3: has a name and a version that are cut where they do not fit, within an id of 256 characters", async () => {
+    const { id, client } = await introduce({ name: "😀".repeat(2_000), version: "v".repeat(2_000) });
+    expect(id).toMatch(/^[\x21-\x7e]{250,256}$/);
+    expect(await client()).toMatchObject({ name: "😀".repeat(15), version: "v".repeat(34) });
+  });
+
+  test("H3: has both after the object has left memory, and in a task", async () => {
+    const { call, client } = await introduce({ name: "lasting", version: "2" });
+    await client();
+    await worker.worker.evict("MCP_SESSION");
+    expect(await client()).toMatchObject({ name: "lasting", version: "2" });
+    const created = (await call("client", { task: {} })).messages.at(-1)?.result as { task: { taskId: string } };
+    const [object = ""] = await worker.worker.objects("MCP_TASK");
+    expect(object).not.toBe("");
+    await until("the task has ended", async () =>
+      JSON.stringify(await worker.worker.storage("MCP_TASK", object)).includes("completed"),
+    );
+    expect(JSON.stringify(await worker.worker.storage("MCP_TASK", object))).toContain("lasting");
+    expect(created.task.taskId).toBeTypeOf("string");
+  });
+
+  test("H3: has both in a session over HTTP+SSE, cut likewise", async () => {
+    const leave = new AbortController();
+    const headers = { accept: "text/event-stream" };
+    const stream = new Reading(await fetch(at("/mcp"), { headers, signal: leave.signal }));
+    await stream.has("the endpoint", ({ raw }) => /^data: .*\n/m.test(raw));
+    const [, endpoint = ""] = /^data: (.*)$/m.exec(stream.raw) ?? [];
+    const post = async (message: Members) => {
+      const headers = { "content-type": "application/json" };
+      await fetch(at(endpoint), { method: "POST", headers, body: JSON.stringify(message) });
+    };
+    const clientInfo = { name: "n".repeat(1_000), version: "1.0" };
+    await post(request("initialize", { protocolVersion: "2024-11-05", capabilities: {}, clientInfo }, 1));
+    await stream.has("the handshake", ({ raw }) => raw.includes("protocolVersion"));
+    await post(request("tools/call", { name: "client", arguments: {} }, 2));
+    await stream.has("the client", ({ raw }) => raw.includes('"id":2'));
+    expect(stream.raw).toContain(`{\\"name\\":\\"${"n".repeat(91)}\\",\\"version\\":\\"1.0\\"}`);
+    leave.abort();
+  });
+
+  test("H3: a session id that says nothing of the client is answered 404 when it was not made here", async () => {
+    const { id } = await introduce({ name: "a", version: "1" });
+    for (const other of [id.slice(0, 124), id.slice(0, 130), `${id}AAAA`, `B${id.slice(1)}`]) {
+      const client = (await LegacyClient.open(at("/mcp"))).request(
+        "ping",
+        {},
+        { headers: { "mcp-session-id": other } },
+      );
+      expect((await client).status).toBe(404);
+    }
+  });
+});
+
+describe("H5: the end of a request over HTTP", () => {
+  const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
+
+  test.each(places)("H5: is told once, with what it was about and how it ended (%s, %s)", async (path, version) => {
+    const client: Client = await clientOf(version, at(path));
+    await takeEnds();
+    await told(client.call("client"));
+    await told(client.request("prompts/get", { name: "hello" }));
+    await told(client.request("resources/read", { uri: "hooked://a" }));
+    await told(client.request("resources/read", { uri: "hooked://none" }));
+    await told(client.request("example.com/add", { a: 1, b: 2 }));
+    await told(client.request("example.com/none"));
+    await told(client.request("tools/list"));
+    if (client.era === "legacy") await told(client.request("ping"));
+    const notFound = client.era === "legacy" ? -32002 : -32602;
+    const ends = await takeEnds();
+    expect(ends).toMatchObject([
+      { method: "tools/call", tool: "client", arguments: {}, outcome: "ok" },
+      { method: "prompts/get", prompt: "hello", outcome: "ok" },
+      { method: "resources/read", uri: "hooked://a", outcome: "ok" },
+      { method: "resources/read", uri: "hooked://none", outcome: "error", errorCode: notFound },
+      { method: "example.com/add", outcome: "ok" },
+      { method: "example.com/none", outcome: "error", errorCode: -32601 },
+      { method: "tools/list", outcome: "ok" },
+      ...(client.era === "legacy" ? [{ method: "ping", outcome: "ok" }] : []),
+    ]);
+    expect(ends.filter(({ outcome, errorCode }) => outcome === "ok" && errorCode !== undefined)).toEqual([]);
+    const knows = client.era === "modern" || path === "/mcp";
+    expect(new Set(ends.map(({ client }) => client))).toEqual(new Set([knows ? "ladder" : undefined]));
+  });
+
+  test("H5: of a call that its client cancelled in a session does not look like success", async () => {
+    const client = await LegacyClient.open(at("/mcp"));
+    await takeEnds();
+    const called = client.call("wait", {}, { id: "cancelled" });
+    await until("it has started", async () => (await json("/started/cancelled")) === true);
+    await client.notify("notifications/cancelled", { requestId: "cancelled" });
+    await told(called);
+    expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
+  });
+
+  test("H5: of a call whose modern client has left does not look like success", async () => {
+    const leave = new AbortController();
+    const called = new ModernClient(at("/stateless")).call("wait", {}, { id: "left", signal: leave.signal });
+    called.catch(() => undefined);
+    await until("it has started", async () => (await json("/started/left")) === true);
+    leave.abort();
+    const ends: Members[] = [];
+    await until("its end is told", async () => ends.push(...(await takeEnds())) > 0);
+    expect(ends).toMatchObject([{ method: "tools/call", requestId: "left", outcome: "cancelled" }]);
+  });
+});
