@@ -9,13 +9,13 @@ import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 /** The ring of one purpose, derived once per list of keys: deriving is dearer than a call. */
 export class EnvKeys {
   readonly #purpose: string;
-  readonly #without: string;
+  readonly #needs: string;
   #last: { readonly list: string; readonly ring: Promise<KeyRing> } | undefined;
 
-  /** @param without What the author can do instead of setting keys, for the error text. */
-  constructor(purpose: string, without: string) {
+  /** @param needs How the error text begins, such as "Sessions need". */
+  constructor(purpose: string, needs: string) {
     this.#purpose = purpose;
-    this.#without = without;
+    this.#needs = needs;
   }
 
   /** @throws {KitError} `keys-missing` or `keys-invalid`. */
@@ -24,7 +24,7 @@ export class EnvKeys {
     if (typeof list !== "string" || list.trim() === "") {
       throw new KitError(
         "keys-missing",
-        `The secret ${KEYS_VARIABLE} is missing; npx mcp-edge keys makes one. ${this.#without}`,
+        `${this.#needs} sealing keys, and there are none. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`,
       );
     }
     if (this.#last?.list !== list) this.#last = { list, ring: KeyRing.parse(list, this.#purpose) };

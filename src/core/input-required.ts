@@ -61,7 +61,7 @@ export function inputRequired(
   return { [ASKS]: true, inputRequests, requestState };
 }
 
-const ENV_KEYS = new EnvKeys("request state", "Or do without requestState.");
+const ENV_KEYS = new EnvKeys("request state", "What a handler keeps in requestState needs");
 
 /** Minutes a person may take over one round before its state is refused. */
 const STATE_LIFE_MS = 60 * 60 * 1000;

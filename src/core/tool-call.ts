@@ -28,7 +28,10 @@ export async function callTool(
   let value: unknown;
   try {
     if (tool.options.once && !call.once) {
-      throw new KitError("options-invalid", `Tool "${tool.name}" is once: give edge() the option once.`);
+      throw new KitError(
+        "options-invalid",
+        `Tool "${tool.name}" has once: true, which needs the option once. Write edge(server, { once: once() }), with once from "mcp-edge/worker/once".`,
+      );
     }
     // Modern clients without tasks were refused already, where there are tasks.
     if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);

@@ -427,7 +427,7 @@ export class Endpoint<Env> {
       return await serve();
     } catch (error) {
       const correlationId = this.#report(error, "(sessions)");
-      if (error instanceof SessionsUnavailable) return refuse({ reason: "keys-unavailable", correlationId }, id);
+      if (error instanceof SessionsUnavailable) return refuse({ reason: "sessions-unavailable", correlationId }, id);
       return refuse({ reason: "internal", correlationId }, id);
     }
   }

@@ -27,7 +27,7 @@ export type Refusal =
   | { readonly reason: "version-header"; readonly version: string; readonly served: readonly string[] }
   | { readonly reason: "header-mismatch"; readonly problem: string }
   | { readonly reason: "session-missing" }
-  | { readonly reason: "keys-unavailable"; readonly correlationId: string }
+  | { readonly reason: "sessions-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError }
   /** Those of sessions bring their form: see session-refusals.ts. */
@@ -101,7 +101,7 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       return { status: 400, code: ErrorCode.HeaderMismatch, message: `Header mismatch: ${refusal.problem}.` };
     case "session-missing":
       return invalid(400, "Mcp-Session-Id is missing. Send initialize first and repeat the id it returns.");
-    case "keys-unavailable":
+    case "sessions-unavailable":
       return {
         status: 503,
         code: ErrorCode.InternalError,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ErrorReporter } from "../core/context.ts";
 import { KitError } from "../core/errors.ts";
 import { checkOptions, type OptionTable } from "../core/options.ts";
 import type { McpServer } from "../core/server.ts";
@@ -56,4 +57,25 @@ export function checkServer(server: unknown, what: string): void {
   if (typeof (server as Partial<McpServer> | undefined | null)?.forCaller === "function") return;
   const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
   throw new KitError("options-invalid", message);
+}
+
+/**
+ * Looks for tools that nobody can call: those with `task: "required"` of an endpoint without the option `tasks`. They are
+ * reported once.
+ */
+export function watchForTasks<Env>(onError: ErrorReporter): (server: McpServer<Env>) => void {
+  const seen = new WeakSet<McpServer<Env>>();
+  let isReported = false;
+  return (server) => {
+    if (isReported || seen.has(server)) return;
+    seen.add(server);
+    const names = [...server.tools.values()]
+      .filter(({ options }) => options.task === "required")
+      .map(({ name }) => name);
+    if (names.length === 0) return;
+    isReported = true;
+    const message = `Nobody can call ${names.join(", ")}: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".`;
+    const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
+    server.report(new KitError("options-invalid", message), where, onError);
+  };
 }

@@ -23,8 +23,9 @@ import {
 } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
-import { checkEdge, checkServer } from "./edge-options.ts";
+import { checkEdge, checkServer, watchForTasks } from "./edge-options.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
+import { checkDate } from "./placement.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
@@ -199,6 +200,7 @@ export function edge<
 ): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
   checkEdge(source, options);
   const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits, ...http } = options;
+  if (sessions || notices || once || keys || tasks) checkDate();
   const calls = once?.attach();
   const sealing = keys?.attach();
   const runtime: EdgeRuntime<Env> = {
@@ -219,10 +221,12 @@ export function edge<
   const part = sessions?.attach(runtime);
   const background = tasks?.attach(runtime);
   runtime.extend = background?.extend;
+  let watch = tasks ? undefined : watchForTasks<Env>(logError);
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
     checkServer(server, "edge(): what the server function returned");
     hub?.watch(server);
+    watch?.(server);
     return server;
   };
   if (typeof source !== "function") hub?.watch(source);
@@ -241,7 +245,13 @@ export function edge<
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
-  const handle = (request: Request, env: Env) => serveOlder?.(request, env) ?? endpoint.handle(request, env);
+  const handle = (request: Request, env: Env) => {
+    if (watch && typeof source !== "function") {
+      watch(source);
+      watch = undefined;
+    }
+    return serveOlder?.(request, env) ?? endpoint.handle(request, env);
+  };
   // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {

@@ -11,8 +11,12 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/notices.ts";
+import { misdirected } from "../placement.ts";
 import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
+
+/** Where its objects are sent requests. */
+export const HUB_URL = "https://hub/";
 
 /** Characters of a filter that are kept with a hibernating socket, which holds 16,384 bytes. */
 const FILTER_MAX = 5_000;
@@ -66,7 +70,9 @@ export class HubObject extends DurableObject implements HubRpc {
     return failed;
   }
 
-  override async fetch(): Promise<Response> {
+  override async fetch(request: Request): Promise<Response> {
+    const refusal = misdirected(request, HUB_URL);
+    if (refusal) return refusal;
     const { 0: theirs, 1: ours } = new WebSocketPair();
     this.ctx.acceptWebSocket(ours);
     return new Response(null, { status: 101, webSocket: theirs });

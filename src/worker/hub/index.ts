@@ -8,9 +8,9 @@ import type { Notice } from "../../core/notices.ts";
 import { checkOptions, type OptionTable } from "../../core/options.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
-import { claim, namespaceOf } from "../placement.ts";
+import { answered, claim, namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
-import { HubObject, type HubRpc } from "./hub-object.ts";
+import { HUB_URL, HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
 
@@ -66,7 +66,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
   const upgrade = { headers: { Upgrade: "websocket" } };
   const publish = async (shard: number, notices: readonly Notice[]) => {
     const texts = notices.map((notice) => JSON.stringify(notice));
-    const failed = await twice(() => stub(workerEnv, shard).publish(texts));
+    const failed = await twice(() => answered("notices", binding, stub(workerEnv, shard).publish(texts)));
     if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
   };
   return {
@@ -74,7 +74,11 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
       const endpoint = {};
       return {
         notices: {
-          source: (env) => hubSource((shard) => twice(() => stub(env, shard).fetch("https://hub/", upgrade)), shards),
+          source: (env) =>
+            hubSource(
+              (shard) => twice(() => answered("notices", binding, stub(env, shard).fetch(HUB_URL, upgrade))),
+              shards,
+            ),
           methods: listenMethods,
         },
         watch: (server) => {

@@ -5,7 +5,7 @@
  */
 import { checkOptions, type OptionTable } from "../../core/options.ts";
 import type { KeysPart } from "../edge.ts";
-import { namespaceOf } from "../placement.ts";
+import { answered, namespaceOf } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";
@@ -60,8 +60,8 @@ export function keys(options: KeysOptions = {}): KeysPart<{ McpKeys: typeof Keys
   return {
     attach: () => {
       const source = new KeySource(async (env, wanted) => {
-        const place: KeysNamespace = namespaceOf(env, binding, "keys and set the secret MCP_KEYS", jurisdiction);
-        return place.get(place.idFromName(NAME)).keys(wanted);
+        const place: KeysNamespace = namespaceOf(env, binding, "keys", jurisdiction);
+        return answered("keys", binding, place.get(place.idFromName(NAME)).keys(wanted));
       }, rotation);
       return {
         ring: (env, purpose, sealed) => source.ring(env, purpose, sealed),

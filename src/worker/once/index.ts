@@ -5,12 +5,12 @@
  */
 import { waitUntil } from "cloudflare:workers";
 import { KitError } from "../../core/errors.ts";
-import { type OutcomeKeeper, onceWith, otherCall, type Presented, tooLargeOutcome } from "../../core/once.ts";
+import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/once.ts";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
 import type { OncePart } from "../edge.ts";
 import { Link } from "../link.ts";
-import { claimFor, namespaceOf } from "../placement.ts";
-import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
+import { answered, claimFor, namespaceOf } from "../placement.ts";
+import { ONCE_URL, OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 export interface OnceOptions {
   /** Name of the Durable Object binding. @default "MCP_ONCE" */
@@ -57,21 +57,20 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: t
 function keeperOf(env: unknown, binding: string, keepMs: number): OutcomeKeeper {
   return (presented, run) => {
     const namespace: OnceNamespace = namespaceOf(env, binding, "once");
-    const outcome = present(namespace, { ...presented, keepMs }, run);
+    const { name, ...rest } = presented;
+    const presentation: Presentation = { ...rest, keepMs, run: crypto.randomUUID() };
+    const headers = { Upgrade: "websocket", [PRESENT_HEADER]: JSON.stringify(presentation) };
+    const dial = () =>
+      answered("once", binding, namespace.get(namespace.idFromName(name)).fetch(ONCE_URL, { headers }));
+    const outcome = present(dial, run);
     // A client that leaves takes nothing away from those who come for the outcome later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;
   };
 }
 
-/** Presents a call and gives its outcome, running it if it is the first. */
-function present(
-  namespace: OnceNamespace,
-  { name, ...presented }: Presented & { keepMs: number },
-  run: () => Promise<string>,
-): Promise<string> {
-  const presentation: Presentation = { ...presented, run: crypto.randomUUID() };
-  const headers = { Upgrade: "websocket", [PRESENT_HEADER]: JSON.stringify(presentation) };
+/** Presents a call to its object and gives its outcome, running it if it is the first. */
+function present(dial: () => Promise<Response>, run: () => Promise<string>): Promise<string> {
   return new Promise((resolve, reject) => {
     let running: Promise<string> | undefined;
     let link: Link | undefined;
@@ -88,7 +87,6 @@ function present(
     };
     // What has run has an outcome, also when nobody could keep it.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
-    const dial = () => namespace.get(namespace.idFromName(name)).fetch("https://once/", { headers });
     Link.open({ dial, onMessage, onEnd }).then((opened) => {
       // The state has expired and nothing came of it: the run refuses it.
       if (opened instanceof Response && opened.status === 404) resolve(run());

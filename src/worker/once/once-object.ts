@@ -9,6 +9,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/once.ts";
+import { misdirected } from "../placement.ts";
 
 /** How a call is presented: in a header, since an upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {
@@ -19,6 +20,8 @@ export interface Presentation extends Omit<Presented, "name"> {
 }
 
 export const PRESENT_HEADER = "X-Mcp-Once";
+/** Where its objects are sent requests. */
+export const ONCE_URL = "https://once/";
 /** From the object: run it now, or go on if you do. Anything else it says is the outcome. */
 export const RUN = "run";
 
@@ -35,6 +38,8 @@ const GRACE_MS = 10_000;
 
 export class OnceObject extends DurableObject {
   override async fetch(request: Request): Promise<Response> {
+    const refusal = misdirected(request, ONCE_URL);
+    if (refusal) return refusal;
     const { digest, run, keepMs, round } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
     const found = this.#claim();
     if (found && found.digest !== digest) return new Response(null, { status: 409 });

@@ -24,9 +24,9 @@ import {
   type StreamTarget,
 } from "../../http/sessions.ts";
 import type { KeysOf } from "../edge.ts";
-import { namespaceOf } from "../placement.ts";
+import { answered, explained, namespaceOf } from "../placement.ts";
 import { carry } from "./bridge.ts";
-import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
+import { ATTACH_HEADER, type Attach, encodeAttach, SESSION_URL } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
 import { type Caller, clientOf } from "./session-state.ts";
@@ -64,7 +64,7 @@ type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & Sessio
 /** Sessions on Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
-  readonly #env = new EnvKeys(PURPOSE, "Or give edge() the option keys.");
+  readonly #env = new EnvKeys(PURPOSE, "Sessions need");
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
@@ -76,10 +76,11 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async open(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
+    // First: without a binding there is no use for keys, and the message names what is missing.
+    const namespace = this.#namespace(env);
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
     const name = key && checkName(key(principal, env));
-    const namespace = this.#namespace(env);
     const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`key ${name}`);
     const bytes = encodeFacts({
       objectId: id.toString(),
@@ -172,28 +173,36 @@ class DurableSession implements FoundSession {
   }
 
   admit(): Promise<boolean> {
-    return this.#stub().admit(this.#caller);
+    return this.#answered(this.#stub().admit(this.#caller));
   }
 
   /** As text, which crosses faster than objects do; but what a principal is made of is its author's affair. */
   async post(post: SessionPost): Promise<PostOutcome | undefined> {
     const { principal, ...caller } = this.#caller;
-    const outcome = await this.#stub().post(JSON.stringify({ caller, post }), principal);
-    if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
-    // A plain object on its way back is a copy of its own; nothing of it needs disposing.
-    return outcome as PostOutcome | undefined;
+    try {
+      const outcome = await this.#stub().post(JSON.stringify({ caller, post }), principal);
+      if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
+      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+      return outcome as PostOutcome | undefined;
+    } catch (error) {
+      throw explained(error, "sessions", caller.binding);
+    }
   }
 
   carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
     const dial = (target: Attach["target"]) => {
       const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
-      return this.#stub().fetch("https://session/", { headers });
+      return this.#answered(this.#stub().fetch(SESSION_URL, { headers }));
     };
     return carry({ client: this.client, target, to, notices, dial });
   }
 
   end(): Promise<boolean> {
-    return this.#stub().end(this.#caller);
+    return this.#answered(this.#stub().end(this.#caller));
+  }
+
+  #answered<T>(answer: Promise<T>): Promise<T> {
+    return answered("sessions", this.#caller.binding, answer);
   }
 }
 

@@ -11,8 +11,8 @@ import type { Principal } from "../../core/client-facts.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { EdgeRuntime } from "../edge.ts";
 import { GONE } from "../link.ts";
-import { checkBinding } from "../placement.ts";
-import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
+import { checkBinding, misdirected } from "../placement.ts";
+import { ATTACH_HEADER, decodeAttach, SESSION_URL } from "./bridge-messages.ts";
 import type { Attached } from "./carrier.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
@@ -83,6 +83,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
 
   /** The Worker asks for a socket that carries a stream. */
   override async fetch(request: Request): Promise<Response> {
+    const refusal = misdirected(request, SESSION_URL);
+    if (refusal) return refusal;
     const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
     const session = await this.#admitted(caller, true);
     return session?.attach(caller, target) ?? new Response(null, { status: 404 });

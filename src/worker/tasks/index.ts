@@ -17,7 +17,7 @@ import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
-import { claimFor, namespaceOf } from "../placement.ts";
+import { answered, claimFor, namespaceOf } from "../placement.ts";
 import { twice } from "../twice.ts";
 import { toObjectId } from "./task-id.ts";
 import { type TaskClassOptions, TaskObject, type TaskObjectOptions } from "./task-object.ts";
@@ -143,7 +143,7 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptio
     const id = findId(namespace(), taskId);
     const who = ownerOf({ principal, endpoint, binding });
     // All of it may be asked twice.
-    return id && twice(() => question(get(id), who));
+    return id && twice(() => answered("tasks", binding, question(get(id), who)));
   };
   return {
     create: async (start, server, call) => {
@@ -152,7 +152,7 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptio
       const { principal, endpoint } = call;
       const seed = { ...start, principal, endpoint, binding, http, toolTtlMs };
       // Plain data is a copy of its own, whatever the types of RPC make of it.
-      const task = (await get(namespace().newUniqueId()).create(seed)) as TaskView;
+      const task = (await answered("tasks", binding, get(namespace().newUniqueId()).create(seed))) as TaskView;
       return { resultType: "task", ...task };
     },
     read: async (taskId, call) => (await ask(taskId, call, (task, who) => task.read(who))) as TaskView | undefined,

@@ -130,6 +130,6 @@ function instanceOf(taskId: string): string {
 function workflowOf(env: unknown, binding: string): Workflow<DrivenTask> {
   const found = (env as Record<string, Workflow<DrivenTask> | undefined> | undefined)?.[binding];
   if (found) return found;
-  const message = `Workflow binding "${binding}" is missing. Add it to wrangler.toml, or leave out workflow().`;
+  const message = `The Workflow binding "${binding}" is missing. In wrangler.toml write [[workflows]] name = "mcp-tasks" binding = "${binding}" class_name = "McpTaskWorkflow"; or leave out workflow().`;
   throw new KitError("binding-missing", message);
 }
