@@ -90,7 +90,16 @@ function withMethod(era: Era, method: string): Ask {
 /** What a GET of a legacy client is refused for; those that are served are in test/worker/get.test.ts. */
 const GETS: readonly Row[] = (
   [
-    ["without a session", { "mcp-session-id": undefined }, { status: 400, code: -32600 }],
+    [
+      "without a session, with a version",
+      { "mcp-session-id": undefined, "mcp-protocol-version": "2025-11-25" },
+      { status: 400, code: -32600 },
+    ],
+    [
+      "without a session, with a cursor",
+      { "mcp-session-id": undefined, "last-event-id": "zzzzzz-mwq5c4he-1" },
+      { status: 400, code: -32600 },
+    ],
     ["of an unknown session", { "mcp-session-id": "garbage" }, { status: 404, code: -32600 }],
     ["that takes JSON only", { accept: "application/json" }, { status: 406, code: -32600 }],
     ["with a version that is not served", { "mcp-protocol-version": "1999-01-01" }, { status: 400, code: -32600 }],
@@ -129,6 +138,14 @@ const METHODS: readonly Row[] = [
     "2026-07-28 streamable-http, Earlier Streamable HTTP Revisions: GET is 405",
   ),
   ...GETS,
+  row(
+    "legacy",
+    "GET without a session, version or cursor, where HTTP+SSE is not served",
+    { method: "GET", headers: { accept: "text/event-stream" } },
+    { status: 400, code: -32600, names: /Mcp-Session-Id/ },
+    "2025-11-25 transports, Session Management: a request without the id of its session is 400",
+    { at: "lab", isOfSessions: true },
+  ),
   ...["GET", "DELETE"].flatMap((method) =>
     both(
       `${method} where there are no sessions`,
