@@ -8,7 +8,7 @@ import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { ModernClient, told } from "./client.ts";
 
-const KINDS = ["Plain", "Small", "Brief", "Idle", "Shared", "Placed"] as const;
+const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Placed"] as const;
 
 let worker: Workerd;
 let oracle: WireOracle;
@@ -162,6 +162,19 @@ describe("caps", () => {
       expect(again.messages.at(-1)).toMatchObject({ result: { content: [{ text: `${call}${"y".repeat(30_000)}` }] } });
     }
     await until("the logs are collected", async () => (await session.call("echo", { key: "k" })).status === 200);
+  });
+
+  test("A14: a session whose logs are full refuses the first call after its object was reset, too", async () => {
+    const session = await Session.open(await at("Full"));
+    for (let call = 0; call < 2; call += 1) {
+      const key = `${call}${"y".repeat(30_000)}`;
+      await (await flood(session, { key, events: 1 })).end();
+    }
+    expect((await session.call("echo", { key: "k" })).status).toBe(429);
+    const [id = "", ...others] = await worker.worker.objects("FULL_SESSION");
+    expect(others).toEqual([]);
+    await worker.worker.abort("FULL_SESSION", id);
+    expect((await session.call("echo", { key: "k" })).status).toBe(429);
   });
 
   test("beyond ownStreamsMax a new GET stream takes the place of the oldest", async () => {

@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Cuttable, type OpenOptions, Session, WRONG } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
-import { notification } from "../http/messages.ts";
+import { notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, Reading, told } from "./client.ts";
 
 const BINDING = "TEAM_SESSION";
 
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await tap.close();
-  tap.oracle.expectClean();
+  if (tap.oracle.messages > 0) tap.oracle.expectClean();
 });
 
 /** A session of somebody, in the object that all share. */
@@ -167,9 +167,61 @@ test("A1: an object gives nobody a socket to a stream of another session, whatev
   hers.stream.cut();
 });
 
+test("A9: when a principal takes over an anonymous session, its open GET streams end and hear nothing of the principal", async () => {
+  const anonymous = await open();
+  const [older, newer] = [await listen(anonymous), await listen(anonymous)];
+  const alice = anonymous.with({ authorization: "Bearer alice" });
+  // The question or message that a stream of the session would carry comes with the request that takes it over.
+  await provoke(alice);
+  await Promise.all([older.stream.end(), newer.stream.end()]);
+  expect([said(older.stream), said(newer.stream)]).toEqual([0, 0]);
+  for (const id of [undefined, older.id, newer.id]) expect((await anonymous.get(id)).status).toBe(404);
+  const hers = await alice.get();
+  await hers.has("what was said", (stream) => said(stream) === 1);
+  await provoke(alice);
+  await hers.has("what is said now", (stream) => said(stream) === 2);
+  expect(hers.isOver).toBe(false);
+  hers.cut();
+});
+
+test("A9: a call that runs while its session is taken over ends on its own stream, and is its own caller's", async () => {
+  const anonymous = await open();
+  const call = await anonymous.stream("count", { key: "taken", before: 1 });
+  await call.has("progress", ({ messages }) => messages.length === 1);
+  const alice = anonymous.with({ authorization: "Bearer alice" });
+  expect((await told(alice.call("who", {}))).text).toBe("alice");
+  expect((await anonymous.get(call.ids[0])).status).toBe(404);
+  await told(new ModernClient(tap.url).call("release", { key: "taken" }));
+  await call.end();
+  expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: "taken" }] } });
+});
+
+test("A9: an anonymous HTTP+SSE stream ends when a principal takes over its session", async () => {
+  const cutter = new AbortController();
+  const url = `${worker.origin}/team/mcp`;
+  const stream = await fetch(url, { headers: { accept: "text/event-stream" }, signal: cutter.signal });
+  const reading = new Reading(stream);
+  await reading.has("the endpoint", ({ raw }) => /^data: .+\n\n/m.test(raw));
+  const [, endpoint = ""] = /^data: (.+)$/m.exec(reading.raw) ?? [];
+  const post = (id: number, headers = {}) =>
+    fetch(new URL(endpoint, worker.origin), {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(request("ping", undefined, id)),
+    });
+  expect((await post(1)).status).toBe(202);
+  await reading.has("an answer", ({ raw }) => raw.includes('"id":1,'));
+  await post(2, { authorization: "Bearer alice" });
+  await reading.has("end of the stream", ({ isOver }) => isOver);
+  expect(reading.raw).not.toContain('"id":2,');
+  expect((await post(3)).status).toBe(404);
+});
+
 /** Somebody with another session of the same object. */
 const stranger = () => ({
   session: 12_345,
+  binding: BINDING,
+  endpoint: "/team/mcp",
   versionIndex: 3,
   capabilityBits: 0,
   principalHash: "1".repeat(32),

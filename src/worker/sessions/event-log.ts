@@ -83,6 +83,8 @@ export interface Keeping {
   readonly isOpen: (stream: StreamRow) => boolean;
 }
 
+const EMPTY_BYTES = 4096;
+
 /** The newest event of a stream stays, because the next one takes its number from it. */
 const NOT_NEWEST = "event_2.seq < (SELECT MAX(seq) FROM event_2 AS newest WHERE newest.stream = event_2.stream)";
 
@@ -245,7 +247,8 @@ export class EventLog {
   }
 
   #exists(): boolean {
-    this.#hasTables ??= openTables(this.#sql);
+    // Most sessions store nothing, and are not to read a row for it: an empty database is one page at most.
+    this.#hasTables ??= this.#sql.databaseSize > EMPTY_BYTES && openTables(this.#sql);
     return this.#hasTables;
   }
 

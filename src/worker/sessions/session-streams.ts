@@ -164,9 +164,9 @@ export class SessionStreams implements StreamOwner {
     return this.#ownSockets().length > 0;
   }
 
-  /** Whether nothing more can be stored. Not known before something is, in this life of the object: most calls store nothing. */
+  /** Whether nothing more can be stored. */
   get isFull(): boolean {
-    return (this.#bytes ?? 0) >= this.#host.caps.sessionBytesMax;
+    return this.#size() >= this.#host.caps.sessionBytesMax;
   }
 
   /** Says something that belongs to no call, on one GET stream: the latest. */
@@ -223,13 +223,18 @@ export class SessionStreams implements StreamOwner {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
-  end(): void {
+  /** Ends the GET streams that are open. */
+  endOwn(): void {
     for (const socket of this.#ownSockets()) {
       this.#gone.add(this.#carrier(socket).attached.stream);
       socket.close(OVER);
     }
     this.#owned.clear();
+  }
+
+  /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
+  end(): void {
+    this.endOwn();
     const { log, session } = this.#host;
     // Somebody may be waiting for a call that was lost.
     for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);

@@ -149,6 +149,8 @@ export class Session<Env> {
     if (caller.isOpenedAnonymously && boundTo !== undefined && boundTo !== caller.principalHash) return false;
     const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
+    // Whoever has these open is not known to be the principal, whose questions and answers they would carry.
+    if (binds) this.#streams.endOwn();
     if (binds || renews) {
       const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
       await this.store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
