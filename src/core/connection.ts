@@ -9,7 +9,7 @@ import { askNobody } from "./asker.ts";
 import { ClientAsker, PendingQuestions } from "./asking.ts";
 import { ClientFacts } from "./client-facts.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
-import type { Call, Ending, ErrorReporter } from "./context.ts";
+import type { Call, Ending, ErrorReporter, Execution } from "./context.ts";
 import { dispatch, redact, takeCustomNotification } from "./dispatch.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "./errors.ts";
 import { placeOfNotification } from "./hooks.ts";
@@ -242,6 +242,7 @@ class ServerConnection<Env> implements Connection {
       client,
       env: env as Env,
       principal: undefined,
+      execution: this.#execution,
       limits: this.#limits,
       ending,
       emit,
@@ -272,6 +273,9 @@ class ServerConnection<Env> implements Connection {
   }
 
   #ring: Promise<KeyRing> | undefined;
+
+  /** What hooks hand over is waited for like a request, when the connection comes to rest. */
+  readonly #execution: Execution = { waitUntil: (work) => this.#track(work.then(() => undefined)) };
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
     const text = JSON.stringify(message);

@@ -54,6 +54,14 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
+/** What a platform gives beside a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
+export interface Execution {
+  /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
+  waitUntil(work: Promise<unknown>): void;
+  /** What a wrapper around the Worker, such as an OAuth provider, has found out. */
+  readonly props?: unknown;
+}
+
 /** One request being served: what a transport hands to the core. */
 export interface Call<Env> {
   readonly client: ClientFacts;
@@ -65,6 +73,8 @@ export interface Call<Env> {
   readonly request?: RequestFacts | undefined;
   /** Name of the endpoint that what is issued belongs to; absent where there is only one, as over stdio. */
   readonly endpoint?: string | undefined;
+  /** What keeps work of hooks running; absent where nothing ends it. */
+  readonly execution?: Execution | undefined;
   readonly limits: Limits;
   /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
   readonly ending: Ending;

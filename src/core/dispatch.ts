@@ -7,7 +7,7 @@
 import type { Call, ErrorReporter } from "./context.ts";
 import { isReasonOf, McpError, toErrorObject } from "./errors.ts";
 import type { RequestEnd, RequestWork } from "./hooks.ts";
-import { describeRequest, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
+import { hookData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
   ErrorCode,
   encodeError,
@@ -46,7 +46,7 @@ async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest,
   const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
     if (isTold) return;
     isTold = true;
-    const about = describeRequest(request, call.client, call.principal);
+    const about = hookData(server, request, call);
     const durationMs = performance.now() - startedAtMs;
     server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError);
   };
@@ -67,7 +67,7 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
     const { around } = server;
     const result = await (around.length === 0
       ? run(server, request, call)
-      : runAround(around, describeRequest(request, call.client, call.principal), () => run(server, request, call)));
+      : runAround(around, hookData(server, request, call), () => run(server, request, call)));
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
     // A legacy client's custom method may have given any JSON value.
     const { isError } = (complete ?? {}) as { isError?: unknown };

@@ -5,7 +5,7 @@
  */
 import type { QuestionError } from "./asker.ts";
 import type { ClientFacts, Principal } from "./client-facts.ts";
-import type { ErrorPlace } from "./context.ts";
+import type { Call, ErrorPlace } from "./context.ts";
 import { KitError } from "./errors.ts";
 import {
   isObject,
@@ -15,9 +15,24 @@ import {
   JsonText,
   type RequestId,
 } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
+import type { McpServer } from "./server.ts";
 
 /** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
-export interface RequestData {
+export interface RequestData<Env = unknown> extends Description {
+  /** The bindings of the Worker or object that serves the request; on stdio what was given to `serveStdio`. */
+  readonly env: Env;
+  /**
+   * Keeps what serves the request (the Worker, the object of the session or task, the connection) until the promise
+   * settles, also when the answer has been sent. What it rejects with goes to `onError`.
+   */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  result?: JsonObject;
+  error?: unknown;
+}
+
+/** What a request is about. */
+interface Description {
   readonly method: string;
   readonly requestId: RequestId;
   readonly client: ClientFacts;
@@ -32,8 +47,6 @@ export interface RequestData {
   readonly uri?: string;
   /** Arguments as the client sent them, not yet checked. */
   readonly arguments?: unknown;
-  result?: JsonObject;
-  error?: unknown;
 }
 
 /**
@@ -42,13 +55,13 @@ export interface RequestData {
  * what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects, but those of a legacy
  * client's custom method, which are whatever its handler returned.
  */
-export type AroundHook = (
-  data: RequestData,
+export type AroundHook<Env = unknown> = (
+  data: RequestData<Env>,
   next: () => Promise<JsonObject>,
 ) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
 /** What is known when a request is over. */
-export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
+export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error"> {
   /**
    * How it ended. error: with an error, or with a tool's result that says `isError`. cancelled: its client cancelled it,
    * went away or ended the session first, so that what came of it is of no interest.
@@ -62,7 +75,8 @@ export interface RequestEnd extends Omit<RequestData, "result" | "error"> {
   readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";
 }
 
-export type RequestEndHook = (end: RequestEnd) => void | Promise<void>;
+/** Hears that a request is over. A promise it returns is waited for as by `waitUntil`, and never by the client. */
+export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;
 
 /** What is known when a sampling request to a client is over. */
 export interface SampleRecord {
@@ -85,14 +99,34 @@ export interface SampleRecord {
 
 export type SampleHook = (record: SampleRecord) => void | Promise<void>;
 
-/** What a request is about, for hooks. */
+/** What a request is about, for reports. */
 export function describeRequest(
   request: JSONRPCRequest,
   client: ClientFacts,
   principal: Principal | undefined,
-): RequestData {
+): Description {
   return { ...subjectOf(request), client, principal };
 }
+
+/** What `around` and `onRequestEnd` are given of a request. */
+export function hookData<Env>(
+  server: McpServer<Env>,
+  request: JSONRPCRequest,
+  { client, principal, env, execution, onError }: HookedCall<Env>,
+): RequestData<Env> {
+  const waitUntil = (work: Promise<unknown>): void => {
+    const failed = (error: unknown) => {
+      const method = `(waitUntil of ${quote(request.method)})`;
+      server.report(error, { correlationId: crypto.randomUUID(), method, requestId: request.id }, onError);
+    };
+    const heard = Promise.resolve(work).catch(failed);
+    execution?.waitUntil(heard);
+  };
+  return { ...describeRequest(request, client, principal), env, waitUntil };
+}
+
+/** What hooks need of a call. */
+export type HookedCall<Env> = Pick<Call<Env>, "client" | "principal" | "env" | "execution" | "onError">;
 
 /** What `onError` is told of a notification that failed. */
 export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
@@ -100,7 +134,7 @@ export function placeOfNotification({ method, params }: Pick<JSONRPCNotification
 }
 
 /** What a request names: its tool, prompt or resource, and the arguments. */
-export function subjectOf(request: JSONRPCRequest): Omit<RequestData, "client" | "principal"> {
+export function subjectOf(request: JSONRPCRequest): Omit<Description, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
   return {
     method: request.method,
@@ -121,8 +155,8 @@ export type RequestWork = () => Promise<JsonObject | JsonText>;
  * @throws {KitError} `options-invalid` naming the hook that neither called `next()` nor returned a result.
  */
 export function runAround(
-  hooks: readonly AroundHook[],
-  data: RequestData,
+  hooks: readonly AroundHook<never>[],
+  data: RequestData<never>,
   serve: RequestWork,
 ): Promise<JsonObject | JsonText> {
   const innermost = async (): Promise<JsonObject> => {
@@ -144,9 +178,9 @@ export function runAround(
 }
 
 async function runHook(
-  hook: AroundHook,
+  hook: AroundHook<never>,
   place: number,
-  data: RequestData,
+  data: RequestData<never>,
   next: () => Promise<JsonObject>,
 ): Promise<JsonObject> {
   const result = await hook(data, next);

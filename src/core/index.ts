@@ -31,7 +31,15 @@ export type {
   TextContent,
   TextResourceContents,
 } from "./content.ts";
-export type { ContextOf, ErrorPlace, ErrorReporter, ProgressOptions, TraceContext, WithContext } from "./context.ts";
+export type {
+  ContextOf,
+  ErrorPlace,
+  ErrorReporter,
+  Execution,
+  ProgressOptions,
+  TraceContext,
+  WithContext,
+} from "./context.ts";
 export { HandlerContext } from "./context.ts";
 export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";

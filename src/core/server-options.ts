@@ -87,7 +87,7 @@ export interface ServerOptions<Env> extends Implementation {
   readonly protocolVersions?: readonly string[];
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
   /** Around every request, the first one outermost. */
-  readonly around?: readonly AroundHook[];
+  readonly around?: readonly AroundHook<Env>[];
   /**
    * What every handler gets as `ctx.context`: a value, or a function called for each request (with no `request` on
    * stdio), so that nothing of one person's request reaches another's. See `WithContext` for its type.
@@ -111,7 +111,7 @@ export interface ServerOptions<Env> extends Implementation {
   /** After a client is no longer subscribed: it said so, its listen stream closed, or its session ended. */
   readonly onUnsubscribe?: SubscriptionHook<Env>;
   /** Called once for each request, however it ends. Its own failure changes nothing. */
-  readonly onRequestEnd?: RequestEndHook;
+  readonly onRequestEnd?: RequestEndHook<Env>;
   /**
    * Called once for each sampling request that a client was sent, however it ends. Its own failure changes nothing.
    * Modern clients answer with their next request, and are heard of then: one that never comes back is not, one that

@@ -466,7 +466,7 @@ export class McpServer<Env = unknown> {
     return this.#options.onSample;
   }
 
-  get around(): readonly AroundHook[] {
+  get around(): readonly AroundHook<Env>[] {
     return this.#options.around ?? [];
   }
 
@@ -476,7 +476,7 @@ export class McpServer<Env = unknown> {
   }
 
   /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
-  reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
+  reportEnd(end: RequestEnd<Env>, runtime: ErrorReporter): void {
     const { method, requestId } = end;
     const failed = (error: unknown) =>
       this.report(
@@ -484,7 +484,11 @@ export class McpServer<Env = unknown> {
         { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
         runtime,
       );
-    attempt(() => this.#options.onRequestEnd?.(end), failed);
+    attempt(() => {
+      const told = this.#options.onRequestEnd?.(end);
+      // Else the platform would end it with the request.
+      if (told instanceof Promise) end.waitUntil(told.catch(failed));
+    }, failed);
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */

@@ -8,7 +8,7 @@
  */
 import { askNobody } from "../core/asker.ts";
 import { ClientFacts, type Principal, readPrincipal } from "../core/client-facts.ts";
-import type { ErrorReporter } from "../core/context.ts";
+import type { ErrorReporter, Execution } from "../core/context.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import { checkFunction, KitError, unfit } from "../core/errors.ts";
 import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
@@ -40,10 +40,15 @@ import { type PlainRequest, type SessionNotices, type SessionPlace, SessionsUnav
 export type AuthResult = Principal | "anonymous" | null | Response;
 
 /**
- * Decides who a request acts for, before its body is read. Whatever it returns that is no {@link AuthResult}, and
+ * Decides who a request acts for, before its body is read. In a Worker `execution` is its `ExecutionContext`. Whatever it returns that is no {@link AuthResult}, and
  * whatever it throws, refuses the request with 500 and is reported to `onError`.
  */
-export type AuthHook<Env> = (request: Request, env: Env) => AuthResult | Promise<AuthResult>;
+export type AuthHook<Env> = Hook<Env>["auth"];
+
+interface Hook<Env> {
+  /** As a method, so that a hook may say that it takes the `ExecutionContext` of a Worker, which has more members. */
+  auth(request: Request, env: Env, execution: Execution): AuthResult | Promise<AuthResult>;
+}
 
 /** One server for all requests, or a function that gives each request its own: by route, header or user. */
 export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
@@ -110,13 +115,18 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly onError: ErrorReporter;
 }
 
-/** Answers one HTTP request. Never rejects for what a peer sends. */
-export type HttpHandler<Env> = (request: Request, env: Env) => Promise<Response>;
+/**
+ * Answers one HTTP request. Never rejects for what a peer sends.
+ *
+ * @param execution What `auth` and the hooks of the server keep their work running with. @default Nothing ends their work
+ */
+export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
 
 /** What is known of one request once it was let in. */
 export interface Admitted<Env> extends SessionPlace<Env> {
   readonly request: Request;
   readonly server: McpServer<Env>;
+  readonly execution: Execution;
 }
 
 const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
@@ -148,7 +158,7 @@ export interface SessionRoutes<Env> {
 /** Makes the handler of one endpoint. */
 export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
   const endpoint = new Endpoint(source, options);
-  return async (request, env) => endpoint.handle(request, env);
+  return async (request, env, execution) => endpoint.handle(request, env, execution);
 }
 
 /** One endpoint, for those who serve more than its own path with its rules. */
@@ -166,8 +176,8 @@ export class Endpoint<Env> {
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
-  handle(request: Request, env: Env): Response | Promise<Response> {
-    return this.serve(request, env, this.#allow, (admitted) =>
+  handle(request: Request, env: Env, execution: Execution | undefined): Response | Promise<Response> {
+    return this.serve(request, env, execution, this.#allow, (admitted) =>
       request.method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted),
     );
   }
@@ -175,12 +185,14 @@ export class Endpoint<Env> {
   /**
    * The rungs before the body, and what browsers need on the answer.
    *
+   * @param execution Undefined: nothing ends the work of hooks.
    * @param allow The methods served, as the Allow header lists them.
    * @param path Of the endpoint, where it is another than that of the request.
    */
   serve(
     request: Request,
     env: Env,
+    execution: Execution | undefined,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
     path?: string,
@@ -189,13 +201,21 @@ export class Endpoint<Env> {
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
-    const response = this.#admit(request, env, allow, serve, path);
+    const response = this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
     return origin === null ? response : readableBy(origin, response);
   }
+
+  /** Stands in for a platform that ends nothing. */
+  readonly #endless: Execution = {
+    waitUntil: (work) => {
+      Promise.resolve(work).catch((error: unknown) => this.#report(error, "(waitUntil)"));
+    },
+  };
 
   #admit(
     request: Request,
     env: Env,
+    execution: Execution,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
     path = partsOf(request.url).pathname,
@@ -212,29 +232,35 @@ export class Endpoint<Env> {
     const isSame = !this.#options.auth && typeof server !== "function" && server.isForAll;
     const endpoint = this.#options.endpoint ?? path;
     return isSame
-      ? serve({ request, env, principal: undefined, endpoint, server })
-      : this.#admitOne(request, env, endpoint, serve);
+      ? serve({ request, env, principal: undefined, endpoint, server, execution })
+      : this.#admitOne(request, env, execution, endpoint, serve);
   }
 
   async #admitOne(
     request: Request,
     env: Env,
+    execution: Execution,
     endpoint: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
   ): Promise<Response> {
     const { auth } = this.#options;
-    const who = auth ? await this.#authenticate(auth, request, env) : NOBODY;
+    const who = auth ? await this.#authenticate(auth, request, env, execution) : NOBODY;
     if (who instanceof Response) return who;
     const { principal } = who;
     const server = await this.#serverFor(request, env, principal);
     if ("reason" in server) return refuse(server);
-    return serve({ request, env, principal, endpoint, server });
+    return serve({ request, env, principal, endpoint, server, execution });
   }
 
   /** Who the request acts for, or the answer that refuses it. The type of a hook proves nothing: `any` fits it. */
-  async #authenticate(auth: AuthHook<Env>, request: Request, env: Env): Promise<Admittance | Response> {
+  async #authenticate(
+    auth: AuthHook<Env>,
+    request: Request,
+    env: Env,
+    execution: Execution,
+  ): Promise<Admittance | Response> {
     try {
-      const who: unknown = await auth(request, env);
+      const who: unknown = await auth(request, env, execution);
       if (who instanceof Response) return who;
       if (who === "anonymous") return NOBODY;
       if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });

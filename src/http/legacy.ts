@@ -33,6 +33,8 @@ export interface LegacyContext<Env> {
   readonly principal: Principal | undefined;
   readonly env: Env;
   readonly request: RequestFacts | undefined;
+  /** What keeps work of hooks running. */
+  readonly execution: Call<Env>["execution"];
   readonly endpoint: string;
   readonly limits: Limits;
   readonly onError: ErrorReporter;

@@ -5,7 +5,7 @@
  */
 import { Hono } from "hono/tiny";
 import type { Principal } from "../core/client-facts.ts";
-import type { ErrorReporter } from "../core/context.ts";
+import type { ErrorReporter, Execution } from "../core/context.ts";
 import type { KeyRing } from "../core/key-ring.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Once } from "../core/once.ts";
@@ -24,6 +24,7 @@ import {
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import { checkEdge, checkServer, watchForTasks } from "./edge-options.ts";
+import { executionOf } from "./execution.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
 import { checkDate } from "./placement.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
@@ -80,7 +81,11 @@ export interface RoutesPart<Env> {
   mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
 }
 
-type ServeSome<Env> = (request: Request, env: Env) => Response | Promise<Response> | undefined;
+type ServeSome<Env> = (
+  request: Request,
+  env: Env,
+  execution: Execution | undefined,
+) => Response | Promise<Response> | undefined;
 
 /** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
 export interface NoticesPart<Env, Objects extends object> {
@@ -243,20 +248,20 @@ export function edge<
   });
   const app = new Hono<Bindings<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
-  app.all(path, (context) => handle(context.req.raw, context.env as Env));
+  app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
-  const handle = (request: Request, env: Env) => {
+  const handle = (request: Request, env: Env, execution: Execution | undefined) => {
     if (watch && typeof source !== "function") {
       watch(source);
       watch = undefined;
     }
-    return serveOlder?.(request, env) ?? endpoint.handle(request, env);
+    return serveOlder?.(request, env, execution) ?? endpoint.handle(request, env, execution);
   };
   // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {
     const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
-    return isOurs ? handle(request, (env ?? {}) as Env) : route(request, env, context);
+    return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
   // Object.assign passes over what is not there.
   return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);

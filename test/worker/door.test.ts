@@ -1,16 +1,17 @@
 /** Who is let in, on workerd: with sessions, tasks, calls that run once and HTTP+SSE, whatever the author's hooks return. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { CAPABILITIES_KEY, initialize, type Members } from "../http/messages.ts";
-import { LegacyClient, ModernClient, type Told, told } from "./client.ts";
-import { ABLE } from "./task-client.ts";
+import { CAPABILITIES_KEY, CONTENT, initialize, type Members, request } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
+import { LegacyClient, ModernClient, Reading, type Told, told } from "./client.ts";
+import { ABLE, TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/door.ts",
     objects: { MCP_SESSION: "McpSession", KEYED_SESSION: "KeyedSession", MCP_ONCE: "McpOnce", MCP_TASK: "McpTask" },
-    bindings: { MCP_KEYS: newKeys() },
+    bindings: { MCP_KEYS: newKeys(), NAME: "the binding" },
   });
 });
 afterAll(() => worker?.stop());
@@ -50,6 +51,7 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
     ["a call of a session", (who) => post({ ...session, ...who })],
     ["GET of a session", (who) => fetch(url, { headers: { ...stream, ...session, ...who } })],
     ["DELETE of a session", (who) => fetch(url, { method: "DELETE", headers: { ...session, ...who } })],
+    ["GET of HTTP+SSE at the one URL", (who) => fetch(url, { headers: { ...stream, ...who } })],
     ["GET of HTTP+SSE", (who) => fetch(worker.url("/sse"), { headers: { ...stream, ...who } })],
     ["POST of HTTP+SSE", (who) => post(who, message, worker.url(`/messages?sessionId=${session["mcp-session-id"]}`))],
   ];
@@ -67,8 +69,8 @@ describe("A0: a hook that fails to decide", () => {
         expect([way, response.status, text]).toEqual([way, 500, expect.stringMatching(/Internal error\. Reference/)]);
       }
       expect([await read("/runs"), await worker.objects("MCP_SESSION")]).toEqual(before);
-      const last = (await read<string[]>("/reports")).slice(-9);
-      expect(last).toEqual(Array(9).fill(expect.stringMatching(/^\(auth\).*The auth hook "auth" returned/)));
+      const last = (await read<string[]>("/reports")).slice(-10);
+      expect(last).toEqual(Array(10).fill(expect.stringMatching(/^\(auth\).*The auth hook "auth" returned/)));
     },
   );
 
@@ -173,5 +175,102 @@ describe("A0: principals who look alike", () => {
     for (const who of others) statuses.push((await as(who)).status);
     expect(statuses).toEqual([404, 404, 404, 500, 500]);
     expect((await as(ALICE)).status).toBe(200);
+  });
+});
+
+describe("A28: hooks have the bindings, and work that goes on after the answer", () => {
+  const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
+  const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
+
+  /** Once the answer is there: lets the work of the hooks go on, and waits for it. */
+  async function done(key: string, expected: readonly string[]): Promise<void> {
+    const begun = expected.map(() => "begun");
+    await until("the work has begun", async () => (await notesOf(key)).length >= begun.length);
+    expect(await notesOf(key)).toEqual(begun);
+    await read(`/release/${key}`);
+    await until("the work is done", async () => (await notesOf(key)).length >= 2 * begun.length);
+    expect((await notesOf(key)).slice(begun.length).sort()).toEqual(expected);
+  }
+
+  const onRequest = ["around request the binding", "end request the binding", "promise request the binding"];
+
+  test("of a modern call", async () => {
+    const key = newKey();
+    expect((await told(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
+    await done(key, onRequest);
+  });
+
+  test("of an app that is mounted in another", async () => {
+    const key = newKey();
+    expect((await told(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
+    await done(key, onRequest);
+  });
+
+  test("of a legacy call without a session", async () => {
+    const key = newKey();
+    const message = request("tools/call", { name: "watched", arguments: { key } });
+    const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
+    expect((await told(fetch(worker.url("/plain"), init))).text).toBe("watched");
+    await done(key, onRequest);
+  });
+
+  test("of a call in a session, by the object", async () => {
+    const key = newKey();
+    const client = await LegacyClient.open(worker.url("/mcp"));
+    expect((await told(client.call("watched", { key }))).text).toBe("watched");
+    await done(key, onRequest);
+  });
+
+  test("of a call over HTTP+SSE, by the object", async () => {
+    const key = newKey();
+    const stop = new AbortController();
+    const headers = { accept: "text/event-stream" };
+    const stream = new Reading(await fetch(worker.url("/mcp"), { headers, signal: stop.signal }));
+    await stream.has("an endpoint", ({ raw }) => /data: (\S+)\n\n/.test(raw));
+    const [, endpoint = ""] = /data: (\S+)\n\n/.exec(stream.raw) ?? [];
+    const message = request("tools/call", { name: "watched", arguments: { key } });
+    const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
+    expect((await fetch(worker.url(endpoint), init)).status).toBe(202);
+    await stream.has("the answer", ({ raw }) => raw.includes("watched"));
+    stop.abort();
+    await done(key, onRequest);
+  });
+
+  test("of a task: of the request that makes it, of its run, and of its end", async () => {
+    const key = newKey();
+    const client = new TaskClient(worker.url("/mcp"));
+    await client.reaches(await client.start("watched_task", { key }), "completed");
+    await done(
+      key,
+      ["request", "task"].flatMap((place) => onRequest.map((line) => line.replace("request", place))).sort(),
+    );
+  });
+
+  test("of auth, which is given the execution context of the Worker with what a wrapper has put there", async () => {
+    for (const path of ["/mcp", "/keyed"]) {
+      const key = newKey();
+      const headers = { "x-auth": `props ${key}` };
+      const answer = await told(new ModernClient(worker.url(path)).call("whoami", {}, { headers }));
+      expect(answer.text).toBe("https://props.example alice");
+      await done(key, ["auth the binding"]);
+    }
+  });
+
+  test("fails into onError, whoever runs it", async () => {
+    const keys = [newKey("failing"), newKey("failing")];
+    const session = await LegacyClient.open(worker.url("/mcp"));
+    const clients = [new ModernClient(worker.url("/mcp")), session];
+    for (const [at, client] of clients.entries()) {
+      const key = keys[at] ?? "";
+      expect((await told(client.call("watched", { key }))).text).toBe("watched");
+      await read(`/release/${key}`);
+      const failures = async () => (await read<string[]>("/reports")).filter((line) => line.includes(key)).sort();
+      await until("all three are reported", async () => (await failures()).length === 3);
+      expect(await failures()).toEqual([
+        expect.stringContaining('(onRequestEnd of "tools/call")'),
+        expect.stringContaining('(waitUntil of "tools/call")'),
+        expect.stringContaining('(waitUntil of "tools/call")'),
+      ]);
+    }
   });
 });

@@ -7,7 +7,7 @@ import { QuestionError } from "../asker.ts";
 import type { ClientFacts } from "../client-facts.ts";
 import type { Call } from "../context.ts";
 import { McpError, toErrorObject } from "../errors.ts";
-import { describeRequest, runAround } from "../hooks.ts";
+import { hookData, runAround } from "../hooks.ts";
 import { lacking, toInputRequest } from "../input-required.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
 import { metaOf } from "../lifecycle.ts";
@@ -117,7 +117,7 @@ export async function runTask(
     return unfinished(end, task.taskId);
   };
   try {
-    const data = { ...describeRequest(request, call.client, call.principal), taskId: task.taskId };
+    const data = { ...hookData(server, request, call), taskId: task.taskId };
     const result = await runAround(server.around, data, serve);
     // Made of objects here, and of objects by hooks.
     return end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };

@@ -4,10 +4,12 @@
  *
  * @module
  */
+import type { Execution } from "../../core/context.ts";
 import { KitError } from "../../core/errors.ts";
 import { checkOptions, type OptionTable, SIZE } from "../../core/options.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
+import { executionOf } from "../execution.ts";
 import { deliver } from "./delivery.ts";
 
 export interface HttpSseOptions {
@@ -56,10 +58,18 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
     deliver,
     mount: (app, endpoint, gate) => {
       if (!gate) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
-      const serve = (request: Request, env: Env, method: "GET" | "POST", base?: string, at?: string) =>
+      const serve = (
+        request: Request,
+        env: Env,
+        execution: Execution | undefined,
+        method: "GET" | "POST",
+        base?: string,
+        at?: string,
+      ) =>
         endpoint.serve(
           request,
           env,
+          execution,
           method,
           (admitted) =>
             endpoint.guarded(() => {
@@ -71,18 +81,22 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
           at,
         );
       if (options.path !== undefined || options.messagesPath !== undefined) {
-        app.all(path, ({ req: { raw }, env }) => {
+        app.all(path, (context) => {
+          const { raw } = context.req;
           // The app may be mounted below a path of another.
           const base = new URL(raw.url).pathname.slice(0, -path.length);
-          return serve(raw, env as Env, "GET", base + messagesPath);
+          return serve(raw, context.env as Env, executionOf(context), "GET", base + messagesPath);
         });
-        app.all(messagesPath, ({ req: { raw }, env }) => {
+        app.all(messagesPath, (context) => {
+          const { raw } = context.req;
           // Both paths are one endpoint: the id that the stream names is good where the stream says.
           const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
-          return serve(raw, env as Env, "POST", undefined, base + path);
+          return serve(raw, context.env as Env, executionOf(context), "POST", undefined, base + path);
         });
       }
-      return (request, env) => (isHttpSse(request) ? serve(request, env, request.method as "GET" | "POST") : undefined);
+      return (request, env, execution) => {
+        return isHttpSse(request) ? serve(request, env, execution, request.method as "GET" | "POST") : undefined;
+      };
     },
   };
 }

@@ -405,6 +405,7 @@ export class Session<Env> {
       onError,
       form: post.form,
       env,
+      execution: this.#host.ctx,
       request: post.request && factsOf(post.request),
       principal,
       endpoint,

@@ -77,7 +77,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#runtime = runtime;
     this.#options = options;
     this.#store = new TaskStore(ctx.storage);
-    this.#reports = new TaskReports(runtime, env, this.#taskId);
+    this.#reports = new TaskReports(runtime, { env, execution: ctx }, this.#taskId);
   }
 
   // Called by the Worker
@@ -258,6 +258,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const call = await server.withContext({
       client: callerOf(start, server),
       env: this.env,
+      execution: this.ctx,
       principal: start.principal,
       request: start.http && factsOf(start.http),
       limits,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { describeRequest, type RequestEnd } from "../../core/hooks.ts";
+import { type HookedCall, hookData, type RequestEnd } from "../../core/hooks.ts";
 import { reportSample } from "../../core/sampling-audit.ts";
 import { hearSample } from "../../core/sampling-rounds.ts";
 import { attempt, type McpServer } from "../../core/server.ts";
@@ -16,12 +16,13 @@ export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd
 
 export class TaskReports<Env> {
   readonly #runtime: EdgeRuntime<Env>;
-  readonly #env: Env;
+  readonly #place: Pick<HookedCall<Env>, "env" | "execution">;
   readonly #taskId: string;
 
-  constructor(runtime: EdgeRuntime<Env>, env: Env, taskId: string) {
+  /** @param place The bindings and the state of the object. */
+  constructor(runtime: EdgeRuntime<Env>, place: Pick<HookedCall<Env>, "env" | "execution">, taskId: string) {
     this.#runtime = runtime;
-    this.#env = env;
+    this.#place = place;
     this.#taskId = taskId;
   }
 
@@ -29,7 +30,7 @@ export class TaskReports<Env> {
   async ended(start: StoredStart, end: TaskEnd): Promise<void> {
     const durationMs = Date.now() - start.createdAtMs;
     await this.#tell(start, (server, by) => {
-      const about = { ...describeRequest(start.request, by.client, start.principal), taskId: this.#taskId };
+      const about = { ...hookData(server, start.request, by), taskId: this.#taskId };
       server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError);
     });
   }
@@ -55,19 +56,15 @@ export class TaskReports<Env> {
     });
   }
 
-  async #tell(start: StoredStart, tell: (server: McpServer<Env>, call: ReturnType<typeof callOf>) => void) {
+  async #tell(start: StoredStart, tell: (server: McpServer<Env>, call: HookedCall<Env>) => void) {
     const { onError } = this.#runtime;
     try {
-      const server = await this.#runtime.serverFor(start.http, this.#env, start.principal);
-      tell(server, callOf(start, server, onError));
+      const server = await this.#runtime.serverFor(start.http, this.#place.env, start.principal);
+      tell(server, { ...this.#place, client: callerOf(start, server), principal: start.principal, onError });
     } catch (error) {
       // Of what finds the server.
       const tellRuntime = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
       attempt(tellRuntime, () => undefined);
     }
   }
-}
-
-function callOf<Env>(start: StoredStart, server: McpServer<Env>, onError: EdgeRuntime<Env>["onError"]) {
-  return { client: callerOf(start, server), principal: start.principal, onError };
 }
