@@ -185,9 +185,9 @@ const STATE = "request state";
  * @param source The server, or a function of request, env and principal that gives each request its own.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), notices: hub() });
+ * const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
  * export default app;
- * export const { McpSession, McpHub } = app; // bound in wrangler.toml
+ * export const { McpSession, McpHub, McpKeys } = app; // bound in wrangler.toml
  * ```
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http

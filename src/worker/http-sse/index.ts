@@ -45,7 +45,9 @@ const OPTIONS: OptionTable<HttpSseOptions> = { path: null, messagesPath: null, s
  * @throws {KitError} `options-invalid` when `streamsMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), httpSse: httpSse() });
+ * const app = edge(server, { sessions: durable(), httpSse: httpSse(), keys: keys() });
+ * export default app;
+ * export const { McpSession, McpKeys } = app;
  * ```
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"

@@ -49,9 +49,9 @@ type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
  *   of the Worker uses the binding, and neither hub has a name.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), notices: hub() });
+ * const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
  * export default app;
- * export const { McpSession, McpHub } = app;
+ * export const { McpSession, McpHub, McpKeys } = app;
  * ```
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions

@@ -33,9 +33,9 @@ type OnceNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & OnceObjec
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), once: once() });
+ * const app = edge(server, { sessions: durable(), once: once(), keys: keys() });
  * export default app;
- * export const { McpSession, McpOnce } = app;
+ * export const { McpSession, McpOnce, McpKeys } = app;
  * ```
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.

@@ -27,7 +27,9 @@ const OPTIONS: OptionTable<KeepOptions> = { keepHeaders: null, keepQuery: null }
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), replay: replay({ keepHeaders: ["X-Tenant"] }) });
+ * const app = edge(server, { sessions: durable(), replay: replay({ keepHeaders: ["X-Tenant"] }), keys: keys() });
+ * export default app;
+ * export const { McpSession, McpKeys } = app;
  * ```
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr

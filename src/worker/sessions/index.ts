@@ -69,14 +69,15 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
- * eviction, restart and deploy. Needs a binding to the class it returns, and sealing keys in `MCP_KEYS`. Endpoints do
+ * eviction, restart and deploy. Needs a binding to the class it returns, and sealing keys: the option `keys`,
+ * or the secret `MCP_KEYS`. Endpoints do
  * not share bindings: the second one that names the same is refused with {@link KitError} `options-invalid` by `edge()`.
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable() });
+ * const app = edge(server, { sessions: durable(), keys: keys() });
  * export default app;
- * export const { McpSession } = app;
+ * export const { McpSession, McpKeys } = app;
  * ```
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.

@@ -1,0 +1,185 @@
+/** Every server that the README and the doc comments print is run on workerd as it is printed. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** What a snippet goes on from: the server of the README's beginning, and functions of the reader's own. */
+const BEFORE = `
+import { McpServer } from "mcp-edge";
+import * as z from "zod";
+const server = new McpServer({ name: "snippet", version: "1.0.0" });
+server.tool("hello", {}, () => "Hello!");
+const reserve = (size, key) => ({ number: 7, price: 3, size, key });
+const build = (key) => ({ version: "1.2.3", key });
+const publish = (version, key) => "Published " + version + ".";
+const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
+`;
+
+/** Bindings by the class a snippet exports, as the default names are. */
+const BINDINGS: Readonly<Record<string, string>> = {
+  McpSession: "MCP_SESSION",
+  McpHub: "MCP_HUB",
+  McpOnce: "MCP_ONCE",
+  McpKeys: "MCP_KEY_STORE",
+  McpTask: "MCP_TASK",
+};
+
+/** Where the names of a doc comment come from. */
+const MODULES: Readonly<Record<string, string>> = {
+  edge: "mcp-edge/worker",
+  durable: "mcp-edge/worker/sessions",
+  hub: "mcp-edge/worker/hub",
+  keys: "mcp-edge/worker/keys",
+  once: "mcp-edge/worker/once",
+  replay: "mcp-edge/worker/replay",
+  tasks: "mcp-edge/worker/tasks",
+  workflow: "mcp-edge/worker/workflows",
+  httpSse: "mcp-edge/worker/http-sse",
+};
+
+interface Snippet {
+  readonly title: string;
+  readonly source: string;
+  /** Names of the classes it exports. */
+  readonly classes: readonly string[];
+}
+
+function snippetOf(title: string, source: string): Snippet {
+  const [, names = ""] = /export const \{([^}]*)\} = app/.exec(source) ?? [];
+  const classes = names.split(",").flatMap((name) => name.trim() || []);
+  return { title, source, classes };
+}
+
+/** The README's servers after the first, which a test of its own runs. Their imports are printed with them. */
+function readmeSnippets(): Snippet[] {
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const blocks = [...readme.matchAll(/^(#+ [^\n]+)$|^```ts\n([\s\S]*?)^```$/gm)];
+  let heading = "";
+  return blocks.flatMap(([, title, block]) => {
+    heading = title ?? heading;
+    if (!block?.includes("edge(server") || block.includes("new McpServer")) return [];
+    // A fragment that shows options only.
+    const isFragment = /^edge\(/m.test(block);
+    const whole = isFragment
+      ? `import { edge } from "mcp-edge/worker";\n${block.replace(/^edge\(/m, "export default edge(")}`
+      : block;
+    return [snippetOf(`README, ${heading.replace(/^#+ /, "")}`, whole)];
+  });
+}
+
+/** Doc comments name what they use and leave out where it comes from. */
+function commentSnippets(): Snippet[] {
+  const files = readdirSync(join(ROOT, "src/worker"), { recursive: true, encoding: "utf8" });
+  return files
+    .filter((file) => file.endsWith(".ts"))
+    .sort()
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, "src/worker", file), "utf8").replaceAll(/^ *\* ?/gm, "");
+      const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+      return blocks
+        .filter((block) => block.includes("edge(server"))
+        .map((block) => {
+          const used = Object.keys(MODULES).filter((name) => new RegExp(`\\b${name}\\(`).test(block));
+          const imports = used.map((name) => `import { ${name} } from "${MODULES[name]}";\n`).join("");
+          return snippetOf(`src/worker/${file}`, imports + block);
+        });
+    });
+}
+
+const CONTENT = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+const INFO = { name: "reader", version: "1.0.0" };
+
+async function answer(response: Response): Promise<Record<string, unknown>> {
+  const text = await response.text();
+  const data = text.startsWith("{")
+    ? text
+    : text
+        .split("\n")
+        .findLast((line) => line.startsWith("data: {"))
+        ?.slice(6);
+  return { status: response.status, session: response.headers.get("Mcp-Session-Id"), ...JSON.parse(data ?? "{}") };
+}
+
+async function post(worker: TestWorker, message: object, headers: Record<string, string> = {}) {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, ...message });
+  return answer(await fetch(worker.url("/mcp"), { method: "POST", headers: { ...CONTENT, ...headers }, body }));
+}
+
+/** A request of a client of 2026-07-28 that can be asked and takes tasks. */
+function modern(worker: TestWorker, method: string, params: Record<string, unknown>) {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": INFO,
+    "io.modelcontextprotocol/clientCapabilities": {
+      elicitation: { form: {} },
+      extensions: { "io.modelcontextprotocol/tasks": {} },
+    },
+    "mcp-edge/idempotencyKey": "the reader's key",
+  };
+  const named = String(params.name ?? params.taskId);
+  const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": named };
+  return post(worker, { method, params: { ...params, _meta } }, headers);
+}
+
+const HELLO = { content: [{ type: "text", text: "Hello!" }] };
+
+/** A legacy client connects and calls a tool, in a session where the snippet has sessions. */
+async function useAsLegacy(worker: TestWorker, hasSessions: boolean): Promise<void> {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
+  const opened = await post(worker, { method: "initialize", params });
+  expect(opened).toMatchObject({ status: 200, session: hasSessions ? expect.any(String) : null });
+  const session: Record<string, string> = hasSessions ? { "Mcp-Session-Id": String(opened.session) } : {};
+  const headers = { "MCP-Protocol-Version": "2025-11-25", ...session };
+  const called = await post(worker, { method: "tools/call", params: { name: "hello", arguments: {} } }, headers);
+  expect(called).toMatchObject({ status: 200, result: HELLO });
+  if (!hasSessions) return;
+  const cut = new AbortController();
+  const stream = await fetch(worker.url("/mcp"), {
+    headers: { ...headers, Accept: "text/event-stream" },
+    signal: cut.signal,
+  });
+  expect(stream.status).toBe(200);
+  cut.abort();
+}
+
+/** What the handler of a snippet does: it asks, and is answered. */
+const HANDLERS: Readonly<Record<string, (worker: TestWorker) => Promise<void>>> = {
+  order: async (worker) => {
+    const call = { name: "order", arguments: {} };
+    const asked = await modern(worker, "tools/call", call);
+    expect(asked.result).toMatchObject({ resultType: "input_required", requestState: expect.any(String) });
+    const { inputRequests, requestState } = asked.result as { inputRequests: object; requestState: string };
+    const [key = ""] = Object.keys(inputRequests);
+    const inputResponses = { [key]: { action: "accept", content: { size: "M" } } };
+    const again = await modern(worker, "tools/call", { ...call, inputResponses, requestState });
+    expect(JSON.stringify(again.result)).toContain("Order number 7: pay 3?");
+  },
+  publish: async (worker) => {
+    const made = await modern(worker, "tools/call", { name: "publish", arguments: {} });
+    expect(made.result).toMatchObject({ resultType: "task" });
+    const { taskId } = made.result as { taskId: string };
+    const look = async () => (await modern(worker, "tasks/get", { taskId })).result;
+    await expect.poll(look, { timeout: 10_000 }).toMatchObject({ status: "input_required" });
+  },
+};
+
+const SNIPPETS = [...readmeSnippets(), ...commentSnippets()];
+
+describe("servers in the documentation", () => {
+  test("A25: all of them are found", () => {
+    expect(SNIPPETS.filter(({ title }) => title.startsWith("README")).length).toBeGreaterThanOrEqual(6);
+    expect(SNIPPETS.filter(({ title }) => title.startsWith("src")).length).toBeGreaterThanOrEqual(9);
+  });
+
+  test.each(SNIPPETS)("A25: works as printed: $title", { timeout: 60_000 }, async ({ source, classes }) => {
+    const objects = Object.fromEntries(classes.flatMap((name) => (BINDINGS[name] ? [[BINDINGS[name], name]] : [])));
+    const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
+    await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
+    await useAsLegacy(worker, classes.includes("McpSession"));
+    expect(await modern(worker, "tools/call", { name: "hello", arguments: {} })).toMatchObject({ result: HELLO });
+    for (const [name, use] of Object.entries(HANDLERS)) if (source.includes(`server.tool("${name}"`)) await use(worker);
+  });
+});
