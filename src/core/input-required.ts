@@ -78,8 +78,18 @@ interface SealedState {
   readonly samples?: SentSamples | undefined;
 }
 
-/** Begins a run that may ask in the middle. @param journal What an earlier run of the same call left. */
-export type BeginReplay = (call: Call<never>, journal: unknown, inputResponses: JsonObject) => Attempted;
+/**
+ * Begins a run that may ask in the middle.
+ *
+ * @param journal What an earlier run of the same call left.
+ * @param check Throws when a journal is too large for the state that is to carry it.
+ */
+export type BeginReplay = (
+  call: Call<never>,
+  journal: unknown,
+  inputResponses: JsonObject,
+  check?: (journal: unknown) => void,
+) => Attempted;
 
 /** Such a run, and what is left of it when it is suspended. */
 export interface Attempted extends Replaying {
@@ -174,14 +184,15 @@ async function seal(
   call: Call<never>,
 ): Promise<string> {
   const ring = await keysOf(call);
-  const text = JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS });
-  const bytes = encodeText(text);
-  const { requestStateBytesMax } = call.limits;
-  if (bytes.length > requestStateBytesMax) {
-    const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
-    throw new KitError("state-too-large", message);
-  }
-  return ring.seal(bytes, bindingOf(server, request, call));
+  return ring.seal(encodeState(kept, call), bindingOf(server, request, call));
+}
+
+/** @throws {KitError} `state-too-large` naming the limit. */
+function encodeState(kept: SealedState, { limits: { requestStateBytesMax } }: Call<never>): Uint8Array<ArrayBuffer> {
+  const bytes = encodeText(JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS }));
+  if (bytes.length <= requestStateBytesMax) return bytes;
+  const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
+  throw new KitError("state-too-large", message);
 }
 
 /** -32021 with what is missing. */
@@ -231,9 +242,10 @@ const runOneRound = async (
 ): Promise<RoundsOutcome> => {
   const presented = await readPresented(server, request, call);
   hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
-  const attempt = begin?.(call, presented.journal, presented.inputResponses);
   // What an explicit question was answered with stays until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
+  const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
+  const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
   const keptOf = async () => {
     await attempt?.settled();
     return attempt?.hasEntries ? { journal: attempt.journal } : {};

@@ -67,6 +67,19 @@ describe("in requestState", () => {
     });
   });
 
+  test("A10: a question that there is no room to wait for fails, and the handler goes on", async () => {
+    const asked = await call("trying", 1_200);
+    const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
+    const text = textOf({ result: await call("trying", 1_200, long) });
+    expect(text).toMatch(/^600; limit: What a run has to keep .* limits\.requestStateBytesMax, 2000\.$/);
+    expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
+  });
+
+  test("A10: once a question had no room, the call asks nothing more: each run of it would be another", async () => {
+    const text = textOf({ result: await call("hoping", 1_000) });
+    expect(text.split("; ")).toEqual([1, 2, 3].map(() => expect.stringMatching(/^limit: .* 2000\.$/)));
+  });
+
   test("less is kept", async () => {
     const first = await call("keeping", 1_000);
     const second = await call("keeping", 1_000, reply(first));

@@ -47,6 +47,8 @@ export interface AttemptHost {
   readonly live?: Asker;
   /** Stores an entry. Resolves when it will not be lost. */
   readonly record: (entry: JournalEntry) => void | Promise<void>;
+  /** Throws when a journal is too large to be kept while the client is asked; absent where each entry is checked. */
+  readonly check?: ((journal: JournalData) => void) | undefined;
 }
 
 /** How often an answer that does not fit is asked for again. */
@@ -384,9 +386,28 @@ export class Attempt implements Attempted {
     // A step that ends looks again.
     if (this.#isAtRest) {
       this.#hasDiverged = this.#isCatchingUp;
+      if (!this.#hasDiverged && this.#failWhatIsTooLarge()) return;
       this.#isSuspended = true;
       this.#suspend(SUSPENDED);
     } else this.#watchStall();
+  }
+
+  /** Fails the questions that wait if the run could not be kept for their answers: the handler goes on. */
+  #failWhatIsTooLarge(): boolean {
+    try {
+      this.#host.check?.(this.journal);
+      return false;
+    } catch (error) {
+      const failure = new QuestionError("limit", (error as Error).message);
+      const pending = [...this.#pending];
+      this.#pending.clear();
+      for (const [key, { question, reject }] of pending) {
+        // A later run meets the same.
+        this.#added.push(failedEntry(key, digestOf(question), failure));
+        reject(failure);
+      }
+      return true;
+    }
   }
 
   /** A question waits for the steps under way. One of them may wait for the question, and would for ever. */

@@ -13,14 +13,14 @@ import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./
 /** Runs of one modern call: stops a handler that never has enough. */
 const ROUNDS_MAX = 64;
 
-const begin: BeginReplay = (call, kept, inputResponses) => {
+const begin: BeginReplay = (call, kept, inputResponses, check) => {
   const journal = (kept as JournalData | undefined) ?? newJournal();
   if (journal.rounds >= ROUNDS_MAX) {
     throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one call.`);
   }
   if (call.client.era === "legacy")
     return new Attempt({ call, journal, live: liveAsker(call), record: recorder(call) });
-  return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined });
+  return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
 };
 
 /** Runs handlers that ask in the middle: for the calls it is given to. */
