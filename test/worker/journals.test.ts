@@ -171,16 +171,6 @@ describe("in a session", () => {
     expect(text(stream)).toMatch(/^invalid-answer: .* 900000 characters .*; KitError: .* 900000 characters/);
   });
 
-  test("A10: an error that is too large counts as an answer that is", async () => {
-    const session = await open();
-    const stream = await session.stream("trying", { size: 500_000 });
-    const error = { code: -1, message: "y".repeat(450_000) };
-    expect((await session.send({ jsonrpc: "2.0", id: await asked(stream, 1), error })).status).toBe(202);
-    await answer(session, await asked(stream, 2), "Ada");
-    await stream.end();
-    expect(text(stream)).toMatch(/^invalid-answer: A call in a session .* 900000 characters .*; 3$/);
-  });
-
   test("less is kept, and there after the object was lost", async () => {
     const session = await open();
     const stream = await session.stream("keeping", { size: 880_000 });

@@ -191,6 +191,18 @@ describe("A12: a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
+  test("that asks more than can be kept goes on with its answer", async () => {
+    const client = new ModernClient(url);
+    const key = newKey();
+    const { requestState } = resultOf(await present(client, "ask_much_and_pay", key));
+    const { messages } = await present(client, "ask_much_and_pay", key);
+    expect(messages).toMatchObject([{ error: { data: { reason: "outcome-too-large" } } }]);
+    const answer = { requestState, inputResponses: { sure: accept } };
+    for (let time = 0; time < 2; time += 1) {
+      expect((await present(client, "ask_much_and_pay", key, answer)).text).toBe("accept: paid 1");
+    }
+  });
+
   test("that is refused stores nothing, and may be made again as it should be", async () => {
     // Past the oracle, which wants clients to be right.
     const client = new ModernClient(`${worker.origin}/mcp`);
@@ -417,4 +429,6 @@ test("A12: a state that has expired has its outcome if it was answered in time, 
   expect(late.messages).toMatchObject([{ error: { code: -32602 } }]);
   expect(await effectsOf(unpaid)).toBe(0);
   expect(await remembered()).toBe(before);
+  // The refusal has not become what came of the call.
+  expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });
