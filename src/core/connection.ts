@@ -26,10 +26,11 @@ import { KeyRing } from "./key-ring.ts";
 import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
+import { isChange } from "./notices.ts";
 import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "./once.ts";
 import { quote } from "./quote.ts";
 import { replayRounds } from "./replay/index.ts";
-import { tellRootsChanged } from "./roots.ts";
+import { RootsTeller } from "./roots.ts";
 import { ASK_BY_RETURNING } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 import type { Transport, UnreadableMessage } from "./transport.ts";
@@ -76,8 +77,11 @@ class ServerConnection<Env> implements Connection {
   readonly #work = new Set<Promise<void>>();
   /** What was emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
   #queuedChars = 0;
+  /** Notices that wait until the peer is no longer far behind, one of each kind and resource. */
+  readonly #late = new Set<string>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
+  readonly #roots = new RootsTeller();
   readonly #once: Once;
   readonly #notices: ConnectionNotices;
   /** Who the handshake introduced. Modern requests never read it. */
@@ -179,7 +183,7 @@ class ServerConnection<Env> implements Connection {
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     const client = this.#client;
     // Outlives no request: what it asks is given up when the connection ends.
-    if (client) tellRootsChanged(this.#server, message, () => this.#call(message, client, new AbortController()));
+    if (client) this.#roots.take(this.#server, message, () => this.#call(message, client, new AbortController()));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
@@ -279,12 +283,29 @@ class ServerConnection<Env> implements Connection {
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
     const text = JSON.stringify(message);
-    if (isNews(message) && this.#queuedChars + text.length > this.#limits.streamBufferBytesMax) return;
+    const isFull = this.#queuedChars + text.length > this.#limits.streamBufferBytesMax;
+    if (isFull && isNews(message)) return;
+    if ((isFull || this.#late.size > 0) && isChange(message)) {
+      this.#late.add(text);
+      this.#sendLate();
+    } else await this.#sendQueued(text);
+  }
+
+  async #sendQueued(text: string): Promise<void> {
     this.#queuedChars += text.length;
     try {
       await this.#sendText(text);
     } finally {
       this.#queuedChars -= text.length;
+      this.#sendLate();
+    }
+  }
+
+  #sendLate(): void {
+    for (const text of this.#late) {
+      if (this.#queuedChars > 0 && this.#queuedChars + text.length > this.#limits.streamBufferBytesMax) return;
+      this.#late.delete(text);
+      this.#track(this.#sendQueued(text));
     }
   }
 

@@ -43,6 +43,11 @@ export interface NoticeTap {
   readonly ended: Promise<void>;
 }
 
+/** Whether a notification says that something changed: equal ones that nobody has read are one. */
+export function isChange({ method }: { readonly method: string }): boolean {
+  return /\/(list_changed|updated)$/.test(method);
+}
+
 /** A filter as a question about one notice. */
 export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFilter): (notice: Notice) => boolean {
   const wanted = { uris: new Set(uris), ids: new Set(elicitations) };

@@ -38,6 +38,8 @@ export class EventStream {
   #isWithinFrame = false;
   /** Frames that wait for its end. */
   #inserted = "";
+  /** Frames that wait until the client is no longer far behind: the latest of each subject. */
+  readonly #late = new Map<string, string>();
   /** Bytes written that the client had not taken when last looked at, and when that last became less. */
   #queued = 0;
   #takenAtMs = 0;
@@ -76,8 +78,7 @@ export class EventStream {
   write(frames: string, isDroppable = false): void {
     if (this.#isOver || frames === "") return;
     const bytes = encodeText(frames);
-    const room = this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room;
-    if (isDroppable && room < bytes.byteLength) return;
+    if (isDroppable && this.#left < bytes.byteLength) return;
     this.hasBegun = true;
     this.#announce();
     this.#room -= bytes.byteLength;
@@ -87,7 +88,23 @@ export class EventStream {
     if (!this.#isWithinFrame) this.insert("");
   }
 
-  /** Sends whole frames that have no place among the others, such as hints: next, but never into one of them. */
+  /** Bytes that may still wait for the client. */
+  get #left(): number {
+    return (this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room) - this.#inserted.length;
+  }
+
+  /**
+   * Sends a whole frame about something that changes, between the others. While the client is too far behind it waits,
+   * and a later one about the same takes its place: so no more is kept than there are subjects.
+   *
+   * @param late What is sent instead of a frame that had to wait.
+   */
+  notify(frame: string, subject = frame, late = frame): void {
+    if (this.#late.size === 0 && this.#left > 0) this.insert(frame);
+    else this.#late.set(subject, late);
+  }
+
+  /** Whole frames that have no place among the others, such as hints: next, but never into one of them. */
   insert(frames: string): void {
     this.#inserted += frames;
     if (this.#isWithinFrame) return;
@@ -137,6 +154,11 @@ export class EventStream {
     if (taken <= 0) return;
     this.#queued = queued;
     this.#takenAtMs = Date.now();
+    for (const [subject, frame] of this.#late) {
+      if (this.#left <= 0) break;
+      this.#late.delete(subject);
+      this.insert(frame);
+    }
     this.onTaken(taken);
   }
 

@@ -5,6 +5,7 @@
  */
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
 import type { Limits } from "../core/limits.ts";
+import { isChange } from "../core/notices.ts";
 import { EventStream, type Watched } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";
@@ -40,7 +41,10 @@ export async function respond(run: Run, { form, limits, request }: RespondOption
   const stream = new EventStream(limits, request);
   // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
   const running = run((message) => {
-    if (form !== "json") stream.write(encodeEvent(JSON.stringify(message)), !("id" in message));
+    if (form === "json") return;
+    const frame = encodeEvent(JSON.stringify(message));
+    if (isChange(message)) stream.notify(frame);
+    else stream.write(frame, !("id" in message));
   }, stream);
   const finished = await untilStreaming(running, stream, form, limits);
   if (finished) return toJson(finished);

@@ -21,3 +21,25 @@ test("nothing goes into a frame that comes in parts: heartbeats are left out, hi
   stream.end();
   expect(await text).toMatch(/^(: keepalive\n\n)+data: one event\n\ndata: hint\n\n(: keepalive\n\n)*$/);
 });
+
+test("A5: of what changes while a reader takes nothing, one frame of each subject waits beyond streamBufferBytesMax", async () => {
+  const max = 1_000;
+  const stream = new EventStream(resolveLimits({ streamBufferBytesMax: max }));
+  const body = stream.respond().body as ReadableStream<Uint8Array>;
+  const [log, dropped] = [`data: ${"x".repeat(90)}\n\n`, "data: dropped\n\n"];
+  const changes = ["data: tools\n\n", "data: a\n\n", "data: b\n\n"];
+  for (let times = 0; times < 1_000; times += 1) {
+    stream.notify(log, "log", dropped);
+    for (const change of changes) stream.notify(change);
+  }
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const expected = new RegExp(`(${[dropped, ...changes].join("|")}){4}$`);
+  while (!expected.test(text)) text += (await reader.read()).value ?? "";
+  expect(text.length).toBeLessThan(max + log.length + dropped.length + changes.join("").length);
+  expect(text.split(dropped)).toHaveLength(2);
+  // Who has caught up hears of everything again.
+  stream.notify(log, "log", dropped);
+  expect((await reader.read()).value).toBe(log);
+  stream.end();
+});

@@ -90,3 +90,15 @@ test("A6: a request joins only one of the same principal", async () => {
   await release(key);
   expect([(await first).text, (await hers).text]).toEqual(["anonymous", "alice"]);
 });
+
+test("A13: however often the roots change while a handler runs, one handler runs at a time and once more at the end", async () => {
+  const session = await Session.open(at("defined"), { capabilities: { roots: { listChanged: true } } });
+  const changed = async () => (await session.send(notification("notifications/roots/list_changed"))).status;
+  const statuses = await Promise.all(Array.from({ length: 50 }, changed));
+  expect(new Set(statuses)).toEqual(new Set([202]));
+  await noted("roots", "began");
+  await release("roots");
+  await noted("roots", "began ended began ended");
+  expect(await changed()).toBe(202);
+  await noted("roots", "began ended began ended began ended");
+});

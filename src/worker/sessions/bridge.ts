@@ -5,6 +5,7 @@
  * @module
  */
 import type { ClientFacts } from "../../core/client-facts.ts";
+import { type LoggingLevel, logNotification } from "../../core/logging.ts";
 import type { Notice, NoticeFilter, NoticeTap } from "../../core/notices.ts";
 import { legacyNotification } from "../../core/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
@@ -125,7 +126,16 @@ class Bridge {
   #tell(notice: Notice): void {
     const { client, to } = this.#options;
     const notification = legacyNotification(notice, client.rules);
-    if (notification) to.insert(encodeEvent(JSON.stringify(notification)));
+    if (!notification) return;
+    const frame = encodeEvent(JSON.stringify(notification));
+    if (notice.kind === "log") to.notify(frame, "log", this.#logsDropped(notice.level));
+    else to.notify(frame);
+  }
+
+  /** What stands for log messages that the client was too slow for. */
+  #logsDropped(level: LoggingLevel): string {
+    const data = "Log messages were dropped, because this client reads its stream too slowly.";
+    return encodeEvent(JSON.stringify(logNotification(level, data, "mcp-edge")));
   }
 
   /** The object sends no more than a window beyond what it hears of; hearing of each event would wake it for nothing. */

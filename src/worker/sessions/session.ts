@@ -14,7 +14,7 @@ import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/j
 import type { LoggingLevel } from "../../core/logging.ts";
 import type { NoticeFilter } from "../../core/notices.ts";
 import type { JournalEntry } from "../../core/replay/journal.ts";
-import { tellRootsChanged } from "../../core/roots.ts";
+import { RootsTeller } from "../../core/roots.ts";
 import type { McpServer } from "../../core/server.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
 import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
@@ -113,6 +113,7 @@ export class Session<Env> {
   readonly #posts = new Set<RunningPost>();
   /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
+  readonly #roots = new RootsTeller();
   /** Calls that outlive this life of the object; undefined: none does. */
   readonly #lasting: LastingCalls | undefined;
   /** Who called last. */
@@ -442,7 +443,7 @@ export class Session<Env> {
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onNotification(message) {
         session.#cancel(message);
-        tellRootsChanged(server, message, () => session.#callOfNotification(context));
+        session.#roots.take(server, message, () => session.#callOfNotification(context));
       },
       cancellationOf(id) {
         return slots.shift() ?? new Slot(session.#inFlight, id);

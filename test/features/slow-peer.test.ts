@@ -1,0 +1,86 @@
+/** A peer that reads nothing: what is kept for it is bounded. */
+import { expect, test } from "vitest";
+import { connect, McpServer, type Transport } from "../../src/core/index.ts";
+
+/** A transport that takes texts only when it is told to. */
+function stalledTransport() {
+  const sent: string[] = [];
+  let open: Promise<void> | undefined;
+  let resume: () => void = () => undefined;
+  const transport: Transport = {
+    start: async () => undefined,
+    close: async () => undefined,
+    send: async () => undefined,
+    sendText: async (text: string) => {
+      sent.push(text);
+      await open;
+    },
+  };
+  return {
+    transport,
+    sent,
+    stall: () => {
+      open = new Promise((resolve) => {
+        resume = resolve;
+      });
+    },
+    resume: () => resume(),
+  };
+}
+
+async function openLegacy(server: McpServer, transport: Transport, sent: readonly string[], limits = {}) {
+  const connection = await connect(server, transport, { onError: () => undefined, limits });
+  const clientInfo = { name: "slow", version: "1.0.0" };
+  const params = { protocolVersion: "2025-11-25", capabilities: { roots: { listChanged: true } }, clientInfo };
+  transport.onmessage?.({ jsonrpc: "2.0", id: 1, method: "initialize", params } as never);
+  await expect.poll(() => sent.length).toBe(1);
+  transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/initialized" } as never);
+  return connection;
+}
+
+test("A5: changes that a peer on a transport has not taken wait once each beyond streamBufferBytesMax", async () => {
+  const server = new McpServer({ name: "slow", version: "1.0.0" }).tool("one", {}, () => "one");
+  const { transport, sent, stall, resume } = stalledTransport();
+  const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });
+  stall();
+  for (let times = 0; times < 500; times += 1) {
+    server.toolsChanged();
+    server.promptsChanged();
+    await Promise.resolve();
+    await Promise.resolve();
+  }
+  const held = sent.length;
+  expect(held).toBeLessThan(10);
+  resume();
+  const count = (list: string) => sent.slice(held).filter((text) => text.includes(`${list}/list_changed`)).length;
+  await expect.poll(() => [count("tools"), count("prompts")]).toEqual([1, 1]);
+  await connection.close();
+});
+
+test("A13: over a transport, handlers of changed roots run one at a time, and once more for all that came meanwhile", async () => {
+  const server = new McpServer({ name: "slow", version: "1.0.0" });
+  let [running, most, runs] = [0, 0, 0];
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  server.onRootsChanged(async () => {
+    runs += 1;
+    running += 1;
+    most = Math.max(most, running);
+    await released;
+    running -= 1;
+    if (runs === 1) throw new Error("the first one fails");
+  });
+  const { transport, sent } = stalledTransport();
+  const connection = await openLegacy(server, transport, sent);
+  for (let times = 0; times < 400; times += 1) {
+    transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/roots/list_changed" } as never);
+  }
+  await expect.poll(() => runs).toBe(1);
+  release();
+  await expect.poll(() => [runs, running, most]).toEqual([2, 0, 1]);
+  transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/roots/list_changed" } as never);
+  await expect.poll(() => runs).toBe(3);
+  await connection.close();
+});
