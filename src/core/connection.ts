@@ -23,7 +23,7 @@ import {
   type RequestId,
 } from "./jsonrpc.ts";
 import { KeyRing } from "./key-ring.ts";
-import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope } from "./lifecycle.ts";
+import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope, senderOf } from "./lifecycle.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import { isChange } from "./notices.ts";
@@ -179,7 +179,7 @@ class ServerConnection<Env> implements Connection {
   }
 
   #takeNotification(message: JSONRPCNotification): undefined {
-    takeCustomNotification(this.#server, message, this.#options.onError);
+    this.#takeCustomNotification(message);
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     const client = this.#client;
     // Outlives no request: what it asks is given up when the connection ends.
@@ -187,6 +187,14 @@ class ServerConnection<Env> implements Connection {
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
     this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
+  }
+
+  #takeCustomNotification(message: JSONRPCNotification): void {
+    const { env, onError } = this.#options;
+    const client = senderOf(message, this.#server.versions, this.#client);
+    const common = { env: env as Env, principal: undefined, execution: this.#execution };
+    const call = { ...common, client, limits: this.#limits, onError };
+    takeCustomNotification(this.#server, message, call);
   }
 
   async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {

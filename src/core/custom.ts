@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { HandlerContext } from "./context.ts";
+import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { ContextOf, HandlerContext } from "./context.ts";
 import { KitError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { isInputRequired } from "./rounds.ts";
@@ -12,14 +13,41 @@ import type { VersionRules } from "./versions.ts";
 /** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
 export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;
 
-/** Hears of a notification of the author's own. */
-export type CustomNotificationHandler = (params: JsonObject) => void | Promise<void>;
+/** What a handler of a notification is given beside its params. It can neither answer nor ask: nobody waits for it. */
+export interface NotificationContext<Env = unknown> {
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  readonly env: Env;
+  /** What the server's option `context` gave for this notification. */
+  readonly context: ContextOf<Env>;
+  /** Who the notification acts for; undefined when anonymous. */
+  readonly principal: Principal | undefined;
+  /** Who sent it, as far as that is known: a modern notification need not say it. */
+  readonly client: ClientFacts;
+  /** The notification's `_meta`, unknown keys kept. */
+  readonly meta: JsonObject;
+  /** Aborts when the time of `limits.handlerTimeoutMs` is over. */
+  readonly signal: AbortSignal;
+}
 
-/** Names the protocol uses, in any version or official extension. A custom one would change what they mean. */
-const PROTOCOL = [
-  /^(initialize|ping)$/,
-  /^(server|tools|prompts|resources|completion|logging|sampling|elicitation|roots|subscriptions|tasks|skills|notifications|rpc)[/.]/,
-];
+/** Hears of a notification of the author's own. What it throws goes to `onError`. */
+export type CustomNotificationHandler<Env = unknown> = (
+  params: JsonObject,
+  ctx: NotificationContext<Env>,
+) => void | Promise<void>;
+
+/** The names that a protocol version or the extension for tasks defines. A custom one would change what they mean. */
+const PROTOCOL = new Set(
+  [
+    "initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list",
+    "resources/templates/list resources/read resources/subscribe resources/unsubscribe subscriptions/listen",
+    "completion/complete logging/setLevel sampling/createMessage roots/list elicitation/create",
+    "tasks/get tasks/result tasks/cancel tasks/list tasks/update",
+    ...[
+      "initialized cancelled progress message roots/list_changed tools/list_changed prompts/list_changed",
+      "resources/list_changed resources/updated elicitation/complete subscriptions/acknowledged tasks tasks/status",
+    ].map((names) => names.replace(/\S+/g, "notifications/$&")),
+  ].flatMap((names) => names.split(" ")),
+);
 
 /** @throws {KitError} `method-defined` when the name is the protocol's, or taken; `definition-invalid`. */
 export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<string, unknown>): void {
@@ -27,21 +55,12 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
     throw new KitError("definition-invalid", "A custom method needs a name.");
   if (typeof handler !== "function")
     throw new KitError("definition-invalid", `Custom method "${name}" has no handler function.`);
-  const isOurs = /^notifications\//.test(name)
-    ? isProtocolNotification(name)
-    : PROTOCOL.some((pattern) => pattern.test(name));
-  if (isOurs)
+  if (PROTOCOL.has(name))
     throw new KitError(
       "method-defined",
       `"${name}" is a name of the protocol. Choose another, such as "example.com/${name}".`,
     );
   if (taken.has(name)) throw new KitError("method-defined", `Method "${name}" is already defined.`);
-}
-
-function isProtocolNotification(name: string): boolean {
-  return /^notifications\/(initialized|cancelled|progress|message|(tools|prompts|resources|roots)\/|elicitation\/|subscriptions\/|tasks)/.test(
-    name,
-  );
 }
 
 /** The result of a custom method, as the version has results. */

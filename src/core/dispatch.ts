@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { Call, ErrorReporter } from "./context.ts";
-import { isReasonOf, McpError, toErrorObject } from "./errors.ts";
+import type { Call, ContextOf } from "./context.ts";
+import { isReasonOf, KitError, McpError, toErrorObject } from "./errors.ts";
 import type { RequestEnd, RequestWork } from "./hooks.ts";
-import { hookData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
+import { hookData, noticeData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
   ErrorCode,
   encodeError,
@@ -16,12 +16,13 @@ import {
   type JSONRPCRequest,
   JsonText,
 } from "./jsonrpc.ts";
-import { completeResult } from "./lifecycle.ts";
+import { completeResult, metaOf } from "./lifecycle.ts";
 import { METHODS, type Serve, serveCustom } from "./methods.ts";
 import { quote } from "./quote.ts";
 import { isAnswering } from "./rounds.ts";
-import { attempt, type McpServer } from "./server.ts";
+import type { McpServer } from "./server.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
+import { withinTime } from "./with-context.ts";
 
 /** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
 export interface Answer {
@@ -138,22 +139,47 @@ export function redact<Env>(
 ): McpError {
   const correlationId = crypto.randomUUID();
   if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
-  return new McpError(ErrorCode.InternalError, `Internal error. Reference: ${correlationId}`, {
-    reason: "internal",
+  const isTimeout = KitError.is(error) && error.code === "timeout";
+  const what = isTimeout ? "The request did not finish in time." : "Internal error.";
+  return new McpError(ErrorCode.InternalError, `${what} Reference: ${correlationId}`, {
+    reason: isTimeout ? error.code : "internal",
     correlationId,
   });
 }
 
-/** Hands a notification to its custom handler, where there is one. A failure goes to `onError`; nobody waits for it. */
+/** What a custom notification needs of the way it came. */
+export type NotificationCall<Env> = Pick<
+  Call<Env>,
+  "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context"
+>;
+
+/**
+ * Hands a notification to its custom handler, within the hooks, where there is one. A failure goes to `onError`; nobody
+ * waits for it.
+ */
 export function takeCustomNotification<Env>(
   server: McpServer<Env>,
   message: JSONRPCNotification,
-  runtime: ErrorReporter,
+  call: NotificationCall<Env>,
 ): void {
   const handler = server.notifications.get(message.method);
   if (!handler) return;
-  attempt(
-    () => handler(message.params ?? {}),
-    (error) => server.report(error, placeOfNotification(message), runtime),
-  );
+  const { client, env, principal, limits, onError } = call;
+  const { method, params = {} } = message;
+  const handle = async () => {
+    const context = (await server.withContext(call)).context as ContextOf<Env>;
+    const about = { env, context, principal, client, meta: metaOf(params) };
+    const what = `The handler of ${quote(method)}`;
+    const serve = () =>
+      withinTime(what, limits.handlerTimeoutMs, new AbortController(), async ({ signal }, passed) => {
+        const handled = handler(params, { ...about, signal });
+        await (passed ? Promise.race([handled, passed]) : handled);
+        return {};
+      });
+    const { around } = server;
+    await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call) as never, serve));
+  };
+  const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
+  // The answer does not wait for it, and the platform would stop it then.
+  call.execution?.waitUntil(handled);
 }

@@ -18,8 +18,15 @@ import {
 import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
 
-/** What hooks see of a request. `result` and `error` are set once `next()` has settled. */
-export interface RequestData<Env = unknown> extends Description {
+/**
+ * What hooks see of a request, or of a notification of the author's own. `result` and `error` are set once `next()` has
+ * settled.
+ */
+export interface RequestData<Env = unknown> extends Omit<Description, "requestId"> {
+  /** Absent for a notification. */
+  readonly requestId?: RequestId;
+  /** What a notification says. */
+  readonly params?: JsonObject;
   /** The bindings of the Worker or object that serves the request; on stdio what was given to `serveStdio`. */
   readonly env: Env;
   /**
@@ -54,6 +61,9 @@ interface Description {
  * was cut or waits, and one that asks where it asks; what the hook returns instead counts for the last run only. Returns
  * what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects, but those of a legacy
  * client's custom method, which are whatever its handler returned.
+ *
+ * Wraps notifications of the author's own as well: then there is no `requestId`, `next()` gives `{}` when the handler has
+ * returned, what the hook returns is not sent to anybody, and what it throws goes to `onError`.
  */
 export type AroundHook<Env = unknown> = (
   data: RequestData<Env>,
@@ -61,7 +71,8 @@ export type AroundHook<Env = unknown> = (
 ) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
 /** What is known when a request is over. */
-export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error"> {
+export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId" | "params"> {
+  readonly requestId: RequestId;
   /**
    * How it ended. error: with an error, or with a tool's result that says `isError`. cancelled: its client cancelled it,
    * went away or ended the session first, so that what came of it is of no interest.
@@ -112,17 +123,35 @@ export function describeRequest(
 export function hookData<Env>(
   server: McpServer<Env>,
   request: JSONRPCRequest,
-  { client, principal, env, execution, onError }: HookedCall<Env>,
+  call: HookedCall<Env>,
+): RequestData<Env> & { readonly requestId: RequestId } {
+  return { ...describeRequest(request, call.client, call.principal), ...reachOf(server, request, call) };
+}
+
+/** What `around` is given of a notification. */
+export function noticeData<Env>(
+  server: McpServer<Env>,
+  { method, params = {} }: JSONRPCNotification,
+  call: HookedCall<Env>,
 ): RequestData<Env> {
+  const { client, principal } = call;
+  return { method, params, client, principal, ...reachOf(server, { method }, call) };
+}
+
+function reachOf<Env>(
+  server: McpServer<Env>,
+  { method, id }: { readonly method: string; readonly id?: RequestId },
+  { env, execution, onError }: HookedCall<Env>,
+): Pick<RequestData<Env>, "env" | "waitUntil"> {
   const waitUntil = (work: Promise<unknown>): void => {
     const failed = (error: unknown) => {
-      const method = `(waitUntil of ${quote(request.method)})`;
-      server.report(error, { correlationId: crypto.randomUUID(), method, requestId: request.id }, onError);
+      const place = { correlationId: crypto.randomUUID(), method: `(waitUntil of ${quote(method)})` };
+      server.report(error, id === undefined ? place : { ...place, requestId: id }, onError);
     };
     const heard = Promise.resolve(work).catch(failed);
     execution?.waitUntil(heard);
   };
-  return { ...describeRequest(request, client, principal), env, waitUntil };
+  return { env, waitUntil };
 }
 
 /** What hooks need of a call. */

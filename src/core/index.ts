@@ -41,7 +41,7 @@ export type {
   WithContext,
 } from "./context.ts";
 export { HandlerContext } from "./context.ts";
-export type { CustomHandler, CustomNotificationHandler } from "./custom.ts";
+export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./custom.ts";
 export type { ElicitationSchema } from "./elicitation-schema.ts";
 export type { KitErrorCode } from "./errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";

@@ -6,7 +6,7 @@
  */
 import { type ClientCapabilities, ClientFacts, readImplementation } from "./client-facts.ts";
 import { invalidParams, McpError } from "./errors.ts";
-import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
+import { ErrorCode, isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
 import { type LoggingLevel, readLevel } from "./logging.ts";
 import { quote } from "./quote.ts";
 import type { McpServer } from "./server.ts";
@@ -69,6 +69,24 @@ export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFa
   const rules = versions.find(envelope.version);
   if (rules?.era !== "modern") throw unsupportedVersion(envelope.version, versions);
   return new ClientFacts(rules, envelope.capabilities, readImplementation(envelope.meta[META.clientInfo]));
+}
+
+/**
+ * Who sent a notification, as far as it says so.
+ *
+ * @param known Who it is otherwise; undefined: a client of which nothing is known.
+ */
+export function senderOf(
+  { params }: Pick<JSONRPCNotification, "params">,
+  versions: ServedVersions,
+  known?: ClientFacts,
+): ClientFacts {
+  try {
+    if (hasEnvelope(params)) return clientOf(readEnvelope(params), versions);
+  } catch {
+    // Nobody can be told what is wrong with a notification.
+  }
+  return known ?? new ClientFacts((versions.modern[0] ?? versions.legacy[0]) as VersionRules, {});
 }
 
 /** -32022. `supported` names modern versions only; legacy ones are opened by `initialize`, and the text says so. */

@@ -47,6 +47,14 @@ export interface Limits {
   readonly temperatureMax: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
+  /**
+   * Milliseconds that a handler of anything else may run: a custom method or notification, a prompt, a reader or lister of
+   * resources, a completer. Its `ctx.signal` aborts then, and the client gets -32603 with the reason "timeout". The time a
+   * client takes to answer a question counts. 0 is no bound.
+   *
+   * @default 15 minutes
+   */
+  readonly handlerTimeoutMs: number;
 }
 
 const MIB = 1024 * 1024;
@@ -67,6 +75,7 @@ export const DEFAULT_LIMITS: Limits = {
   samplesPerSessionMax: 1_000,
   temperatureMax: 1,
   toolTimeoutMs: 0,
+  handlerTimeoutMs: 15 * 60_000,
 };
 
 const RANGES: OptionTable<Limits> = {
@@ -85,6 +94,7 @@ const RANGES: OptionTable<Limits> = {
   samplesPerSessionMax: COUNT,
   temperatureMax: COUNT,
   toolTimeoutMs: TIMER_OR_ZERO,
+  handlerTimeoutMs: TIMER_OR_ZERO,
 };
 
 /**

@@ -5,7 +5,7 @@
  */
 import { complete, readCompletionRequest } from "./completion.ts";
 import { checkMediaType } from "./content.ts";
-import type { Call } from "./context.ts";
+import type { Call, HandlerContext } from "./context.ts";
 import { toCustomResult } from "./custom.ts";
 import { invalidParams } from "./errors.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "./jsonrpc.ts";
@@ -16,12 +16,12 @@ import { readPromptArguments, toPromptResult } from "./prompt.ts";
 import { quote } from "./quote.ts";
 import { findReader } from "./reading.ts";
 import { type ListedResource, listedResource, type ReadReturn, toContents } from "./resource.ts";
-import { FIRST_ROUND, runRounds } from "./rounds.ts";
+import { FIRST_ROUND, type Round, runRounds } from "./rounds.ts";
 import type { McpServer } from "./server.ts";
 import type { ListedEntry } from "./shelf.ts";
 import { callTool } from "./tool-call.ts";
 import type { Era } from "./versions.ts";
-import { withContext } from "./with-context.ts";
+import { withTimedContext } from "./with-context.ts";
 
 /** Serves one request of a method. */
 export type Serve = (
@@ -101,7 +101,7 @@ async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call
   if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
   const args = await readPromptArguments(prompt, request.params?.arguments);
   const outcome = await runRounds(server, request, call, (round) => {
-    return withContext(server, request, call, round, (ctx) => prompt.handler(args, ctx));
+    return timed(`Prompt ${quote(name)}`, server, request, call, round, (ctx) => prompt.handler(args, ctx));
   });
   return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
 }
@@ -111,7 +111,7 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
   const defined = server.resources.list(rules);
   const { provider } = server;
   const provided = provider?.list
-    ? await withContext(server, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
+    ? await timed("The list of resources", server, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
   // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
   const others = new Map<string, ListedResource>();
@@ -131,7 +131,7 @@ async function read(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   const { rules } = call.client;
   const found = findReader(server, uri, rules);
   const outcome = await runRounds(server, request, call, (round) =>
-    withContext(server, request, call, round, (ctx) => found.read(ctx)),
+    timed(`The reader of ${quote(uri)}`, server, request, call, round, (ctx) => found.read(ctx)),
   );
   if ("asked" in outcome) return outcome.asked;
   const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache } : {};
@@ -145,7 +145,8 @@ async function completeArgument(
 ): Promise<JsonObject> {
   const asked = readCompletionRequest(request.params);
   const completers = findCompleters(server, asked.ref);
-  return withContext(server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
+  const what = `The completer of ${quote(asked.name)}`;
+  return timed(what, server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
 /** @throws {McpError} -32602 when the reference names nothing of this server. */
@@ -169,6 +170,20 @@ export async function serveCustom(
   call: Call<never>,
 ): Promise<JsonObject> {
   const handler = server.methods.get(request.method);
-  const value = await withContext(server, request, call, FIRST_ROUND, (ctx) => handler?.(request.params ?? {}, ctx));
+  const { method, params = {} } = request;
+  const what = `Method ${quote(method)}`;
+  const value = await timed(what, server, request, call, FIRST_ROUND, (ctx) => handler?.(params, ctx));
   return toCustomResult(value, call.client.rules);
+}
+
+/** Runs a handler of anything but a tool, under the limit for these. */
+function timed<Result>(
+  what: string,
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  return withTimedContext(what, call.limits.handlerTimeoutMs, server, request, call, round, work);
 }

@@ -67,7 +67,7 @@ export class McpServer<Env = unknown> {
   readonly templates: Shelf<CompiledTemplate<Env>> = new Shelf("Resource template");
   /** Methods and notifications of the author's own, by name. */
   readonly methods: Map<string, CustomHandler<Env>> = new Map();
-  readonly notifications: Map<string, CustomNotificationHandler> = new Map();
+  readonly notifications: Map<string, CustomNotificationHandler<Env>> = new Map();
   /** Notices of changes, for the ways of serving that can deliver them. */
   readonly notices: NoticeBus = new NoticeBus((error) => {
     this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
@@ -171,8 +171,11 @@ export class McpServer<Env = unknown> {
     return this;
   }
 
-  /** Hears of a notification of your own. Throws as {@link McpServer.method} does. */
-  notification(name: string, handler: CustomNotificationHandler): this {
+  /**
+   * Hears of a notification of your own. Context, the limit `handlerTimeoutMs` and `around` hooks apply to it. Throws as
+   * {@link McpServer.method} does.
+   */
+  notification(name: string, handler: CustomNotificationHandler<Env>): this {
     for (const put of this.#planNamed("notifications", name, handler)) put();
     return this;
   }

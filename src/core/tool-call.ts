@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
  */
 import { capabilityObject } from "./client-facts.ts";
-import type { Call, HandlerContext } from "./context.ts";
+import type { Call } from "./context.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "./errors.ts";
 import { subjectOf } from "./hooks.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
@@ -15,7 +15,7 @@ import { type Round, runRounds } from "./rounds.ts";
 import { describeIssues } from "./schema.ts";
 import type { McpServer } from "./server.ts";
 import type { CompiledTool } from "./tool.ts";
-import { withContext } from "./with-context.ts";
+import { withTimedContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
 export async function callTool(
@@ -116,26 +116,8 @@ function runHandler(
   round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
-  const isBounded = timeoutMs > 0 && timeoutMs < Infinity;
-  if (!isBounded) return withContext(server, request, call, round, (ctx) => tool.handler(args, ctx));
-  const { signal, passed, clear } = startDeadline(tool.name, timeoutMs);
-  const bounded = { ...call, ending: { signal: AbortSignal.any([call.ending.signal, signal]) } };
-  const work = (ctx: HandlerContext<never>) => Promise.race([tool.handler(args, ctx), passed]);
-  return withContext(server, request, bounded, round, work).finally(clear);
-}
-
-function startDeadline(name: string, timeoutMs: number) {
-  const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new KitError("timeout", `Tool "${name}" did not finish within ${timeoutMs} ms.`);
-      // First: what the handler makes of the abort is no answer any more.
-      reject(error);
-      controller.abort(error);
-    }, timeoutMs);
-  });
-  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+  const what = `Tool "${tool.name}"`;
+  return withTimedContext(what, timeoutMs, server, request, call, round, (ctx) => tool.handler(args, ctx));
 }
 
 /** The client learns what kind of failure it was and a reference; `onError` gets the exception itself. */

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type Call, HandlerContext, type OwnContents } from "./context.ts";
+import { type Call, type Ending, HandlerContext, type OwnContents } from "./context.ts";
+import { KitError } from "./errors.ts";
 import type { JSONRPCRequest } from "./jsonrpc.ts";
 import { findReader } from "./reading.ts";
 import { toContents } from "./resource.ts";
@@ -33,4 +34,57 @@ export async function withContext<Result>(
   } finally {
     HandlerContext.close(context);
   }
+}
+
+/**
+ * The same, for so long: then its signal aborts, and nobody waits for it any more.
+ *
+ * @param what Begins the sentence that says so.
+ * @param timeoutMs 0 or Infinity: it is not bounded.
+ * @throws {KitError} `timeout`.
+ */
+export function withTimedContext<Result>(
+  what: string,
+  timeoutMs: number,
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  return withinTime(what, timeoutMs, call.ending, (ending, passed) => {
+    if (!passed) return withContext(server, request, call, round, work);
+    // Within the context, which is inert once the time is over.
+    return withContext(server, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
+  });
+}
+
+/** Runs author code for so long. @param run Given what ends it then, and a promise that rejects then; undefined: never. */
+export function withinTime<Result>(
+  what: string,
+  timeoutMs: number,
+  given: Ending,
+  run: (ending: Ending, passed: Promise<never> | undefined) => Promise<Result>,
+): Promise<Result> {
+  const isBounded = timeoutMs > 0 && timeoutMs < Infinity;
+  if (!isBounded) return run(given, undefined);
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
+      // First: what the handler makes of the abort is no answer any more.
+      reject(error);
+      controller.abort(error);
+    }, timeoutMs);
+  });
+  // Made for a handler that asks for it: joining signals is dear.
+  let signal: AbortSignal | undefined;
+  const ending: Ending = {
+    get signal() {
+      signal ??= AbortSignal.any([given.signal, controller.signal]);
+      return signal;
+    },
+  };
+  return run(ending, passed).finally(() => clearTimeout(timer));
 }

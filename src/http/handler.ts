@@ -11,9 +11,9 @@ import { ClientFacts, type Principal, readPrincipal } from "../core/client-facts
 import type { ErrorReporter, Execution } from "../core/context.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/dispatch.ts";
 import { checkFunction, KitError, unfit } from "../core/errors.ts";
-import type { JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
+import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
 import type { KeyRing } from "../core/key-ring.ts";
-import { negotiate } from "../core/lifecycle.ts";
+import { negotiate, senderOf } from "../core/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/limits.ts";
 import type { Method } from "../core/methods.ts";
 import type { ListKind, NoticeSource } from "../core/notices.ts";
@@ -317,7 +317,7 @@ export class Endpoint<Env> {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
       case "notification":
-        if (verdict.message) takeCustomNotification(admitted.server, verdict.message, this.#options.onError);
+        if (verdict.message) this.#takeNotification(verdict.message, admitted);
         return new Response(null, { status: 202 });
       case "modern":
         return this.#serveModern(verdict, form, admitted);
@@ -326,6 +326,11 @@ export class Endpoint<Env> {
       case "legacy":
         return this.guarded(() => this.#serveLegacy(verdict, form, admitted), requestId(verdict.messages));
     }
+  }
+
+  #takeNotification(message: JSONRPCNotification, admitted: Admitted<Env>): void {
+    const { server } = admitted;
+    takeCustomNotification(server, message, this.#common(senderOf(message, server.versions), admitted));
   }
 
   #serveModern(

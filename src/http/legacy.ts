@@ -126,7 +126,7 @@ export function serveLegacy<Env>(
 /** Takes what no answer is due to. */
 function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
   if (parsed.kind === "notification") {
-    takeCustomNotification(context.server, parsed.message, context.onError);
+    takeCustomNotification(context.server, parsed.message, context);
     context.onNotification?.(parsed.message);
   }
   if (parsed.kind === "response") context.questions?.settle(parsed.message);

@@ -4,6 +4,7 @@ import {
   type AroundHook,
   type ClientCapabilities,
   connect,
+  DEFAULT_LIMITS,
   definePrompt,
   defineResource,
   defineTool,
@@ -16,10 +17,12 @@ import {
   type RequestEnd,
   type ServerOptions,
   ToolError,
+  type WithContext,
 } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createPair } from "../harness/pair.ts";
 import { runChild } from "../node/child.ts";
+import { METHODS } from "../oracle/methods.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import {
   ALL_VERSIONS,
@@ -252,6 +255,184 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.notify("notifications/example.com/tick", { count: 1 });
     await expect.poll(() => heard).toEqual([1]);
   });
+});
+
+test("U1: every name that some version or the tasks extension defines is refused, and no other name", () => {
+  const server = new McpServer(IDENTITY);
+  const defined = expect.objectContaining({ code: "method-defined" });
+  for (const { method } of METHODS) {
+    expect(() => server.method(method, () => ({}))).toThrow(defined);
+    expect(() => server.notification(method, () => undefined)).toThrow(defined);
+  }
+  for (const name of [
+    "tools/export",
+    "tasks/run",
+    "rpc.add",
+    "skills/list",
+    "notifications/tasks/mine",
+    "server.info",
+  ]) {
+    server.method(name, () => ({}));
+    server.notification(name, () => undefined);
+    expect(() => server.method(name, () => ({}))).toThrow(defined);
+    expect(() => server.notification(name, () => undefined)).toThrow(defined);
+  }
+});
+
+describe.each(ALL_VERSIONS)("U1: notifications of the author's own in %s", (version) => {
+  interface Env {
+    readonly region: string;
+  }
+  type Bindings = WithContext<Env, string>;
+  const NAME = "notifications/example.com/tick";
+
+  test("U1: a handler gets the context, the bindings, the client and the _meta", async () => {
+    const heard: unknown[] = [];
+    const server = new McpServer<Bindings>({ ...IDENTITY, context: (_, env) => `in ${env.region}` });
+    server.notification(NAME, ({ count }, ctx) => {
+      const { context, env, principal, client, meta, signal } = ctx;
+      heard.push([
+        count,
+        context,
+        env.region,
+        principal,
+        client.name,
+        client.protocolVersion,
+        meta.mine,
+        signal.aborted,
+      ]);
+    });
+    const peer = await openPeer(server, version, { env: { region: "north" } as Bindings });
+    peer.notify(NAME, { count: 1, _meta: { mine: "kept" } });
+    // A modern notification does not say who sent it.
+    const name = version === MODERN_VERSION ? undefined : "peer";
+    await expect.poll(() => heard).toEqual([[1, "in north", "north", undefined, name, version, "kept", false]]);
+  });
+
+  test("U1: around hooks wrap it, see what it says, and may keep it from its handler", async () => {
+    const seen: unknown[] = [];
+    const around: AroundHook[] = [
+      async (data, next) => {
+        if (data.method !== NAME) return next();
+        seen.push(["before", data.requestId, data.params, data.client.protocolVersion]);
+        if (data.params?.count === 2) throw new McpError(4003, "not this one");
+        const result = await next();
+        seen.push(["after", result]);
+        return result;
+      },
+    ];
+    const reports: unknown[] = [];
+    const onError: ErrorReporter = (error, where) => void reports.push([String(error), where.method, where.params]);
+    const ends: unknown[] = [];
+    const onRequestEnd = ({ method }: RequestEnd) => void ends.push(method);
+    const server = new McpServer({ ...IDENTITY, around, onError, onRequestEnd });
+    server.notification(NAME, ({ count }) => void seen.push(["handler", count]));
+    const peer = await openPeer(server, version);
+    peer.notify(NAME, { count: 1 });
+    await expect.poll(() => seen).toHaveLength(3);
+    expect(seen).toEqual([
+      ["before", undefined, { count: 1 }, version],
+      ["handler", 1],
+      ["after", {}],
+    ]);
+    peer.notify(NAME, { count: 2 });
+    await expect.poll(() => reports).toEqual([["McpError: not this one", NAME, { count: 2 }]]);
+    expect(seen).toHaveLength(4);
+    expect(ends).not.toContain(NAME);
+  });
+
+  test("U1: what its handler or the context throws goes to onError with the notification", async () => {
+    const reports: ErrorPlace[] = [];
+    const onError: ErrorReporter = (_, where) => void reports.push(where);
+    let isFailing = true;
+    const context = () => {
+      if (isFailing) throw new Error("no context");
+      return undefined;
+    };
+    const server = new McpServer({ ...IDENTITY, onError, context });
+    let heard = 0;
+    server.notification(NAME, async () => {
+      heard += 1;
+      throw new Error("no handler");
+    });
+    const peer = await openPeer(server, version);
+    reports.length = 0;
+    peer.notify(NAME, { count: 1 });
+    await expect.poll(() => reports).toMatchObject([{ method: NAME, params: { count: 1 } }]);
+    expect(heard).toBe(0);
+    isFailing = false;
+    peer.notify(NAME, { count: 2 });
+    await expect.poll(() => reports).toHaveLength(2);
+    expect(reports[1]).toMatchObject({ method: NAME, params: { count: 2 } });
+  });
+});
+
+describe.each(ALL_VERSIONS)("U1: handlers that never return in %s", (version) => {
+  const NAME = "notifications/example.com/hang";
+  /** A server whose handlers wait for ever, and the reasons with which their signals aborted. */
+  function hanging() {
+    const aborted: unknown[] = [];
+    const reports: { readonly code: unknown; readonly message: string; readonly method: string }[] = [];
+    const hang = ({ signal }: { readonly signal: AbortSignal }) => {
+      signal.addEventListener("abort", () => aborted.push((signal.reason as { code?: unknown }).code));
+      return new Promise<never>(() => undefined);
+    };
+    const server = new McpServer({
+      ...IDENTITY,
+      onError: (error, { method }) => {
+        const { code, message } = error as { code?: unknown; message: string };
+        reports.push({ code, message, method });
+      },
+    });
+    server.prompt("hang", { arguments: [{ name: "a" }], complete: { a: (_, __, ctx) => hang(ctx) } }, (_, ctx) =>
+      hang(ctx),
+    );
+    server.resource("hooks://hang", {}, (_, ctx) => hang(ctx));
+    server.resourceTemplate("hooks://many/{name}", {}, (_, __, ctx) => hang(ctx));
+    server.resourceProvider({ list: (ctx) => hang(ctx), read: (_, ctx) => hang(ctx) });
+    server.method("example.com/hang", (_, ctx) => hang(ctx));
+    server.notification(NAME, (_, ctx) => hang(ctx));
+    return { server, aborted, reports };
+  }
+
+  test.each([
+    ["example.com/hang", {}],
+    ["prompts/get", { name: "hang" }],
+    ["resources/read", { uri: "hooks://hang" }],
+    ["resources/read", { uri: "hooks://many/a" }],
+    ["resources/read", { uri: "hooks://elsewhere" }],
+    ["resources/list", {}],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "hang" }, argument: { name: "a", value: "" } }],
+  ] as const)("U1: %s %o ends with -32603 and the reason timeout, and its signal aborts", async (method, params) => {
+    const { server, aborted, reports } = hanging();
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
+    const answer = await peer.request(method, params);
+    expect(answer).toMatchObject({ error: { code: -32603, data: { reason: "timeout" } } });
+    expect(aborted).toEqual(["timeout"]);
+    expect(reports).toMatchObject([{ code: "timeout", method, message: expect.stringContaining("within 20 ms") }]);
+  });
+
+  test("U1: a notification's handler is given up, and onError hears of it", async () => {
+    const { server, aborted, reports } = hanging();
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
+    peer.notify(NAME, {});
+    await expect.poll(() => reports).toMatchObject([{ code: "timeout", method: NAME }]);
+    expect(aborted).toEqual(["timeout"]);
+  });
+
+  test("U1: a time of 0 bounds nothing", async () => {
+    const server = new McpServer(IDENTITY);
+    server.method("example.com/slow", async (_, ctx) => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+      return { aborted: ctx.signal.aborted };
+    });
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 0 } });
+    expect(await peer.request("example.com/slow")).toMatchObject({ result: { aborted: false } });
+  });
+});
+
+test("U1: handlers other than tools may run for 15 minutes by default", () => {
+  expect(DEFAULT_LIMITS.handlerTimeoutMs).toBe(15 * 60_000);
 });
 
 test("U1 a custom name that is the protocol's, of any version, or taken is refused where it is defined", () => {

@@ -1,7 +1,7 @@
 /** What handlers and hooks are told of the client and of how its requests end, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
-import { LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
+import { LEGACY_VERSIONS, type Members, meta, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type Client, clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "./client.ts";
 
@@ -158,4 +158,41 @@ describe("H5: the end of a request over HTTP", () => {
     await until("its end is told", async () => ends.push(...(await takeEnds())) > 0);
     expect(ends).toMatchObject([{ method: "tools/call", requestId: "left", outcome: "cancelled" }]);
   });
+});
+
+describe("U1: methods and notifications of the author's own over HTTP", () => {
+  const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
+
+  test.each(places)(
+    "U1: a notification is heard with context, bindings, principal and client (%s, %s)",
+    async (path, version) => {
+      const method = "notifications/example.com/tick";
+      const headers = { "x-subject": "anna" };
+      await json("/heard");
+      if (version === "2026-07-28") {
+        const params = { count: 1, _meta: meta() };
+        const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers };
+        const versioned = { ...all, "mcp-protocol-version": version, "mcp-method": method };
+        const body = JSON.stringify(notification(method, params));
+        expect((await fetch(at(path), { method: "POST", headers: versioned, body })).status).toBe(202);
+      } else {
+        const client = await LegacyClient.open(at(path), { version });
+        expect((await client.send(notification(method, { count: 1 }), headers)).status).toBe(202);
+      }
+      const heard: unknown[] = [];
+      await until("it is heard", async () => heard.push(...((await json("/heard")) as unknown[])) > 0);
+      // A stateless client of the first two versions names none.
+      const assumed = path === "/stateless" && version < "2025-06-18" ? "2025-03-26" : version;
+      expect(heard).toEqual([[1, `at ${path}`, "anna", assumed, expect.arrayContaining(["MCP_SESSION"])]]);
+    },
+  );
+
+  test.each(places)(
+    "U1: a method that never returns ends with -32603 and the reason timeout (%s, %s)",
+    async (path, version) => {
+      const client = await clientOf(version, at(path));
+      const answer = await told(client.request("example.com/hang"));
+      expect(answer.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "timeout" } } });
+    },
+  );
 });
