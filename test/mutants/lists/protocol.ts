@@ -199,7 +199,7 @@ export const PROTOCOL: readonly Mutant[] = [
   {
     id: "page-cursor-spelling",
     file: pagination,
-    find: "&& encodeCursor(list, value[1]) === cursor",
+    find: "&& encodeCursor(list, value[1], endpoint) === cursor",
     replace: "",
     tests: PAGES,
   },
