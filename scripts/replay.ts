@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util";
 import { askedOverConnection, roundsOverConnection, roundsOverHttp } from "../test/properties/replay-places.ts";
 import { type OpenPlace, runCases } from "../test/properties/replay-runs.ts";
+import { openStdio } from "../test/properties/replay-stdio.ts";
 
 /** Each with how many cases it runs at once. */
 const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnce: number }>> = {
@@ -17,6 +18,8 @@ const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnc
   connection: { open: () => ({ run: roundsOverConnection }), atOnce: 50 },
   /** Legacy clients over a connection in memory. */
   asked: { open: () => ({ run: askedOverConnection }), atOnce: 50 },
+  /** Processes over stdio, with clients of both eras. */
+  stdio: { open: openStdio, atOnce: 50 },
 };
 
 const { values } = parseArgs({
