@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { askedOverConnection, roundsOverConnection, roundsOverHttp } from "../test/properties/replay-places.ts";
 import { type OpenPlace, runCases } from "../test/properties/replay-runs.ts";
 import { openStdio } from "../test/properties/replay-stdio.ts";
+import { openSessions, openTasks } from "../test/worker/replay-storm-places.ts";
 
 /** Each with how many cases it runs at once. */
 const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnce: number }>> = {
@@ -20,6 +21,10 @@ const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnc
   asked: { open: () => ({ run: askedOverConnection }), atOnce: 50 },
   /** Processes over stdio, with clients of both eras. */
   stdio: { open: openStdio, atOnce: 50 },
+  /** Legacy sessions on workerd, which is killed and whose objects are reset all the while. */
+  sessions: { open: openSessions, atOnce: 40 },
+  /** Tasks, likewise. */
+  tasks: { open: openTasks, atOnce: 40 },
 };
 
 const { values } = parseArgs({
