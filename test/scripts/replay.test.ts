@@ -1,0 +1,22 @@
+/** The command of the long runs: what it runs, and what it prints. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { NODE } from "../oracle/node.ts";
+
+const SCRIPT = join(import.meta.dirname, "../../scripts/replay.ts");
+const run = (...args: string[]) => promisify(execFile)(NODE, [SCRIPT, ...args]);
+
+test("A22: npm run replay runs handlers in each place and prints counts and seeds", { timeout: 120_000 }, async () => {
+  const places = "rounds,connection,asked,stdio,sessions,tasks";
+  const { stdout } = await run("--place", places, "--runs", "8", "--seed", "7");
+  for (const place of places.split(",")) {
+    expect(stdout).toContain(`${place}: seeds 7 to 7: 8 passed, 0 failed`);
+    expect(stdout).toMatch(new RegExp(`^${place}: 8 passed, 0 failed in \\d+ s`, "m"));
+  }
+});
+
+test("A22: npm run replay fails for a place that there is not", async () => {
+  await expect(run("--place", "elsewhere")).rejects.toThrow("--place elsewhere is none of rounds, connection");
+});
