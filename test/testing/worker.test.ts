@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -226,4 +226,17 @@ test("a tool that is not installed is named with the command that installs it", 
   await expect(load(process.cwd(), "no-such-tool")).rejects.toThrow(
     'mcp-edge/testing needs the package "no-such-tool"',
   );
+});
+
+test("A26: a tool that is too old is passed over where there is one that is new enough", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "old-tool-"));
+  const place = join(folder, "node_modules/esbuild");
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, "package.json"), JSON.stringify({ name: "esbuild", version: "0.24.9", main: "index.js" }));
+  writeFileSync(join(place, "index.js"), "exports.version = 'the old one';");
+  try {
+    expect(await load(folder, "esbuild")).toMatchObject({ version: expect.stringMatching(/^\d/) });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
