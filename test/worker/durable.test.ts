@@ -6,7 +6,7 @@ import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, Reading, told } from "./client.ts";
 
 const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Placed"] as const;
 
@@ -198,6 +198,35 @@ test("a reader that takes nothing is sent no more than a window; the rest waits 
   const messages = (await told(Promise.resolve(response))).messages;
   expect(progressOf(messages)).toEqual(values(1, events));
   expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
+});
+
+test("A5: a GET stream that nobody reads holds a bounded part of what is told; one notice of each subject stands for the rest", async () => {
+  const session = await Session.open(`${worker.origin}/plain/mcp`);
+  await session.request("logging/setLevel", { level: "error" });
+  const headers = { ...session.headers, accept: "text/event-stream" } as Record<string, string>;
+  const cutter = new AbortController();
+  const silent = await fetch(session.url, { headers, signal: cutter.signal });
+  const events = 600;
+  // More than what the buffers of the connection and of the Worker hold together.
+  expect((await told(session.call("shout", { key: "loud", events, size: 64 * 1024 }))).text).toBe("loud");
+  const reading = new Reading(silent);
+  const dropped = ({ messages }: Reading) =>
+    messages.findIndex((each) => (each.params as Members)?.logger === "mcp-edge");
+  await reading.has("that messages were dropped, and what changed", (each) => {
+    const at = dropped(each);
+    return at >= 0 && each.messages.slice(at - 1).some(({ method }) => method === "notifications/tools/list_changed");
+  });
+  expect(methodsOf(reading.messages).filter((method) => method === "notifications/message").length).toBeLessThan(
+    events,
+  );
+  expect(reading.messages[dropped(reading)]).toMatchObject({ params: { level: "error" } });
+  // Who reads again hears again.
+  const before = reading.messages.length;
+  await told(session.call("shout", { key: "again" }));
+  await reading.has("what is said now", ({ messages }) => {
+    return messages.slice(before).some(({ params }) => (params as Members | undefined)?.data === "x");
+  });
+  cutter.abort();
 });
 
 test("a response ends within an event of which the rest was forgotten; whoever comes back is told", async () => {
