@@ -12,5 +12,7 @@ test("every event is received once and in order, every call ends, and nothing st
   expect(tally.violations, lines.join("\n")).toEqual([]);
   expect([tally.of("seeds"), tally.of("released")]).toEqual([16, 4]);
   expect(tally.of("kills")).toBeGreaterThan(0);
+  expect(tally.of("shared")).toBeGreaterThan(0);
+  expect(tally.of("readers")).toBeGreaterThan(0);
   expect(tally.of("events")).toBeGreaterThan(100);
 }, 120_000);

@@ -100,7 +100,7 @@ export class Ledger {
 }
 
 /** How many earlier messages the server says it has forgotten. */
-function forgotten(message: Members | undefined): number {
+export function forgotten(message: Members | undefined): number {
   const { params } = message ?? {};
   if (!isMembers(params) || params.logger !== "mcp-edge") return 0;
   return Number(/^(\d+) earlier/.exec(String(params.data))?.[1] ?? 0);

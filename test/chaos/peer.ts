@@ -15,6 +15,8 @@ const RETRY_MS = 15;
 export interface PeerOptions {
   readonly url: string;
   readonly name: string;
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly script: SessionScript;
   readonly tally: Tally;
   readonly oracle: WireOracle;
@@ -373,7 +375,7 @@ export class Peer {
   }
 
   async #open(options: StreamOptions): Promise<HttpStream> {
-    const headers = { ...this.#headers, ...options.headers };
+    const headers = { ...this.#options.headers, ...this.#headers, ...options.headers };
     const opening = openStream(this.#options.url, { ...options, headers });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

@@ -5,7 +5,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport as Sse1 } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { Client as Client2024 } from "sdk-2024-11-05/client/index.js";
+import { SSEClientTransport as Sse2024 } from "sdk-2024-11-05/client/sse.js";
 import { Client as Client202503 } from "sdk-2025-03-26/client/index.js";
 import { StreamableHTTPClientTransport as Http202503 } from "sdk-2025-03-26/client/streamableHttp.js";
 import { Client as Client202506 } from "sdk-2025-06-18/client/index.js";
@@ -43,6 +46,8 @@ const CLIENTS: readonly (readonly [string, () => AnyClient, (url: URL) => unknow
   ["sdk 1.32", () => new Client1(ME) as unknown as AnyClient, (url) => new Http1(url, AGAIN)],
   ["sdk 1.22", () => new Client202506(ME) as unknown as AnyClient, (url) => new Http202506(url, AGAIN)],
   ["sdk 1.12", () => new Client202503(ME) as unknown as AnyClient, (url) => new Http202503(url, AGAIN)],
+  ["sdk 1.32 over HTTP+SSE", () => new Client1(ME) as unknown as AnyClient, (url) => new Sse1(url)],
+  ["sdk 1.9 over HTTP+SSE", () => new Client2024(ME) as unknown as AnyClient, (url) => new Sse2024(url)],
 ];
 
 /** One client, and some calls at once. */

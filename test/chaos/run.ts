@@ -10,11 +10,15 @@
  * - Nothing is stored when a session's time is over; after DELETE nothing but that it was, after twice the
  *   time in which streams can be resumed: the alarm that collects them comes round that often.
  *
+ * - Sessions that share an object follow the same law, each for itself.
+ * - Clients of HTTP+SSE have one of their own, because they cannot resume: see heard-peer.ts.
+ *
  * Clients of older versions get no event id before the first message, so their calls are unknown more often.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { WireOracle } from "../oracle/oracle.ts";
-import type { Ledger } from "./ledger.ts";
+import { HeardPeer } from "./heard-peer.ts";
+import type { Ledger, Place } from "./ledger.ts";
 import { HANG_MS, Peer } from "./peer.ts";
 import type { Lane, Script } from "./script.ts";
 import { Tally } from "./tally.ts";
@@ -34,13 +38,30 @@ export async function run(script: Script, world: World): Promise<Ran> {
   const trace = (what: string) => lines.push(`${String(Date.now() - startedAtMs).padStart(6)} ms  ${what}`);
   const oracle = new WireOracle();
   let disturbed = false;
+  let killed = false;
+  const headers: Record<string, string> = script.shared ? { authorization: `team ${script.seed}` } : {};
+  if (script.shared) tally.count("shared");
+  const urlOf = (tight: boolean) => `${world.origin}/${script.shared ? "shared" : tight ? "tight" : "roomy"}`;
   const peers = script.sessions.map((session, index) => {
     const name = `${script.seed}.${index + 1}`;
-    const url = `${world.origin}/${session.tight ? "tight" : "roomy"}`;
-    const options = { url, name, script: session, tally, oracle, isDisturbed: () => disturbed };
+    const options = {
+      url: urlOf(session.tight),
+      headers,
+      name,
+      script: session,
+      tally,
+      oracle,
+      isDisturbed: () => disturbed,
+    };
     return new Peer({ ...options, trace: (what) => trace(`${name} ${what}`) });
   });
-  await Promise.all(peers.map((peer) => peer.open()));
+  const readers = script.readers.map((reader, index) => {
+    const name = `${script.seed}.reader${index + 1}`;
+    const options = { url: urlOf(reader.tight), headers, name, script: reader, tally, oracle };
+    const lost = { isDisturbed: () => disturbed, isKilled: () => killed };
+    return new HeardPeer({ ...options, ...lost, trace: (what) => trace(`${name} ${what}`) });
+  });
+  await Promise.all([...peers, ...readers].map((peer) => peer.open()));
   const listening: Promise<void>[] = [];
   const doing: Promise<void>[] = [];
   for (const peer of peers) {
@@ -51,9 +72,14 @@ export async function run(script: Script, world: World): Promise<Ran> {
     const { deleteMs } = peer.script;
     if (deleteMs !== undefined) doing.push(delay(deleteMs).then(() => peer.delete()));
   }
+  for (const reader of readers) {
+    doing.push(reader.suffer());
+    for (const lane of reader.script.lanes) doing.push(delay(lane.atMs).then(() => reader.call(lane)));
+  }
   const faults = script.faults.map(async ({ atMs, fault }) => {
     await delay(atMs);
     disturbed = true;
+    killed ||= fault === "kill";
     trace(fault);
     await world.strike(fault, tally);
     trace(`${fault} is done`);
@@ -66,6 +92,10 @@ export async function run(script: Script, world: World): Promise<Ran> {
     const listens = peer.script.lanes.some(({ kind }) => kind === "listen");
     if (listens && peer.script.subscribes) await peer.hearNotice();
     for (const ledger of peer.ledgers.slice(0, 3)) if (!peer.script.tight) await peer.replay(ledger);
+  }
+  for (const reader of readers) {
+    if (reader.script.subscribes) await reader.hearNotice();
+    await reader.close();
   }
   for (const peer of peers) peer.hush();
   await Promise.all(listening);
@@ -95,9 +125,8 @@ interface LogRow {
 /** What the log holds was received. GET streams may still be on their way. */
 async function compare(peer: Peer, homes: readonly SessionHome[], world: World, tally: Tally): Promise<void> {
   const ledgers = peer.ledgers.filter(({ place }) => place !== undefined);
-  const home = homes.find((each) => isOf(each, ledgers[0]?.place));
-  if (!home) return;
-  const { tables } = await world.storage(home);
+  const tables = await tablesOf(ledgers[0]?.place, homes, world);
+  if (!tables) return;
   const [, rows = []] = Object.entries(tables).find(([name]) => name.startsWith("event_")) ?? [];
   for (const ledger of ledgers) {
     const own = (rows as unknown as LogRow[]).filter(({ stream }) => stream === ledger.place?.stream);
@@ -110,6 +139,15 @@ async function compare(peer: Peer, homes: readonly SessionHome[], world: World, 
       }
     }
   }
+}
+
+/** What the object stores in which an event id was made. */
+async function tablesOf(place: Place | undefined, homes: readonly SessionHome[], world: World) {
+  for (const home of homes) {
+    const { tables } = await world.storage(home);
+    if (isOf(home, place, tables)) return tables;
+  }
+  return undefined;
 }
 
 async function reach(ledger: Ledger, seq: number): Promise<void> {

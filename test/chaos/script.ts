@@ -62,11 +62,29 @@ export interface SessionScript {
   readonly end: "delete" | "expire";
 }
 
+/** A client of HTTP+SSE, which has one stream and cannot resume it. */
+export interface ReaderScript {
+  readonly version: "2025-11-25" | "2025-06-18" | "2025-03-26" | "2024-11-05";
+  readonly tight: boolean;
+  readonly subscribes: boolean;
+  readonly lanes: readonly CallLane[];
+  /** Milliseconds that answers to questions take; none: they are never given. */
+  readonly answerMs?: number;
+  /** It breaks its connection. */
+  readonly cut?: { readonly atMs: number; readonly how: "fin" | "rst" };
+  /** It does not read for a while. */
+  readonly stall?: { readonly atMs: number; readonly ms: number };
+}
+
 export type Fault = "hibernate" | "close" | "abort" | "hub" | "kill";
 
 export interface Script {
   readonly seed: number;
   readonly sessions: readonly SessionScript[];
+  /** Sessions of HTTP+SSE clients. */
+  readonly readers: readonly ReaderScript[];
+  /** Whether all sessions live in one object. */
+  readonly shared: boolean;
   readonly faults: readonly { readonly atMs: number; readonly fault: Fault }[];
 }
 
@@ -93,7 +111,37 @@ export function scriptOf(seed: number): Script {
       ]),
     }),
   );
-  return { seed, sessions, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+  // Numbers of their own, so that what came of a seed before these were there comes of it still.
+  const more = new Random(seed + 2 ** 30);
+  const shared = more.chance(0.3);
+  if (shared) sessions.push(...more.list(more.int(1, 2), () => sessionOf(more)));
+  const readers = more.list(
+    more.pick([
+      [3, 0],
+      [4, 1],
+      [2, 2],
+    ]),
+    () => readerOf(more),
+  );
+  return { seed, sessions, readers, shared, faults: faults.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+function readerOf(random: Random): ReaderScript {
+  const tight = random.chance(0.15);
+  return {
+    version: random.pick<ReaderScript["version"]>([
+      [3, "2024-11-05"],
+      [1, "2025-03-26"],
+      [1, "2025-06-18"],
+      [2, "2025-11-25"],
+    ]),
+    tight,
+    subscribes: random.chance(0.5),
+    lanes: random.list(random.int(1, 5), () => callOf(random, tight)),
+    ...(random.chance(0.85) ? { answerMs: random.int(0, 150) } : {}),
+    ...(random.chance(0.12) ? { cut: { atMs: random.int(0, LASTS_MS), how: random.chance(0.5) ? "fin" : "rst" } } : {}),
+    ...(random.chance(0.25) ? { stall: { atMs: random.int(0, LASTS_MS), ms: random.size(20, 700) } } : {}),
+  };
 }
 
 function sessionOf(random: Random): SessionScript {

@@ -1,6 +1,8 @@
 /** What was counted, and every violation with what it takes to see it again. */
 const COUNTED = [
   "seeds",
+  "shared",
+  "readers",
   "kills",
   "evictions",
   "aborts",

@@ -8,7 +8,7 @@ import { HANG_MS } from "./peer.ts";
 import type { Fault } from "./script.ts";
 import type { Tally } from "./tally.ts";
 
-const BINDINGS = ["MCP_SESSION", "TIGHT_SESSION"] as const;
+const BINDINGS = ["MCP_SESSION", "TIGHT_SESSION", "SHARED_SESSION"] as const;
 
 /** An object in which a session lives. */
 export interface SessionHome {
@@ -41,7 +41,12 @@ export class World {
   static async start(options: WorldOptions): Promise<World> {
     const workerd = await Workerd.start({
       entry: "test/chaos/fixtures/chaos.ts",
-      objects: { MCP_SESSION: "McpSession", TIGHT_SESSION: "TightSession", MCP_HUB: "McpHub" },
+      objects: {
+        MCP_SESSION: "McpSession",
+        TIGHT_SESSION: "TightSession",
+        SHARED_SESSION: "SharedSession",
+        MCP_HUB: "McpHub",
+      },
       bindings: { MCP_KEYS: newKeys(), TRUST_MS: options.trustMs, RESUME_MS: options.resumeMs },
     });
     return new World(workerd, options);
@@ -156,7 +161,14 @@ export class World {
   }
 }
 
-/** Whether an event id was made for the session that has this object to itself. */
-export function isOf({ id }: SessionHome, place: Place | undefined): boolean {
-  return place !== undefined && tagsOf(id, 0)(place.stream) === place.tag;
+/**
+ * Whether an event id was made for a session of this object.
+ *
+ * @param tables What the object stores; without it only a session that has the object to itself is found.
+ */
+export function isOf({ id }: SessionHome, place: Place | undefined, tables: StoredState["tables"] = {}): boolean {
+  if (!place) return false;
+  const [, streams = []] = Object.entries(tables).find(([name]) => name.startsWith("stream_")) ?? [];
+  const rows = (streams as unknown as { id: number; session: number }[]).filter((row) => row.id === place.stream);
+  return [0, ...rows.map(({ session }) => session)].some((session) => tagsOf(id, session)(place.stream) === place.tag);
 }

@@ -63,6 +63,12 @@ class Reader {
     return this.stream.messages.filter(isMembers).filter((each) => each.id === id && each.method === undefined);
   }
 
+  /** The progress so far. */
+  progress(): number[] {
+    const told = this.stream.messages.filter(isMembers).filter(({ method }) => method === "notifications/progress");
+    return told.map(({ params }) => (isMembers(params) ? Number(params.progress) : 0));
+  }
+
   async answer(id: string | number): Promise<Members> {
     await this.stream.waitFor(`the answer to ${id}`, () => this.answers(id).length > 0);
     return this.answers(id)[0] ?? {};
@@ -218,13 +224,25 @@ describe("what a reader has received", () => {
     expect(reader.answers(1)).toHaveLength(1);
     expect(reader.stream.ids).toEqual([]);
     expect(reader.stream.raw).not.toMatch(/^id:/m);
-    const told = reader.stream.messages.filter(isMembers).filter(({ method }) => method === "notifications/progress");
-    const values = told.map(({ params }) => (isMembers(params) ? Number(params.progress) : 0));
+    const values = reader.progress();
     const all = Array.from({ length: 40 }, (_, place) => place + 1);
     expect(values.slice(0, 40)).toEqual(all);
     expect(values.slice(-40)).toEqual(all);
     const cut = values.slice(40, -40);
     expect(cut).toEqual(all.slice(0, cut.length));
+    reader.stream.cut();
+  });
+
+  test("A3: is not dropped before it has come whole: a slow reader gets messages of several rows in order", async () => {
+    const { reader } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    reader.stream.pause();
+    // More than the sockets hold: a part of one message has arrived, and the rest of it has to wait in the log.
+    for (let id = 1; id <= 30; id += 1) expect(await reader.call(id, "large", { count: 1, size: 600_000 })).toBe(202);
+    // The Worker tells the object what has arrived after a while of its own.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    reader.stream.resume();
+    for (let id = 1; id <= 30; id += 1) expect(await reader.answer(id)).toMatchObject({ id, result: {} });
     reader.stream.cut();
   });
 

@@ -158,7 +158,9 @@ class Bridge {
   #once(frames: string): string {
     this.#receipt ??= setTimeout(() => {
       this.#receipt = undefined;
-      if (this.#place) this.#link?.send(encodeReceived(this.#place.after));
+      const { after = 0, rank = 0 } = this.#place ?? {};
+      // Of an event that has come in part the rest is still to come, by its place.
+      this.#link?.send(encodeReceived(rank < 0 ? after - 1 : after));
     }, RECEIVED_MS);
     // A part of a long frame may begin with any text of its data, but never with a line that another follows.
     return frames.replace(/^id: \S+\n(?=event: )/gm, "");
