@@ -198,6 +198,26 @@ describe("caps", () => {
   });
 });
 
+describe("news beyond the caps", () => {
+  test("A3: are forgotten whole: a slow reader gets the rest of what has begun to come, and its stream goes on", async () => {
+    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    await reader.initialize();
+    reader.stream.pause();
+    // More than the sockets hold, in messages of several rows; the caps leave room for none of them.
+    expect(await reader.call(1, "say", { count: 45, size: 300_000 }, { _meta: { progressToken: "p" } })).toBe(202);
+    await expect
+      .poll(async () => (await seen()).some(({ ended }) => ended === "tools/call"), { timeout: 20_000 })
+      .toBe(true);
+    reader.stream.resume();
+    expect(await reader.answer(1)).toMatchObject({ result: { content: [{ text: "said 45" }] } });
+    expect(reader.stream.raw).toMatch(/"\d+ earlier messages are no longer kept\."/);
+    const heard = reader.progress();
+    expect(heard).toEqual([...new Set(heard)].sort((a, b) => a - b));
+    expect(heard.length).toBeLessThan(45);
+    reader.stream.cut();
+  });
+});
+
 describe("what a reader has received", () => {
   test("A3: is dropped from the log, large results included, so that the caps never refuse a reader that reads", async () => {
     const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small" });

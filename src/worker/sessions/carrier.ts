@@ -57,6 +57,11 @@ export class Carrier {
     return this.#attached;
   }
 
+  /** Whether an event was sent in part: the rest of it has to follow. */
+  isWithin(stream: number, seq: number): boolean {
+    return this.#place.rank < 0 && this.#place.seq === seq && this.#attached.stream === stream;
+  }
+
   /** Takes a row just stored. */
   row(row: EventRow): void {
     if (this.#attached.behind) return;

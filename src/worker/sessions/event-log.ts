@@ -172,8 +172,10 @@ export class EventLog {
   /**
    * Forgets the oldest news of a session, or of one stream of it, until so much is free: whole events, and never the
    * newest of a stream. Returns how much is.
+   *
+   * @param isNeeded Says which events stay nevertheless.
    */
-  prune(session: number, toFree: number, stream?: number): number {
+  prune(session: number, toFree: number, isNeeded: (stream: number, seq: number) => boolean, stream?: number): number {
     const { where, bindings } = within(session, stream);
     const query =
       "SELECT stream, seq, SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id " +
@@ -181,6 +183,7 @@ export class EventLog {
     let freed = 0;
     for (const row of this.#rows<{ stream: number; seq: number; size: number }>(query, ...bindings)) {
       if (freed >= toFree) break;
+      if (isNeeded(row.stream, row.seq)) continue;
       this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq = ?", row.stream, row.seq);
       freed += row.size;
     }

@@ -295,12 +295,14 @@ export class SessionStreams implements StreamOwner {
     const { log, session, caps } = this.#host;
     const all = this.#size(added);
     let freed = 0;
+    // A client that cannot resume has no use for half of an event.
+    const isNeeded = (...event: [number, number]) => this.#carriersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
-      freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), stream);
+      freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), isNeeded, stream);
       this.#bytes = all - freed;
     }
     if (all - freed > caps.sessionBytesMax) {
-      log.prune(session, all - freed - caps.sessionBytesMax * (1 - FREED));
+      log.prune(session, all - freed - caps.sessionBytesMax * (1 - FREED), isNeeded);
       this.#bytes = log.size(session);
     }
     return freed;
