@@ -331,6 +331,8 @@ describe("in 2026-07-28", () => {
 
   test("a run waits for its steps before it asks, and starts none afterwards", async () => {
     const did: string[] = [];
+    /** Lets the late branch of each run go on. */
+    const releases: (() => void)[] = [];
     const peer = await peerOf(async (ctx) => {
       const slow = ctx.step("slow", async () => {
         await new Promise((resolve) => setTimeout(resolve, 30));
@@ -338,7 +340,7 @@ describe("in 2026-07-28", () => {
         return "slow";
       });
       void (async () => {
-        await new Promise((resolve) => setTimeout(resolve, 60));
+        await new Promise<void>((resolve) => releases.push(resolve));
         ctx.progress(1);
         await ctx.step("late", () => did.push("late"));
       })();
@@ -346,7 +348,9 @@ describe("in 2026-07-28", () => {
     });
     const asked = resultOf(await call(peer));
     expect(did).toEqual(["slow"]);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // The run is suspended by now: what its late branch does has no effect.
+    releases[0]?.();
+    await new Promise((resolve) => setTimeout(resolve, 10));
     expect(did).toEqual(["slow"]);
     const [key] = Object.keys(asked.inputRequests as Json);
     const inputResponses = { [key ?? ""]: { action: "accept", content: { value: "v" } } };
