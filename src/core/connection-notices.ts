@@ -5,7 +5,9 @@
  */
 import type { ClientFacts } from "./client-facts.ts";
 import type { ErrorReporter } from "./context.ts";
+import { BusyError } from "./errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
 import type { LoggingLevel } from "./logging.ts";
 import type { Method } from "./methods.ts";
 import { compileFilter, type NoticeSource } from "./notices.ts";
@@ -25,6 +27,7 @@ export interface ConnectionNoticesOptions {
   readonly send: (notification: JSONRPCNotification) => void;
   readonly env: never;
   readonly onError: ErrorReporter;
+  readonly limits: Limits;
 }
 
 export class ConnectionNotices {
@@ -34,6 +37,8 @@ export class ConnectionNotices {
   readonly #end = new AbortController();
   #client: ClientFacts | undefined;
   #uris: readonly string[] = [];
+  /** Listen streams that are open. */
+  #listens = 0;
   /** What `logging/setLevel` asked for. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
@@ -96,10 +101,19 @@ export class ConnectionNotices {
     const { signal } = this.#end;
     const ended = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     return {
-      open: async (filter, listener) => ({
-        ...(await local.open(filter, listener)),
-        ended: signal.aborted ? Promise.resolve() : ended,
-      }),
+      open: async (filter, listener, claim) => {
+        const { listensPerPrincipalMax } = this.#options.limits;
+        if (this.#listens >= listensPerPrincipalMax) {
+          throw new BusyError(`${this.#listens} listen requests are open, of ${listensPerPrincipalMax}`);
+        }
+        this.#listens += 1;
+        const tap = await local.open(filter, listener, claim);
+        const stop = () => {
+          this.#listens -= 1;
+          tap.stop();
+        };
+        return { ...tap, stop, ended: signal.aborted ? Promise.resolve() : ended };
+      },
     };
   }
 }

@@ -97,6 +97,7 @@ class ServerConnection<Env> implements Connection {
       send: (notification) => this.#emit(notification),
       env: options.env as never,
       onError: options.onError,
+      limits: this.#limits,
     });
   }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Call, ContextOf } from "./context.ts";
-import { isReasonOf, KitError, McpError, toErrorObject } from "./errors.ts";
+import { BusyError, isReasonOf, KitError, McpError, toErrorObject } from "./errors.ts";
 import type { RequestEnd, RequestWork } from "./hooks.ts";
 import { hookData, noticeData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
 import {
@@ -30,6 +30,8 @@ export interface Answer {
   readonly errorCode: number | undefined;
   /** Whether it is a tool's result that says so. */
   readonly isError?: boolean;
+  /** Whether it is refused for the time being. */
+  readonly isBusy?: boolean;
 }
 
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
@@ -96,7 +98,7 @@ async function run(server: McpServer<never>, request: JSONRPCRequest, call: Call
 }
 
 function encode(error: McpError, { id }: JSONRPCRequest): Answer {
-  return { text: encodeError(id, toErrorObject(error)), errorCode: error.code };
+  return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
 }
 
 function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {

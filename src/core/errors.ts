@@ -39,6 +39,14 @@ export class McpError extends Error {
   }
 }
 
+/** A refusal for the time being: there is too much of something. The status of a modern answer is 429 then. */
+export class BusyError extends McpError {
+  /** @param what How much there is, of which limit. */
+  constructor(what: string) {
+    super(ErrorCode.InvalidRequest, `Too much at once: ${what}.`, { reason: "too-many" });
+  }
+}
+
 /**
  * A tool failure that the model is meant to read: its text becomes an `isError` result. Any other exception of a
  * handler gives a general text and a correlation id instead.

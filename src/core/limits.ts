@@ -45,6 +45,25 @@ export interface Limits {
    * before it is sent.
    */
   readonly temperatureMax: number;
+  /** Resources that one listen stream or one session may be subscribed to. Refused with -32602. */
+  readonly subscriptionUrisMax: number;
+  /**
+   * Characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to: they stay in memory
+   * for as long as the stream or session does. Refused with -32602.
+   */
+  readonly subscriptionCharsMax: number;
+  /**
+   * Listen streams that one principal, or one connection, has open at a time. Callers without a principal share only
+   * `hubStreamsMax`. Stops one client from filling the hub; refused with 429. With shards it counts in each.
+   */
+  readonly listensPerPrincipalMax: number;
+  /** Streams that one object of the hub tells of notices. The platform takes 32,768 WebSockets; refused with 429. */
+  readonly hubStreamsMax: number;
+  /**
+   * Characters that all streams of one object of the hub keep of their subscriptions, with 64 for each URI. Stops streams of
+   * many subscriptions from filling the memory of the Workers that hold them (128 MB each); refused with 429.
+   */
+  readonly hubCharsMax: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
   /**
@@ -74,6 +93,11 @@ export const DEFAULT_LIMITS: Limits = {
   samplesPerCallMax: 16,
   samplesPerSessionMax: 1_000,
   temperatureMax: 1,
+  subscriptionUrisMax: 1_000,
+  subscriptionCharsMax: 64 * 1024,
+  listensPerPrincipalMax: 64,
+  hubStreamsMax: 32_000,
+  hubCharsMax: 32 * MIB,
   toolTimeoutMs: 0,
   handlerTimeoutMs: 15 * 60_000,
 };
@@ -93,6 +117,11 @@ const RANGES: OptionTable<Limits> = {
   samplesPerCallMax: COUNT,
   samplesPerSessionMax: COUNT,
   temperatureMax: COUNT,
+  subscriptionUrisMax: COUNT,
+  subscriptionCharsMax: COUNT,
+  listensPerPrincipalMax: COUNT,
+  hubStreamsMax: COUNT,
+  hubCharsMax: COUNT,
   toolTimeoutMs: TIMER_OR_ZERO,
   handlerTimeoutMs: TIMER_OR_ZERO,
 };

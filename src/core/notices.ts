@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Principal } from "./client-facts.ts";
 import { type LoggingLevel, passesLevel } from "./logging.ts";
 
 /** What happened: a list changed, a resource holds something else, a URL elicitation is done, a message for the log. */
@@ -27,10 +28,29 @@ export interface NoticeFilter {
 
 export type NoticeListener = (notice: Notice) => void;
 
+/** For whom a source is opened, so that it can refuse those who take too much. */
+export interface Claim {
+  /** Undefined: nobody in particular, or a session, which has one stream. */
+  readonly principal: Principal | undefined;
+  /** Characters that are kept for as long as it is open; see {@link sizeOf}. */
+  readonly size: number;
+}
+
+/** What a URI takes in memory beside its characters, in characters. */
+const URI_OVERHEAD = 64;
+
+/** About what is kept of a subscription, in characters. */
+export function sizeOf(kept: unknown, uris: readonly string[]): number {
+  return JSON.stringify(kept).length + uris.length * URI_OVERHEAD;
+}
+
 /** Where notices come from: this process, or a hub that joins all of them. */
 export interface NoticeSource {
-  /** Resolves once every notice published from now on is heard. Rejects when the source cannot be reached. */
-  open(filter: NoticeFilter, listener: NoticeListener): Promise<NoticeTap>;
+  /**
+   * Resolves once every notice published from now on is heard. Rejects when the source cannot be reached, and with
+   * `BusyError` when there are too many streams.
+   */
+  open(filter: NoticeFilter, listener: NoticeListener, claim: Claim): Promise<NoticeTap>;
 }
 
 /** One open subscription to a source. */

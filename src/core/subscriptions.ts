@@ -10,10 +10,11 @@
 import type { Call } from "./context.ts";
 import { invalidParams, isReasonOf, McpError } from "./errors.ts";
 import { isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject, type RequestId } from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
 import { logNotification } from "./logging.ts";
 import type { Method } from "./methods.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "./notices.ts";
-import { compileFilter } from "./notices.ts";
+import { compileFilter, sizeOf } from "./notices.ts";
 import { resourceNotFound } from "./resource.ts";
 import type { McpServer } from "./server.ts";
 import type { SubscriptionPlace } from "./server-options.ts";
@@ -27,10 +28,6 @@ const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
 };
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
-
-/** URIs one client may be subscribed to, and characters of them all: they are kept for as long as the client stays. */
-const URIS_MAX = 1_000;
-const URI_CHARS_MAX = 64 * 1024;
 
 /** The notices of this process as a source. */
 export function localNotices(bus: NoticeBus): NoticeSource {
@@ -109,7 +106,8 @@ async function subscribe(
   const uri = readUri(request);
   if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
   if (keeper.read().includes(uri)) return {};
-  checkUris([...keeper.read(), uri], "resources/subscribe");
+  const uris = [...keeper.read(), uri];
+  checkUris(uris, uris.join("").length, "resources/subscribe", call.limits);
   await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
   // Read again: another subscription may have been kept meanwhile.
   if (!keeper.read().includes(uri)) await keeper.keep([...keeper.read(), uri]);
@@ -135,6 +133,7 @@ function readUri(request: JSONRPCRequest): string {
   return uri;
 }
 
+/** Whether the caller could read it, as far as its URI tells: what `visible` hides is not among what the server has. */
 function isKnown(server: McpServer<never>, uri: string): boolean {
   return (
     server.resources.find(uri) !== undefined ||
@@ -143,14 +142,14 @@ function isKnown(server: McpServer<never>, uri: string): boolean {
   );
 }
 
-/** @throws {McpError} -32602 naming the bound. */
-function checkUris(uris: readonly string[], method: string): void {
-  if (uris.length > URIS_MAX || uris.join("").length > URI_CHARS_MAX) {
-    throw invalidParams(
-      `${method}: a client subscribes to at most ${URIS_MAX} resources, ${URI_CHARS_MAX} characters of URIs together.`,
-      { field: "uri" },
-    );
-  }
+/** @throws {McpError} -32602 naming the bounds. */
+function checkUris(uris: readonly string[], chars: number, method: string, limits: Limits): void {
+  const { subscriptionUrisMax: urisMax, subscriptionCharsMax: charsMax } = limits;
+  if (uris.length <= urisMax && chars <= charsMax) return;
+  throw invalidParams(
+    `${method}: ${uris.length} resources in ${chars} characters are too many; subscribe to at most ${urisMax} in ${charsMax} characters.`,
+    { field: "uri" },
+  );
 }
 
 function placeOf({ env, principal, client, ending }: Call<never>): SubscriptionPlace<never> {
@@ -196,21 +195,31 @@ async function listen(
   call: Call<never>,
   source: NoticeSource,
 ): Promise<JsonObject> {
-  const filter = await honour(readFilter(request), server, call);
+  const filter = await honour(readFilter(request, call.limits), server, call);
+  const size = sizeOf(request, filter.uris);
+  // The stream keeps the request for as long as it is open, and may have been asked for much more than it grants.
+  if (request.params) request.params.notifications = undefined;
   try {
-    await deliver(filter, request.id, call, source);
+    await deliver(filter, size, request.id, call, source);
   } finally {
     await releaseUris(server, filter.uris, placeOf(call), call.onError);
   }
   return { _meta: { [SUBSCRIPTION_ID]: request.id } };
 }
 
-async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, source: NoticeSource): Promise<void> {
+async function deliver(
+  filter: NoticeFilter,
+  size: number,
+  id: RequestId,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
   // The acknowledgement comes first, though notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
-  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice));
+  const claim = { principal: call.principal, size };
+  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice), claim);
   if (call.ending.signal.aborted) {
     tap.stop();
     return;
@@ -225,8 +234,8 @@ async function deliver(filter: NoticeFilter, id: RequestId, call: Call<never>, s
   tap.stop();
 }
 
-/** What was asked for. */
-function readFilter(request: JSONRPCRequest): NoticeFilter {
+/** What was asked for. The stream keeps the whole request, so all of it counts. */
+function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
     throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
@@ -236,12 +245,15 @@ function readFilter(request: JSONRPCRequest): NoticeFilter {
       field: "notifications.resourceSubscriptions",
     });
   }
-  checkUris(uris, "subscriptions/listen");
+  checkUris(uris, JSON.stringify(request).length, "subscriptions/listen", limits);
   const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
   return { lists, uris: [...new Set<string>(uris)] };
 }
 
-/** What of it is honoured: kinds the server has none of and resources that a hook refuses are left out. */
+/**
+ * What of it is honoured: kinds the server has none of, and resources that do not exist, are hidden from the caller or
+ * refused by a hook, are left out.
+ */
 async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
   const has = {
     tools: server.offers("tools"),
@@ -250,6 +262,7 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
   };
   const uris: string[] = [];
   for (const uri of has.resources ? asked.uris : []) {
+    if (!isKnown(server, uri)) continue;
     try {
       await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
       uris.push(uri);

@@ -505,8 +505,8 @@ class LazyHeaders implements LadderHeaders {
   }
 }
 
-function modernOutcome({ text, errorCode }: Answer): Outcome {
-  return { text, status: statusOf(errorCode, true) };
+function modernOutcome({ text, errorCode, isBusy }: Answer): Outcome {
+  return { text, status: isBusy ? 429 : statusOf(errorCode, true) };
 }
 
 /** An answer that a page of an allowed origin may read. */

@@ -29,6 +29,11 @@ export function cursorInvalid(cursor: string): Refusal {
   };
 }
 
+/** There is too much of something, and nobody knows until when. */
+export function busy(message: string): Refusal {
+  return { reason: "too-many", form: invalid(429, message, { "Retry-After": "60" }) };
+}
+
 /** @param what How much there is, of which limit. @param retryAfterS Seconds until there may be room again. */
 export function tooMany(what: string, retryAfterS: number): Refusal {
   return {

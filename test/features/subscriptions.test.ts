@@ -164,4 +164,35 @@ describe("subscriptions/listen over a connection", () => {
     expect(refused).toMatchObject({ error: { code: -32602 } });
     await peer.close();
   });
+
+  test("A8: resources that do not exist, or are hidden, are left out, and no hook hears of them", async () => {
+    const asked: string[] = [];
+    const server = new McpServer({
+      name: "hiding",
+      version: "1.0.0",
+      visible: (definition) => definition.kind !== "resource" || definition.uri !== "test://hidden",
+      onSubscribe: (uri) => void asked.push(uri),
+    });
+    server.resource("test://hidden", {}, () => "").resource("test://shown", {}, () => "");
+    const peer = await openPeer(server, MODERN_VERSION);
+    const resourceSubscriptions = ["test://hidden", "test://shown", "test://invented"];
+    peer.request("subscriptions/listen", { notifications: { resourceSubscriptions } }).catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(1);
+    expect(peer.notifications[0]?.params?.notifications).toEqual({ resourceSubscriptions: ["test://shown"] });
+    expect(asked).toEqual(["test://shown"]);
+    await peer.close();
+  });
+
+  test("A8: a connection has so many listen streams at a time", async () => {
+    const peer = await openPeer(createServer(), MODERN_VERSION, { limits: { listensPerPrincipalMax: 2 } });
+    const notifications = { toolsListChanged: true };
+    const listen = (id: string) => peer.request("subscriptions/listen", { notifications }, undefined, { id });
+    for (const id of ["a", "b"]) listen(id).catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(2);
+    expect(await listen("c")).toMatchObject({ error: { code: -32600, data: { reason: "too-many" } } });
+    peer.notify("notifications/cancelled", { requestId: "a" });
+    listen("d").catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(3);
+    await peer.close();
+  });
 });

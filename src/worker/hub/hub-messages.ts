@@ -6,6 +6,20 @@
  */
 import type { Notice, NoticeFilter } from "../../core/notices.ts";
 
+/** The header that says who dials, with a {@link HubClaim}. */
+export const CLAIM_HEADER = "Mcp-Edge-Claim";
+
+/** What a Worker says of a stream when it dials, and what is allowed. JSON; a Worker of an earlier release says nothing. */
+export interface HubClaim {
+  /** Hash of the principal; absent: nobody in particular. */
+  readonly owner?: string;
+  readonly ownerMax: number;
+  /** Characters that the Worker keeps for it. */
+  readonly size: number;
+  readonly streamsMax: number;
+  readonly charsMax: number;
+}
+
 /** How far the hub has come: one of its lives, and the number of what it published last in it. */
 export interface HubPlace {
   readonly epoch: string;

@@ -12,7 +12,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/notices.ts";
 import { misdirected } from "../placement.ts";
-import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
+import { CLAIM_HEADER, type FromHub, type HubClaim, type HubPlace, type ToHub } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
 
 /** Where its objects are sent requests. */
@@ -70,11 +70,17 @@ export class HubObject extends DurableObject implements HubRpc {
     return failed;
   }
 
+  /** Takes a WebSocket, or answers 429 with what there is too much of. */
   override async fetch(request: Request): Promise<Response> {
     const refusal = misdirected(request, HUB_URL);
     if (refusal) return refusal;
+    const text = request.headers.get(CLAIM_HEADER);
+    const claim = text === null ? undefined : (JSON.parse(text) as HubClaim);
+    const excess = claim && this.#findExcess(claim);
+    if (excess) return new Response(excess, { status: 429 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    this.ctx.acceptWebSocket(ours);
+    // Tags outlive the sleep of the object. The size comes first.
+    this.ctx.acceptWebSocket(ours, [`size ${claim?.size ?? 0}`, ...(claim?.owner ? [claim.owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
@@ -85,6 +91,18 @@ export class HubObject extends DurableObject implements HubRpc {
     this.#ready.delete(socket);
     const answer: FromHub = { place: this.#place, heard: asks, notices: since ? this.#missed(filter, since) : [] };
     socket.send(JSON.stringify(answer));
+  }
+
+  /** Counted and taken in one turn, so that streams dialled at the same time cannot all pass. */
+  #findExcess({ owner, ownerMax, size, streamsMax, charsMax }: HubClaim): string | undefined {
+    const open = (tag?: string) =>
+      this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
+    const own = owner ? open(owner).length : 0;
+    if (owner && own >= ownerMax) return `${own} listen streams are open, of ${ownerMax} for one principal`;
+    const sockets = open();
+    if (sockets.length >= streamsMax) return `${sockets.length} streams are open, of ${streamsMax}`;
+    const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.ctx.getTags(socket)), size);
+    return chars > charsMax ? `the subscriptions of all streams have ${chars} characters, of ${charsMax}` : undefined;
   }
 
   get #place(): HubPlace {
@@ -128,4 +146,9 @@ export class HubObject extends DurableObject implements HubRpc {
     }
     return admits;
   }
+}
+
+/** Sockets that an earlier release accepted have no tags. */
+function sizeTag([tag = ""]: readonly string[]): number {
+  return Number(tag.split(" ")[1] ?? 0);
 }

@@ -3,7 +3,9 @@
  *
  * @module
  */
+import { BusyError } from "../../core/errors.ts";
 import {
+  type Claim,
   compileFilter,
   type NoticeFilter,
   type NoticeListener,
@@ -15,20 +17,20 @@ import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
 import { partsOf } from "./shards.ts";
 
 /** Asks a shard for a WebSocket. */
-type Dial = (shard: number) => Promise<Response>;
+type Dial = (shard: number, claim: Claim) => Promise<Response>;
 
 /** Notices of every isolate. */
 export function hubSource(dial: Dial, shards: number): NoticeSource {
   return {
-    open: async (filter, listener) => {
-      const tap = openTap(dial, shards, listener);
+    open: async (filter, listener, claim) => {
+      const tap = openTap((shard) => dial(shard, claim), shards, listener);
       await tap.update(filter);
       return tap;
     },
   };
 }
 
-function openTap(dial: Dial, shards: number, listener: NoticeListener): NoticeTap {
+function openTap(dial: (shard: number) => Promise<Response>, shards: number, listener: NoticeListener): NoticeTap {
   const taps = new Map<number, ShardTap>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stop = () => {
@@ -101,8 +103,9 @@ class ShardTap {
       onMessage: (text) => this.#receive(JSON.parse(text) as FromHub),
       onBack: () => void this.#say(this.#place),
     });
-    if (link instanceof Response) throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
-    return link;
+    if (!(link instanceof Response)) return link;
+    if (link.status === 429) throw new BusyError(await link.text());
+    throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
   }
 
   async #say(since?: HubPlace): Promise<void> {

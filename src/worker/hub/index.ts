@@ -4,12 +4,15 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
-import type { Notice } from "../../core/notices.ts";
+import type { Limits } from "../../core/limits.ts";
+import type { Claim, Notice } from "../../core/notices.ts";
 import { checkOptions, type OptionTable } from "../../core/options.ts";
 import { listenMethods } from "../../core/subscriptions.ts";
 import type { NoticesPart } from "../edge.ts";
 import { answered, claim, namespaceOf } from "../placement.ts";
+import { hashPrincipal } from "../sessions/session-id.ts";
 import { twice } from "../twice.ts";
+import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
 import { HUB_URL, HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
@@ -63,22 +66,24 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: t
     const namespace: HubNamespace = namespaceOf(env, binding, "notices");
     return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));
   };
-  const upgrade = { headers: { Upgrade: "websocket" } };
+  const dial = async (env: unknown, shard: number, { principal, size }: Claim, limits: Limits) => {
+    const { listensPerPrincipalMax: ownerMax, hubStreamsMax: streamsMax, hubCharsMax: charsMax } = limits;
+    const owner = principal && (await hashPrincipal(principal));
+    const claim: HubClaim = { ...(owner ? { owner } : {}), ownerMax, size, streamsMax, charsMax };
+    const headers = { Upgrade: "websocket", [CLAIM_HEADER]: JSON.stringify(claim) };
+    return twice(() => answered("notices", binding, stub(env, shard).fetch(HUB_URL, { headers })));
+  };
   const publish = async (shard: number, notices: readonly Notice[]) => {
     const texts = notices.map((notice) => JSON.stringify(notice));
     const failed = await twice(() => answered("notices", binding, stub(workerEnv, shard).publish(texts)));
     if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
   };
   return {
-    attach: ({ onError, isPerRequest }) => {
+    attach: ({ onError, isPerRequest, limits }) => {
       const endpoint = {};
       return {
         notices: {
-          source: (env) =>
-            hubSource(
-              (shard) => twice(() => answered("notices", binding, stub(env, shard).fetch(HUB_URL, upgrade))),
-              shards,
-            ),
+          source: (env) => hubSource((shard, claim) => dial(env, shard, claim, limits), shards),
           methods: listenMethods,
         },
         watch: (server) => {

@@ -5,12 +5,13 @@
  * @module
  */
 import type { ClientFacts } from "../../core/client-facts.ts";
+import { BusyError } from "../../core/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/logging.ts";
-import type { Notice, NoticeFilter, NoticeTap } from "../../core/notices.ts";
+import { type Notice, type NoticeFilter, type NoticeTap, sizeOf } from "../../core/notices.ts";
 import { legacyNotification } from "../../core/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
-import { cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
+import { busy, cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, Link } from "../link.ts";
@@ -73,8 +74,13 @@ class Bridge {
     to.onTaken = (bytes) => this.#report(bytes);
     to.signal.addEventListener("abort", () => this.#end(), { once: true });
     if (to.signal.aborted) this.#end();
-    await greeted;
-    return undefined;
+    try {
+      await greeted;
+      return undefined;
+    } catch (error) {
+      if (error instanceof BusyError) return busy(error.message);
+      throw error;
+    }
   }
 
   #dial(): Promise<Response> {
@@ -115,7 +121,8 @@ class Bridge {
     if (!notices) return;
     const offered = { ...filter, lists: filter.lists.filter((list) => notices.lists.includes(list)) };
     if (this.#tap) return this.#tap.update(offered);
-    this.#tap = await notices.source.open(offered, (notice) => this.#tell(notice));
+    const claim = { principal: undefined, size: sizeOf(offered, offered.uris) };
+    this.#tap = await notices.source.open(offered, (notice) => this.#tell(notice), claim);
     void this.#tap.ended.then(() => this.#end());
     if (target.kind !== "resume") return;
     // What was told while this stream was cut is not known: one notice for each subject stands for it.

@@ -1,0 +1,151 @@
+/** A8: whom a listen stream is granted to, and how much of it. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LegacyClient, ModernClient } from "./client.ts";
+
+let worker: Workerd;
+const open = new Set<Stream>();
+// Each has a hub of its own, so that no stream of another counts.
+beforeEach(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/caps.ts",
+    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterEach(async () => {
+  for (const stream of open) stream.leave();
+  open.clear();
+  await worker?.stop();
+});
+
+class Stream {
+  readonly status: number;
+  readonly #response: Response;
+  readonly #leave: AbortController;
+  #text = "";
+  #reader: ReadableStreamDefaultReader<string> | undefined;
+
+  constructor(response: Response, leave: AbortController) {
+    this.status = response.status;
+    this.#response = response;
+    this.#leave = leave;
+    open.add(this);
+  }
+
+  /** What has come until a text did. */
+  async until(text: string): Promise<string> {
+    this.#reader ??= this.#response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    while (!this.#text.includes(text)) {
+      const { value, done } = (await this.#reader?.read()) ?? { done: true };
+      if (done) throw new Error(`The stream ended without ${text}: ${this.#text}`);
+      this.#text += value;
+    }
+    return this.#text;
+  }
+
+  json(): Promise<unknown> {
+    return this.#response.json();
+  }
+
+  leave(): void {
+    this.#leave.abort();
+  }
+}
+
+async function listen(uris: readonly string[] = ["test://open"], user?: string, more: object = {}): Promise<Stream> {
+  const leave = new AbortController();
+  const response = await new ModernClient(`${worker.origin}/mcp`).request(
+    "subscriptions/listen",
+    { notifications: { resourceSubscriptions: uris }, ...more },
+    { signal: leave.signal, headers: user ? { authorization: `Bearer ${user}` } : {} },
+  );
+  return new Stream(response, leave);
+}
+
+const TOO_MANY = { error: { code: -32600, data: { reason: "too-many" } } };
+const INVALID = { error: { code: -32602 } };
+
+test("A8: a listen stream is granted what resources/subscribe would be, and hears of nothing else", async () => {
+  const uris = ["test://secret", "test://invented", "test://open", "secrets://a", "many://a", "none"];
+  const [stranger, owner] = [await listen(uris), await listen(uris, "owner")];
+  expect(await stranger.until("acknowledged")).toContain('"resourceSubscriptions":["test://open","many://a"]');
+  expect(await owner.until("acknowledged")).toContain('["test://secret","test://open","secrets://a","many://a"]');
+  await new ModernClient(`${worker.origin}/mcp`).call("touch");
+  // What is touched last comes last.
+  expect(await stranger.until('"uri":"test://open"')).not.toMatch(/"uri":"(test:\/\/secret|test:\/\/invented|secrets)/);
+  const heard = await owner.until('"uri":"test://open"');
+  expect(heard).toMatch(/"uri":"test:\/\/secret"/);
+  expect(heard).not.toContain('"uri":"test://invented"');
+  const legacy = await LegacyClient.open(`${worker.origin}/mcp`);
+  for (const uri of ["test://secret", "test://invented", "secrets://a"]) {
+    const answer = await (await legacy.request("resources/subscribe", { uri })).json();
+    expect(answer).toMatchObject({ error: { code: -32002 } });
+  }
+});
+
+test("A8: more URIs or characters than one stream may have are -32602, for both eras", async () => {
+  const uris = (count: number, length = 1) =>
+    Array.from({ length: count }, (_, at) => `many://${"x".repeat(length)}${at}`);
+  const granted = await listen(uris(20));
+  expect(await granted.until("acknowledged")).toContain("many://x19");
+  for (const refused of [
+    await listen(uris(21)),
+    await listen(uris(10, 200)),
+    await listen([], undefined, { more: "x".repeat(2_000) }),
+  ]) {
+    expect([refused.status, await refused.json()]).toMatchObject([200, INVALID]);
+  }
+  const legacy = await LegacyClient.open(`${worker.origin}/mcp`);
+  const subscribe = async (uri: string) => (await legacy.request("resources/subscribe", { uri })).json();
+  expect(await subscribe(`many://${"x".repeat(2_000)}`)).toMatchObject(INVALID);
+  for (const uri of uris(20)) expect(await subscribe(uri)).toMatchObject({ result: {} });
+  expect(await subscribe("many://one-more")).toMatchObject(INVALID);
+});
+
+test("A8: one principal has so many streams, others have theirs, and a closed one makes room", async () => {
+  const [first, second] = [await listen(undefined, "a"), await listen(undefined, "a")];
+  await Promise.all([first.until("acknowledged"), second.until("acknowledged")]);
+  const third = await listen(undefined, "a");
+  expect([third.status, await third.json()]).toMatchObject([429, TOO_MANY]);
+  const [other, nobody] = [await listen(undefined, "b"), await listen()];
+  expect([other.status, nobody.status]).toEqual([200, 200]);
+  first.leave();
+  await expect.poll(async () => (await listen(undefined, "a")).status).toBe(200);
+});
+
+test("A8: streams dialled at the same time cannot pass the cap together", async () => {
+  const streams = await Promise.all(Array.from({ length: 8 }, () => listen(undefined, "a")));
+  expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429, 429, 429, 429]);
+});
+
+test("A8: the hub takes so many streams, those of sessions among them", async () => {
+  const streams = await Promise.all(Array.from({ length: 5 }, () => listen()));
+  await Promise.all(streams.map((stream) => stream.until("acknowledged")));
+  const more = await listen(undefined, "a");
+  expect([more.status, await more.json()]).toMatchObject([429, TOO_MANY]);
+  const legacy = await LegacyClient.open(`${worker.origin}/mcp`);
+  const get = () =>
+    fetch(`${worker.origin}/mcp`, {
+      headers: { ...(legacy.headers as Record<string, string>), accept: "text/event-stream" },
+    });
+  const refused = await get();
+  expect([refused.status, await refused.json()]).toMatchObject([429, TOO_MANY]);
+  streams[0]?.leave();
+  await expect
+    .poll(async () => {
+      const response = await get();
+      await response.body?.cancel();
+      return response.status;
+    })
+    .toBe(200);
+});
+
+test("A8: all streams of the hub have so many characters of subscriptions together", async () => {
+  const many = Array.from({ length: 15 }, (_, at) => `many://${"x".repeat(50)}${at}`);
+  const streams = [await listen(many), await listen(many)];
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  const third = await listen(many);
+  expect([third.status, await third.json()]).toMatchObject([429, TOO_MANY]);
+  expect((await listen()).status).toBe(200);
+});
