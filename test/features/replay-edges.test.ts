@@ -347,6 +347,37 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
+  test("A22: a branch may take the answer of another one, which asks for its own and comes to nothing else", async () => {
+    let runs = 0;
+    const peer = await open(
+      async (ctx) => {
+        runs += 1;
+        const first = async () => {
+          for (let turn = 0; turn < 200; turn += 1) await undefined;
+          const { length } = await ctx.listRoots();
+          return `${length} ${await value(ctx, "which?")}`;
+        };
+        const second = async () => {
+          // Until the third run it does not come to its question. Then it is the first to ask.
+          if (runs < 3) await new Promise(() => undefined);
+          return (await ctx.listRoots()).length;
+        };
+        return (await Promise.all([first(), second()])).join();
+      },
+      MODERN_VERSION,
+      { capabilities: { elicitation: { form: {} }, roots: {} } },
+    );
+    const { text, rounds } = await finish(peer, (_, message) =>
+      message === "roots/list" ? { roots: [{ uri: "file:///home" }] } : accept("this"),
+    );
+    expect(text).toBe("1 this,1");
+    expect(rounds.map((keys) => keys.map((key) => key.replace(/-.*?(?=\.|$)/, "")))).toEqual([
+      ["roots"],
+      ["which?"],
+      ["roots.2"],
+    ]);
+  });
+
   test("A22: a branch that is late has no others wait for it, and is no other handler", async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
