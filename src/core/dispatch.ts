@@ -156,16 +156,17 @@ export type NotificationCall<Env> = Pick<
 >;
 
 /**
- * Hands a notification to its custom handler, within the hooks, where there is one. A failure goes to `onError`; nobody
- * waits for it.
+ * Hands a notification to its custom handler, within the hooks. A failure goes to `onError`.
+ *
+ * @returns A promise that resolves when the handler has ended; undefined when the server has none for this notification.
  */
 export function takeCustomNotification<Env>(
   server: McpServer<Env>,
   message: JSONRPCNotification,
   call: NotificationCall<Env>,
-): void {
+): Promise<void> | undefined {
   const handler = server.notifications.get(message.method);
-  if (!handler) return;
+  if (!handler) return undefined;
   const { client, env, principal, limits, onError } = call;
   const { method, params = {} } = message;
   const handle = async () => {
@@ -184,4 +185,5 @@ export function takeCustomNotification<Env>(
   const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
   // The answer does not wait for it, and the platform would stop it then.
   call.execution?.waitUntil(handled);
+  return handled;
 }

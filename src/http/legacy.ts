@@ -59,6 +59,8 @@ export interface LegacyContext<Env> {
   readonly methods?: Call<Env>["methods"];
   /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
   readonly disconnect?: Call<Env>["disconnect"];
+  /** Called with the run of each custom notification handler that a message of this POST started. */
+  readonly onHandling?: (handled: Promise<void>) => void;
   /** Hears of notifications; requests are answered. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
   /** Gives each request that is about to run, in their order, what can end it. */
@@ -126,7 +128,8 @@ export function serveLegacy<Env>(
 /** Takes what no answer is due to. */
 function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
   if (parsed.kind === "notification") {
-    takeCustomNotification(context.server, parsed.message, context);
+    const handled = takeCustomNotification(context.server, parsed.message, context);
+    if (handled) context.onHandling?.(handled);
     context.onNotification?.(parsed.message);
   }
   if (parsed.kind === "response") context.questions?.settle(parsed.message);

@@ -102,3 +102,17 @@ test("A13: however often the roots change while a handler runs, one handler runs
   expect(await changed()).toBe(202);
   await noted("roots", "began ended began ended began ended");
 });
+
+test("A13: no more handlers of custom notifications run than requests may be in flight; further ones are refused with 429", async () => {
+  const session = await Session.open(at("defined"));
+  const send = async (method: string) => (await session.send(notification(method))).status;
+  const statuses = await Promise.all(Array.from({ length: 40 }, () => send("own/started")));
+  expect([202, 429].map((status) => statuses.filter((each) => each === status).length)).toEqual([8, 32]);
+  await noted("own", Array(8).fill("began").join(" "));
+  // Other notifications, and requests, are not held up.
+  expect(await send("notifications/cancelled")).toBe(202);
+  expect((await session.send({ jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(200);
+  await release("own");
+  await noted("own", [...Array(8).fill("began"), ...Array(8).fill("ended")].join(" "));
+  expect(await send("own/started")).toBe(202);
+});

@@ -111,6 +111,8 @@ export class Session<Env> {
   /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
   readonly #inFlight = new Map<RequestId, Set<Slot>>();
   readonly #posts = new Set<RunningPost>();
+  /** How many handlers of custom notifications run. */
+  #handling = 0;
   /** Those somebody in memory waits for. */
   readonly #questions = new PendingQuestions();
   readonly #roots = new RootsTeller();
@@ -170,7 +172,12 @@ export class Session<Env> {
     if (twin) return this.#answer(twin);
     const refusal = this.#tooMany(ids.length);
     if (refusal) return { refusal };
-    if (ids.length === 0 && takeAll(post.messages, await this.#context(caller, post))) return TAKEN;
+    if (ids.length === 0) {
+      const context = await this.#context(caller, post);
+      const refused = this.#tooManyHandlers(post, context);
+      if (refused) return { refusal: refused };
+      if (takeAll(post.messages, context)) return TAKEN;
+    }
     const stream = heard?.stream ?? this.#streams.forCall(ids);
     const memory = heard ? undefined : this.#lasting?.remember(caller, post, stream.id);
     return this.#answer(this.#serve(caller, ids, { post, stream, memory, heard }));
@@ -384,6 +391,16 @@ export class Session<Env> {
     return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
+  /** A refusal when a POST would start more handlers of custom notifications than requests may be in flight. */
+  #tooManyHandlers({ messages }: SessionPost, { server }: LegacyContext<Env>): Refusal | undefined {
+    const { inFlightMax } = this.#host.caps;
+    const asked = messages.filter(
+      (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
+    );
+    if (asked.length === 0 || this.#handling + asked.length <= inFlightMax) return undefined;
+    return tooMany(`${this.#handling} notification handlers are running, of ${inFlightMax} (inFlightMax)`, 1);
+  }
+
   async #context(
     caller: Caller,
     post: SessionPost,
@@ -441,6 +458,12 @@ export class Session<Env> {
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
+      onHandling(handled) {
+        session.#handling += 1;
+        void handled.finally(() => {
+          session.#handling -= 1;
+        });
+      },
       onNotification(message) {
         session.#cancel(message);
         session.#roots.take(server, message, () => session.#callOfNotification(context));
