@@ -180,6 +180,7 @@ describe("A0: principals who look alike", () => {
 
 describe("A28: hooks have the bindings, and work that goes on after the answer", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
+  const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
 
   /** Once the answer is there: lets the work of the hooks go on, and waits for it. */
@@ -219,6 +220,7 @@ describe("A28: hooks have the bindings, and work that goes on after the answer",
     const client = await LegacyClient.open(worker.url("/mcp"));
     expect((await told(client.call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
+    expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
 
   test("of a call over HTTP+SSE, by the object", async () => {
@@ -244,6 +246,8 @@ describe("A28: hooks have the bindings, and work that goes on after the answer",
       key,
       ["request", "task"].flatMap((place) => onRequest.map((line) => line.replace("request", place))).sort(),
     );
+    // The request that makes it is served by the Worker.
+    expect(await keepersOf(key)).toEqual(["task", "task"]);
   });
 
   test("of auth, which is given the execution context of the Worker with what a wrapper has put there", async () => {
