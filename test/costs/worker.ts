@@ -92,6 +92,7 @@ let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 /** The namespace with every call on a stub counted. */
 function watched(namespace: Namespace): Namespace {
   const seen = {
+    idFromName: (name: string) => namespace.idFromName(name),
     newUniqueId: () => namespace.newUniqueId(),
     idFromString: (text: string) => {
       const id = namespace.idFromString(text);
