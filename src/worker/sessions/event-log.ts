@@ -113,15 +113,23 @@ export class EventLog {
     this.#sql.exec("INSERT OR IGNORE INTO stream_2 VALUES (?, ?, ?, ?)", id, session, kind, requests);
   }
 
-  append(stream: number, { seq, rank, kind, frames }: EventRow): void {
-    this.#sql.exec("INSERT INTO event_2 VALUES (?, ?, ?, ?, ?, ?)", stream, seq, rank, Date.now(), kind, frames);
+  /** Stores rows that follow all there are: each of them, or none when it throws. */
+  append(stream: number, rows: readonly EventRow[]): void {
+    try {
+      for (const { seq, rank, kind, frames } of rows) {
+        this.#sql.exec("INSERT INTO event_2 VALUES (?, ?, ?, ?, ?, ?)", stream, seq, rank, Date.now(), kind, frames);
+      }
+    } catch (error) {
+      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq >= ?", stream, rows[0]?.seq ?? 0);
+      throw error;
+    }
   }
 
   /** Nothing follows event `seq`, though it is no answer. */
   finish(stream: number, seq: number): void {
     const query = "UPDATE event_2 SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
     if (this.#sql.exec(query, stream, seq).rowsWritten > 0) return;
-    this.append(stream, { seq, rank: 0, kind: EventKind.Final, frames: "" });
+    this.append(stream, [{ seq, rank: 0, kind: EventKind.Final, frames: "" }]);
   }
 
   find(stream: number): StreamRow | undefined {

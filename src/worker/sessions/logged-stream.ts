@@ -158,9 +158,11 @@ export class LoggedStream {
 
   #flush(): void {
     const { log, owner } = this.#options;
+    const rows = toRows(this.#frames.splice(0));
+    // All of them first: nobody is to see a part of an event whose rest could not be stored.
+    log.append(this.id, rows);
     let added = 0;
-    for (const row of toRows(this.#frames.splice(0))) {
-      log.append(this.id, row);
+    for (const row of rows) {
       owner.row(this.id, row);
       added += row.frames.length;
     }

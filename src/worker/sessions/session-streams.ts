@@ -262,7 +262,7 @@ export class SessionStreams implements StreamOwner {
       frames += encodeEvent(interrupted(request), encodeCursor(tag, { stream: id, seq }));
     }
     const row = { seq, rank: 0, kind: EventKind.Final, frames };
-    this.#host.log.append(id, row);
+    this.#host.log.append(id, [row]);
     for (const socket of this.#sockets(id)) this.#carrier(socket).row(row);
   }
 

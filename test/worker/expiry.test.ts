@@ -1,0 +1,58 @@
+/** What a session does when its time is over, and what it leaves. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { LegacyClient, told } from "./client.ts";
+
+/** More than a session is good for. */
+const MS_BEYOND = 15 * 24 * 60 * 60_000;
+
+let worker: Workerd;
+let before: readonly string[] = [];
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/changing.ts",
+    objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
+    bindings: { MCP_KEYS: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+beforeEach(async () => {
+  before = await all();
+});
+
+const all = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
+/** What the hooks heard in this test. */
+const heard = async () => (await all()).slice(before.length);
+
+/** What all sessions store. */
+async function stored(): Promise<readonly object[]> {
+  const ids = await worker.worker.objects("MCP_SESSION");
+  const states = await Promise.all(ids.map((id) => worker.worker.storage("MCP_SESSION", id)));
+  return states.filter(({ keys, tables, alarmAtMs }) => {
+    const rows = [...Object.keys(keys), ...Object.values(tables).flat()];
+    return rows.length > 0 || alarmAtMs !== undefined;
+  });
+}
+
+test("a session that expires runs onUnsubscribe for what it was subscribed to, and leaves nothing stored", async () => {
+  const client = await LegacyClient.open(`${worker.origin}/mcp`);
+  for (const uri of ["test://a", "test://b"]) await told(client.request("resources/subscribe", { uri }));
+  expect(await stored()).toHaveLength(1);
+  await worker.worker.advance(MS_BEYOND);
+  expect(await heard()).toEqual(["+test://a", "+test://b", "-test://a", "-test://b"]);
+  expect(await stored()).toEqual([]);
+  expect((await client.request("ping")).status).toBe(404);
+});
+
+test("a session that was deleted runs onUnsubscribe once, stays deleted, and leaves nothing after its time", async () => {
+  const client = await LegacyClient.open(`${worker.origin}/mcp`);
+  await told(client.request("resources/subscribe", { uri: "test://a" }));
+  expect((await client.delete()).status).toBe(204);
+  await expect.poll(heard).toEqual(["+test://a", "-test://a"]);
+  expect(await stored()).toHaveLength(1);
+  expect((await client.request("ping")).status).toBe(404);
+  await worker.worker.advance(MS_BEYOND);
+  expect(await heard()).toEqual(["+test://a", "-test://a"]);
+  expect(await stored()).toEqual([]);
+  expect((await client.request("ping")).status).toBe(404);
+});
