@@ -16,6 +16,12 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
     const server = new McpServer<WithContext<unknown, Team>>({ ...IDENTITY, context });
     server.tool("team", {}, (_, ctx) => ctx.context.team);
     server.prompt("team", {}, (_, ctx) => ctx.context.team);
+    const arguments_ = [{ name: "who" }] as const;
+    server.prompt(
+      "who",
+      { arguments: arguments_, complete: { who: (_value, _chosen, ctx) => [ctx.context.team] } },
+      () => "",
+    );
     server.resource("test://team", {}, (_, ctx) => ctx.context.team);
     server.method("example.com/team", (_, ctx) => ({ team: ctx.context.team }));
     const peer = await openPeer(server, version);
@@ -27,6 +33,10 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
       contents: [{ text: "blue" }],
     });
     expect(resultOf(await peer.request("example.com/team"))).toMatchObject({ team: "blue" });
+    const asked = { ref: { type: "ref/prompt", name: "who" }, argument: { name: "who", value: "" } };
+    expect(resultOf(await peer.request("completion/complete", asked))).toMatchObject({
+      completion: { values: ["blue"] },
+    });
   });
 
   test("H2 a function is called for each request, with the bindings, and H3 _meta cannot overwrite its value", async () => {

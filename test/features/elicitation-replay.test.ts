@@ -138,3 +138,12 @@ describe("E5 asking in the middle what a modern client has not declared", () => 
     expect(await call()).toMatchObject({ resultType: "input_required" });
   });
 });
+
+test("E2 a handler that makes a new elicitationId each time it runs is still answered", async () => {
+  const url = "https://example.com/pay";
+  const { call } = await open(async (ctx) => {
+    const { action } = await ctx.elicitUrl({ message: "Pay", url, elicitationId: crypto.randomUUID() }, { key: "pay" });
+    return action;
+  });
+  expect(saidBy(await call(reply(await call(), { action: "accept" })))).toBe("accept");
+});

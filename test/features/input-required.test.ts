@@ -288,3 +288,12 @@ test("E1 every version that has neither question nor capability still serves the
     expect(resultOf(await peer.request("tools/list")).tools).toHaveLength(2);
   }
 });
+
+test.each(["2025-06-18", "2025-11-25"])("E1 in %s a handler that never stops asking is given up", async (version) => {
+  const server = new McpServer({ name: "asker", version: "1.0.0" });
+  server.tool("forever", {}, () => inputRequired({ who: NAME }));
+  const peer = await openPeer(server, version, able);
+  expect(resultOf(await peer.request("tools/call", { name: "forever" }))).toMatchObject({ isError: true });
+  expect(peer.questions).toHaveLength(32);
+  expect(String(peer.reports.at(-1))).toContain("asked for input 32 times");
+});

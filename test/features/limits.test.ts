@@ -28,18 +28,28 @@ describe("limits", () => {
     expect(await post({ bodyBytesMax: 10 }, ping)).toBe(413);
   });
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2 ** 31])("%d is refused, naming the limit", async (value) => {
-    const limits = { heartbeatMs: value };
-    const invalid = expect.objectContaining({
-      name: "KitError",
-      code: "options-invalid",
-      message: expect.stringContaining("limits.heartbeatMs"),
-    });
-    expect(() => createHttpHandler(createServer(), { limits, onError })).toThrow(invalid);
-    expect(() => edge(createServer(), { limits })).toThrow(invalid);
-    const [end] = createPair();
-    await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
-  });
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 2 ** 31])(
+    "%d is refused, naming the limit",
+    async (value) => {
+      const limits = { heartbeatMs: value };
+      const invalid = expect.objectContaining({
+        name: "KitError",
+        code: "options-invalid",
+        message: expect.stringContaining("limits.heartbeatMs"),
+      });
+      expect(() => createHttpHandler(createServer(), { limits, onError })).toThrow(invalid);
+      expect(() => edge(createServer(), { limits })).toThrow(invalid);
+      const [end] = createPair();
+      await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
+    },
+  );
+});
+
+test("a limit that there is not is refused, with the one that is meant", () => {
+  const limits = { heartBeatMs: 1_000 };
+  expect(() => createHttpHandler(createServer(), { limits: limits as object, onError })).toThrow(
+    /there is no option "heartBeatMs". Did you mean "heartbeatMs"/,
+  );
 });
 
 describe("the timeout of a tool", () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { IDEMPOTENCY_KEY, inputRequired, McpServer, outcomesInMemory } from "../../src/core/index.ts";
+import { onceWith } from "../../src/core/once.ts";
 import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 
 afterEach(closePeers);
@@ -34,6 +35,14 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
       "3",
       "4",
     ]);
+  });
+
+  test.each(["", "k".repeat(257), 7, null])("a key of %j is refused before anything runs", async (key) => {
+    const peer = await openPeer(createServer(), version);
+    const refused = await peer.request("tools/call", { name: "count" }, { [IDEMPOTENCY_KEY]: key });
+    const field = `_meta.${IDEMPOTENCY_KEY}`;
+    expect(errorOf(refused)).toMatchObject({ code: -32602, data: { field } });
+    expect(await text(peer.request("tools/call", { name: "count" }))).toBe("1");
   });
 
   test("a tool declared once runs once for each request id", async () => {
@@ -210,4 +219,18 @@ describe("A12: a call that asks without a state, in memory", () => {
     expect(await present("a", { state: "one", isExpired: true })).toEqual(done);
     expect(runs).toEqual(["first", "a", "a"]);
   });
+});
+
+test("what a call threw is told to nobody who presents it again", async () => {
+  const server = createServer() as unknown as McpServer<never>;
+  const params = { name: "count", _meta: { [IDEMPOTENCY_KEY]: "a" } };
+  const present = (work: () => Promise<Json>) => {
+    const call = { client: { era: "legacy" } } as Parameters<typeof once>[2];
+    return once(server, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, call, work);
+  };
+  const once = onceWith(outcomesInMemory(), "place");
+  const broken = new Error("db-internal.example is down");
+  await expect(present(() => Promise.reject(broken))).rejects.toBe(broken);
+  const again = present(() => Promise.resolve({}));
+  await expect(again).rejects.toMatchObject({ code: -32603, message: "The call failed when it was run." });
 });

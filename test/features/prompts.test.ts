@@ -32,6 +32,12 @@ const text = (value: string) => ({ type: "text", text: value }) as const;
 describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
+  test.each([7, null, { a: 1 }, true])("P2 an argument that is %j, not a string, is -32602", async (value) => {
+    const server = newServer().prompt("p", { arguments: [{ name: "text" }] }, ({ text }) => `got ${text}`);
+    const params = { name: "p", arguments: { text: value } };
+    expect(await fail(server, version, params, true)).toMatchObject({ code: -32602, data: { field: "arguments" } });
+  });
+
   test("P1 a plain list of arguments is listed as it is, with title, icons and _meta of the prompt", async () => {
     const icons = [{ src: "https://example.com/a.png" }];
     const server = newServer().prompt(

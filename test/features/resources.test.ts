@@ -112,7 +112,10 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
       .resource("note:///one", {}, () => "resource")
       .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
       .resourceProvider({
-        list: async () => [{ uri: "far:///x", name: "x", size: 3 }],
+        list: async () => [
+          { uri: "note:///one", name: "what is defined wins" },
+          { uri: "far:///x", name: "x", size: 3 },
+        ],
         read: async (uri) => (uri.startsWith("far:") ? `provider ${uri}` : undefined),
       });
     expect(await contentsOf(server, version, "note:///one")).toMatchObject([{ text: "resource" }]);

@@ -245,3 +245,19 @@ describe("sampling in 2026-07-28", () => {
     expect(peer.reports).toEqual([new Error("audit is down")]);
   });
 });
+
+test.each([...LEGACY_VERSIONS, MODERN_VERSION])("S4: in %s a record says how long the answer took", async (version) => {
+  const records: SampleRecord[] = [];
+  const server = newServer((record) => void records.push(record));
+  const answerLate = () => new Promise<Json>((resolve) => setTimeout(resolve, 30, ANSWER));
+  const peer = await openPeer(server, version, { ...answering, onRequest: answerLate });
+  const first = resultOf(await peer.request("tools/call", { name: "ask" }));
+  if (version === MODERN_VERSION) {
+    const [key = ""] = Object.keys(first.inputRequests as Json);
+    const inputResponses = { [key]: await answerLate() };
+    resultOf(await peer.request("tools/call", { name: "ask", inputResponses, requestState: first.requestState }));
+  }
+  expect(records).toHaveLength(1);
+  // The clocks of timers and of records may differ by a millisecond.
+  expect(records[0]?.durationMs).toBeGreaterThanOrEqual(28);
+});

@@ -84,3 +84,18 @@ test("A13: over a transport, handlers of changed roots run one at a time, and on
   await expect.poll(() => runs).toBe(3);
   await connection.close();
 });
+
+test("log lines that a peer on a transport has not taken are dropped beyond streamBufferBytesMax", async () => {
+  const server = new McpServer({ name: "slow", version: "1.0.0" });
+  const { transport, sent, stall, resume } = stalledTransport();
+  const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });
+  const params = { level: "debug" };
+  transport.onmessage?.({ jsonrpc: "2.0", id: 2, method: "logging/setLevel", params } as never);
+  await expect.poll(() => sent.length).toBe(2);
+  stall();
+  for (let times = 0; times < 500; times += 1) server.log("info", `line ${times}`);
+  await expect.poll(() => sent.length).toBeGreaterThan(2);
+  expect(sent.length).toBeLessThan(10);
+  resume();
+  await connection.close();
+});

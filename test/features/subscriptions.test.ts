@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { defineTool, McpServer } from "../../src/core/index.ts";
+import { definePrompt, defineResource, defineResourceTemplate, defineTool, McpServer } from "../../src/core/index.ts";
+import { NoticeBus } from "../../src/core/notices.ts";
 import { LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";
@@ -30,6 +31,26 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     const listed = await peer.request("tools/list");
     expect(listed).toMatchObject({ result: { tools: [{ name: "first", description: "changed" }, { name: "third" }] } });
     expect(await peer.request("tools/call", { name: "second" })).toMatchObject({ error: { code: -32602 } });
+    peer.oracle.expectClean();
+  });
+
+  test.each([
+    ["a prompt", definePrompt("hello", {}, () => "Hello again"), "prompts"],
+    ["a resource", defineResource("test://watched", {}, () => "changed"), "resources"],
+    ["a resource template", defineResourceTemplate("test://items/{id}", {}, () => "item"), "resources"],
+  ] as const)("C12 replacing and adding %s is told", async (_, definition, list) => {
+    const server = createServer();
+    if (definition.kind === "template") server.add(definition);
+    const peer = await openPeer(server, version);
+    const method = `notifications/${list}/list_changed`;
+    server.replace(definition as never);
+    await expect.poll(() => methodsOf(peer.notifications)).toEqual([method]);
+    const key = definition.kind === "prompt" ? definition.name : undefined;
+    const uri = definition.kind === "template" ? definition.uriTemplate : "test://watched";
+    expect(server.remove(definition.kind, key ?? uri)).toBe(true);
+    await expect.poll(() => methodsOf(peer.notifications)).toEqual([method, method]);
+    server.add(definition as never);
+    await expect.poll(() => methodsOf(peer.notifications)).toEqual([method, method, method]);
     peer.oracle.expectClean();
   });
 
@@ -195,4 +216,18 @@ describe("subscriptions/listen over a connection", () => {
     await expect.poll(() => peer.notifications.length).toBe(3);
     await peer.close();
   });
+});
+
+test("a listener of notices that fails keeps nothing from the others, and its failure is told", async () => {
+  const failures: unknown[] = [];
+  const heard: unknown[] = [];
+  const bus = new NoticeBus((error) => failures.push(error));
+  const broken = new Error("the listener is broken");
+  bus.subscribe(() => {
+    throw broken;
+  });
+  bus.subscribe((notices) => heard.push(...notices));
+  bus.publish({ kind: "tools" });
+  await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
+  expect(failures).toEqual([broken]);
 });

@@ -54,6 +54,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     return peer.request("tools/call", { name: "t", ...params }, undefined, { bad });
   };
 
+  test("T5 a handler without an input schema gets no arguments, whatever the client sends", async () => {
+    const { server, handler } = spyServer();
+    resultOf(await call(server, { arguments: { unchecked: true } }));
+    expect(handler).toHaveBeenCalledExactlyOnceWith({});
+  });
+
   describe.each(SCHEMAS)("with $kind", ({ input }) => {
     test("T5 arguments that fit reach the handler with defaults filled in", async () => {
       const { server, handler } = spyServer(input);

@@ -55,6 +55,20 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   }
 
   describe("T7", () => {
+    test("T7 an object whose content is not a list of blocks is data, given as JSON", async () => {
+      const book = { content: ["first chapter", "second chapter"], pages: 3 };
+      const { result, reports } = await run(() => book);
+      expect(result.content).toEqual([{ type: "text", text: JSON.stringify(book) }]);
+      expect(reports).toEqual([]);
+    });
+
+    test("T7 an error that the handler returns is not checked against the output schema", async () => {
+      const refused: ToolResult = { content: [{ type: "text", text: "sold out" }], isError: true };
+      const { result, reports } = await run(() => refused, z.object({ seats: z.number() }));
+      expect(result).toMatchObject(refused);
+      expect(reports).toEqual([]);
+    });
+
     test("T7 a string becomes one text block", async () => {
       const { result } = await run(() => "hello");
       expect(result.content).toEqual([{ type: "text", text: "hello" }]);

@@ -1,10 +1,13 @@
 /** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
+import { CALLS } from "./lists/core.ts";
+import { EDGES } from "./lists/edges.ts";
+import { FEATURES } from "./lists/features.ts";
 import { HTTP_ROOM } from "./lists/http.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
 import type { EquivalentMutant, Mutant } from "./mutant.ts";
 
 /** The mutants that the tests must notice. */
-export const MUTANTS: readonly Mutant[] = [...PROTOCOL, ...HTTP_ROOM];
+export const MUTANTS: readonly Mutant[] = [...PROTOCOL, ...CALLS, ...FEATURES, ...EDGES, ...HTTP_ROOM];
 
 /** Changes that were considered and make no difference. */
 export const EQUIVALENT: readonly EquivalentMutant[] = [
