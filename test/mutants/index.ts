@@ -18,4 +18,12 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     replace: 'return typeof value[0] === "string" && typeof value[1] === "string" &&',
     reason: "The comparison that follows encodes the cursor again for this list, so a cursor of another list differs.",
   },
+  {
+    id: "ladder-legacy-header-modern",
+    file: "src/http/classify.ts",
+    find: 'return rules?.era === "legacy" ? rules : unservedVersion(',
+    replace: "return rules ? rules : unservedVersion(",
+    reason:
+      "A message whose header names a modern version is judged as a modern one and never gets here; a batch neither.",
+  },
 ];

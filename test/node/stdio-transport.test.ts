@@ -75,11 +75,12 @@ test("W1 a write that fails rejects, tells onerror once, and ends the transport"
   expect(closed).toBe(1);
 });
 
-test("W1 a reader that is gone rejects the send and ends the transport", async () => {
+test("W1 a reader that is gone rejects the send and ends the transport, and is no error to report", async () => {
   const error = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
-  const { transport } = await start({ output: failing(error) });
+  const { transport, errors } = await start({ output: failing(error) });
   await expect(transport.sendText("{}")).rejects.toBe(error);
   await transport.ended;
+  expect(errors).toEqual([]);
 });
 
 test("W1 an input that fails tells onerror and ends the transport", async () => {

@@ -180,6 +180,15 @@ describe("defaults", () => {
     expect(await check(schema, { place: {} })).toEqual({ value: { place: { country: "FR" } } });
   });
 
+  test("the default of what a $ref names is that of the property", async () => {
+    const schema = {
+      type: "object",
+      properties: { unit: { $ref: "#/$defs/unit" } },
+      $defs: { unit: { type: "string", default: "c" } },
+    };
+    expect(await check(schema, {})).toEqual({ value: { unit: "c" } });
+  });
+
   test("a property named __proto__ changes no prototype", async () => {
     const value: unknown = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
     const outcome = await check({ type: "object", properties: { a: {}, b: { default: 2 } } }, value);
@@ -218,11 +227,21 @@ describe("what is refused when defined", () => {
     "other.json",
     "./other.json#/a",
     "/other.json",
+    "x/properties/b",
   ])("the $ref %s to another document, naming it", (ref) => {
-    const make = () => jsonSchema({ type: "object", properties: { a: { items: [{ $ref: ref }] } } });
+    const make = () => jsonSchema({ type: "object", properties: { a: { items: [{ $ref: ref }] }, b: {} } });
     expect(make).toThrow(KitError);
-    expect(make).toThrow(ref);
+    expect(make).toThrow(`${ref} leaves the document`);
   });
+
+  test.each(["#/$defs/absent", "#absent", "#/properties/a/1", "#/$defs/constructor", "#/toString"])(
+    "the $ref %s to nothing, naming it",
+    (ref) => {
+      const make = () => jsonSchema({ type: "object", properties: { a: { $ref: ref } }, $defs: {} });
+      expect(make).toThrow(KitError);
+      expect(make).toThrow(`${ref} names nothing`);
+    },
+  );
 
   test("a $dynamicRef to another document", () => {
     expect(() => jsonSchema({ $dynamicRef: "https://example.com/other.json#node" })).toThrow(KitError);

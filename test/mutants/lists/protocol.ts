@@ -269,7 +269,7 @@ export const PROTOCOL: readonly Mutant[] = [
   {
     id: "envelope-capabilities-unchecked",
     file: lifecycle,
-    find: 'if (!isObject(capabilities)) throw missingField(META.clientCapabilities, "object");',
+    find: 'if (!isObject(capabilities)) throw missingField(META.clientCapabilities, "an object");',
     replace: "",
     tests: LADDER,
   },
