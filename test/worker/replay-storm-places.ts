@@ -45,9 +45,11 @@ class SessionCall {
   #cursor: string | undefined;
   #result: Json | undefined;
   #error: Members | undefined;
+  readonly #lossesBefore: number;
 
   constructor(storm: Storm, person: Person) {
     this.#storm = storm;
+    this.#lossesBefore = storm.losses;
     this.#person = person;
   }
 
@@ -65,8 +67,17 @@ class SessionCall {
       if (answer) this.#take(answer);
     } else await this.#read(begun);
     while (!(this.#result || this.#error) && this.#cursor !== undefined) await this.#comeBack(url, this.#cursor);
-    if (this.#error) throw new Error(JSON.stringify(this.#error));
+    if (this.#error && !this.#wasGivenUp(this.#error)) throw new Error(JSON.stringify(this.#error));
     return this.#result;
+  }
+
+  /**
+   * Whether the call was lost so often that it is not run again: its first run and three more, without coming further in
+   * any of them. On a slow machine there may be no time between two losses.
+   */
+  #wasGivenUp({ error }: Members): boolean {
+    const { data } = error as { data?: { reason?: string } };
+    return data?.reason === "interrupted" && this.#storm.losses - this.#lossesBefore >= 4;
   }
 
   async #comeBack(url: string, cursor: string): Promise<void> {

@@ -29,7 +29,7 @@ export class Storm {
   #isOver = false;
   #blowing: Promise<void> = Promise.resolve();
   #restarting: Promise<void> = Promise.resolve();
-  /** Interruptions so far. */
+  /** Beginnings and ends of interruptions so far: odd while one is under way. */
   interruptions = 0;
 
   private constructor(seed: number) {
@@ -62,6 +62,11 @@ export class Storm {
     });
     storm.#blowing = storm.#blow(binding);
     return storm;
+  }
+
+  /** How often something has been interrupted so far, one that is under way included. */
+  get losses(): number {
+    return Math.ceil(this.interruptions / 2);
   }
 
   url(path: string): string {
