@@ -166,7 +166,7 @@ describe("what cannot be answered", () => {
   test("an error of the client: the handler meets it", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
-    expect(textOf(messages)).toMatch(/^refused: .*not now$/);
+    expect(textOf(messages)).toMatch(/^refused: .*"not now"$/);
   });
 
   test("an error, where the handler asks by returning: the task fails", async () => {

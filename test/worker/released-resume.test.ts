@@ -325,8 +325,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect((await fetch(tap.url, { method: "DELETE", headers: { "mcp-session-id": session } })).status).toBe(204);
     const gone = () => tap.exchanges.filter(({ method, status }) => method === "GET" && status === 404);
     proxy.cut();
-    await pause(500);
-    expect((await requestsOf(client)).length).toBe(0);
+    await until("it asks no more", async () => (await requestsOf(client)).length === 0);
     expect(gone().length).toBeLessThanOrEqual(HASTY.maxRetries);
   });
 
