@@ -373,7 +373,9 @@ export class McpServer<Env = unknown> {
   }
 
   async #view(caller: CallerFacts<Env>, runtime: ErrorReporter): Promise<McpServer<Env>> {
-    const { tools, prompts, resources, definitions, visible, ...options } = this.#options;
+    const { definitions, visible } = this.#options;
+    // On top of them: a rest of the options would lack what an instance of a class inherits, such as its `around`.
+    const options: ServerOptions<Env> = Object.create(this.#options, VIEWED);
     const view = new McpServer<Env>(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.provider;
@@ -531,6 +533,11 @@ function compile<Env>(definition: Definition<Env>): Compiled<Env> {
       return compileTemplate(definition);
   }
 }
+
+/** What the view of a caller does not take over from the options of its server: it has been decided already. */
+const VIEWED = Object.fromEntries(
+  ["tools", "prompts", "resources", "definitions", "visible"].map((name) => [name, { value: undefined }]),
+);
 
 /** Where each kind is kept, and which list it is in. */
 const LISTS = {

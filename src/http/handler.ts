@@ -84,7 +84,7 @@ export interface HttpNotices<Env> {
 export interface HttpOptions<Env> extends OriginRules {
   readonly limits?: Partial<Limits>;
   /** @default everyone is served anonymously */
-  readonly auth?: AuthHook<Env>;
+  readonly auth?: AuthHook<Env> | undefined;
   /** Legacy sessions; without them legacy requests each stand alone. */
   readonly sessions?: SessionRoutes<Env> | undefined;
   /** Without it no notice is promised to anyone. */
@@ -103,7 +103,7 @@ export interface HttpOptions<Env> extends OriginRules {
    *
    * @default false
    */
-  readonly jsonOnly?: boolean;
+  readonly jsonOnly?: boolean | undefined;
   /**
    * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
    * other, and keys of calls that run once count for one endpoint only.

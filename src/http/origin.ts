@@ -17,7 +17,7 @@ export interface OriginRules {
    *
    * @default none
    */
-  readonly allowedHosts?: readonly string[];
+  readonly allowedHosts?: readonly string[] | undefined;
   /**
    * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served: requests
    * without Origin (no browser), the server's own origin, and loopback pages on a loopback server (the Inspector).
@@ -25,7 +25,7 @@ export interface OriginRules {
    *
    * @default none
    */
-  readonly allowedOrigins?: readonly string[];
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 /** Parts of a request's URL. */

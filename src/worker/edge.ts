@@ -204,7 +204,9 @@ export function edge<
   options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
 ): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
   checkEdge(source, options);
-  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits, ...http } = options;
+  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits } = options;
+  // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
+  const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly } = options;
   if (sessions || notices || once || keys || tasks) checkDate();
   const calls = once?.attach();
   const sealing = keys?.attach();
@@ -236,7 +238,11 @@ export function edge<
   };
   if (typeof source !== "function") hub?.watch(source);
   const endpoint = new Endpoint(typeof source === "function" ? found : source, {
-    ...http,
+    auth,
+    allowedHosts,
+    allowedOrigins,
+    endpoint: endpointName,
+    jsonOnly,
     limits: runtime.limits,
     onError: logError,
     sessions: part?.routes,

@@ -289,6 +289,29 @@ describe.each(["modern", "legacy"] as const)("A0: what the option visible return
   });
 });
 
+test("A0: hooks that the options of a server inherit from their class hold where each caller sees its own", async () => {
+  class Options {
+    readonly name = "inherited";
+    readonly version = "1.0.0";
+    get around() {
+      return [() => Promise.reject(new Error("refused by around"))];
+    }
+    visible() {
+      return true;
+    }
+  }
+  const server = new McpServer(new Options());
+  server.tool("fixed", {}, () => "served");
+  const reports: unknown[] = [];
+  const handle = createHttpHandler(server, { onError: (error) => void reports.push(String(error)) });
+  const message = requestOf("modern", "tools/call", { name: "fixed", arguments: {} });
+  const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
+  const init = { method: "POST", headers, body: JSON.stringify(message) };
+  const response = await handle(new Request("https://mcp.example.com/mcp", init), {});
+  expect(await response.text()).not.toContain("served");
+  expect(reports).toEqual(["Error: refused by around"]);
+});
+
 test.each([null, false, 0, "", {}, true])("A0: an option visible that is no function (%j) is refused", (visible) => {
   const make = () => new McpServer({ name: "visible", version: "1.0.0", visible: visible as never });
   expect(make).toThrow(/visible .*must be a function/);

@@ -57,6 +57,13 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
+test("A0: a hook auth that the options inherit from their class is asked", async () => {
+  const before = await read("/runs");
+  expect((await new ModernClient(worker.url("/inherited")).call("run", {})).status).toBe(401);
+  await expect(open("/inherited", {})).rejects.toThrow(/401/);
+  expect(await read("/runs")).toEqual(before);
+});
+
 describe("A0: a hook that fails to decide", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
     "%s is refused with 500 on every way in, runs no handler and makes no object",

@@ -90,12 +90,13 @@ const WAIT_MS = 25_000;
 export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
   checkOptions("tasks(): ", options, OPTIONS);
   const { binding = "MCP_TASK", ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
+  const { jurisdiction, locationHint } = options;
   const storable = storing("tasks()", options);
   return {
     attach: (runtime) => {
       claimFor("tasks", binding);
       return {
-        extend: extension(runtime, { ...options, binding, storable }),
+        extend: extension(runtime, { binding, storable, jurisdiction, locationHint }),
         objects: { McpTask: createTaskClass(runtime, { binding, ttlMs, pollIntervalMs, runMs }) },
       };
     },
@@ -125,9 +126,11 @@ function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskClassOptio
   };
 }
 
-interface KeeperOptions extends TasksOptions {
+interface KeeperOptions {
   readonly binding: string;
   readonly storable: Storable;
+  readonly jurisdiction: DurableObjectJurisdiction | undefined;
+  readonly locationHint: DurableObjectLocationHint | undefined;
 }
 
 function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptions): WaitingKeeper {
