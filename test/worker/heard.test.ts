@@ -165,6 +165,24 @@ describe("caps", () => {
     reader.stream.cut();
   });
 
+  test("A3: messages that wait for a stream to come back count as requests in flight", async () => {
+    const opened = await openStream(`${worker.origin}/small`, { body: initialize() });
+    await opened.end();
+    const session = opened.headers["mcp-session-id"] ?? "";
+    const statuses: number[] = [];
+    const sent = Array.from({ length: 20 }, async (_, id) => {
+      const url = `${worker.origin}/small?sessionId=${session}`;
+      const answer = await openStream(url, { body: request("ping", undefined, id) });
+      await answer.end();
+      statuses.push(answer.status);
+    });
+    await expect.poll(() => statuses.length).toBe(18);
+    const stream = await openStream(`${worker.origin}/small`, { headers: { "mcp-session-id": session } });
+    await Promise.all(sent);
+    expect(statuses.sort()).toEqual([202, 202, ...Array(18).fill(429)]);
+    stream.cut();
+  });
+
   test("A3: a request that is sent again while it is served runs once and is answered once", async () => {
     const { reader } = await openAlone("MCP_SESSION");
     expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);

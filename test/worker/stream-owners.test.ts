@@ -217,6 +217,23 @@ test("A9: an anonymous HTTP+SSE stream ends when a principal takes over its sess
   expect((await post(3)).status).toBe(404);
 });
 
+test("A9: a message that waits for a stream while its session is taken over is not answered on the principal's", async () => {
+  const anonymous = await open();
+  const endpoint = new URL(`/team/mcp?sessionId=${anonymous.id}`, worker.origin);
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify(request("tools/call", { name: "who", arguments: {} }, "waiting"));
+  const waiting = fetch(endpoint, { method: "POST", headers, body });
+  // Served after it, as a rule; the other way round it is refused at once.
+  expect((await anonymous.request("ping")).status).toBe(200);
+  const alice = anonymous.with({ authorization: "Bearer alice" });
+  const hers = await listen(alice);
+  expect((await waiting).status).toBe(404);
+  await provoke(alice);
+  await hers.stream.has("her message", (stream) => said(stream) === 1);
+  expect(hers.stream.raw).not.toContain("waiting");
+  hers.stream.cut();
+});
+
 /** Somebody with another session of the same object. */
 const stranger = () => ({
   session: 12_345,

@@ -25,13 +25,22 @@ export async function deliver<Env>(
   caller: Caller,
   post: SessionPost,
 ): Promise<PostOutcome | undefined> {
-  const own = await session.streams.speaking();
+  const { streams } = session;
+  if (streams.speaking === undefined && streams.mayComeBack) {
+    // Whoever waits takes up memory, so it counts as a request in flight.
+    const refusal = session.tooMany(1);
+    if (refusal) return { refusal };
+    await streams.back();
+    // Meanwhile the session may have ended, or a principal may have taken it over.
+    if (!(await session.admit(caller))) return undefined;
+  }
+  const own = streams.speaking;
   if (own === undefined) return undefined;
   const [parsed] = post.messages;
   const request = parsed?.kind === "request" ? parsed.message : undefined;
   const handshake = request?.method === "initialize" ? new Handshake(session, caller, request) : undefined;
   const stream = new HeardStream({
-    streams: session.streams,
+    streams,
     own,
     requests: request ? [request.id] : [],
     onEnd: (text) => handshake?.answered(text),

@@ -74,7 +74,7 @@ export class SessionStreams implements StreamOwner {
   /** Its streams whose client is gone. */
   readonly #gone = new Set<number>();
   /** Called when a Worker has come for a stream. */
-  readonly #onBack: (() => void)[] = [];
+  readonly #onBack = new Set<() => void>();
   readonly #carriers = new Map<WebSocket, Carrier>();
   /** Who waits for a Worker to say that a filter holds. */
   readonly #waiting = new Map<string, () => void>();
@@ -98,22 +98,33 @@ export class SessionStreams implements StreamOwner {
 
   // Of HTTP+SSE clients: see http-sse/
 
-  /**
-   * The stream that the client reads: the latest of the session's own. After a loss its Worker comes back to it, and that
-   * is waited for. Undefined when the client is gone.
-   */
-  async speaking(): Promise<number | undefined> {
-    if (!this.#speaker() && this.#gone.size === 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, BACK_MS);
-        this.#onBack.push(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
-    }
+  /** The stream that the client reads: the latest of the session's own. */
+  get speaking(): number | undefined {
     const socket = this.#speaker();
     return socket && this.#carrier(socket).attached.stream;
+  }
+
+  /** Whether a Worker may come back to the stream of the client, which it lost: the client is not known to be gone. */
+  get mayComeBack(): boolean {
+    return this.#gone.size === 0;
+  }
+
+  /** How many wait in {@link back}. */
+  get awaiting(): number {
+    return this.#onBack.size;
+  }
+
+  /** Resolves when a Worker has come for a stream, or after a while. */
+  back(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        this.#onBack.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, BACK_MS);
+      this.#onBack.add(done);
+    });
   }
 
   /** Stores that a call was accepted, which is answered on `own`. @returns Its number. */
@@ -218,7 +229,7 @@ export class SessionStreams implements StreamOwner {
     if (isOwn) {
       void this.#takeOver(ours, filter);
       if (target.kind === "again") this.#interruptOn(stream);
-      for (const tell of this.#onBack.splice(0)) tell();
+      for (const tell of this.#onBack) tell();
     }
     return new Response(null, { status: 101, webSocket: theirs });
   }

@@ -145,11 +145,10 @@ export class Session<Env> {
 
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
   async admit(caller: Caller, isStream = false): Promise<boolean> {
-    const { isEnded, boundTo, goodUntilMs = caller.expiresAtMs } = this.#state.get();
+    if (!this.#isOf(caller)) return false;
     const nowMs = Date.now();
-    if (isEnded || goodUntilMs <= nowMs) return false;
+    const { boundTo, goodUntilMs = caller.expiresAtMs } = this.#state.get();
     const binds = caller.isOpenedAnonymously && caller.principalHash !== ANONYMOUS && boundTo === undefined;
-    if (caller.isOpenedAnonymously && boundTo !== undefined && boundTo !== caller.principalHash) return false;
     const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
     // Whoever has these open is not known to be the principal, whose questions and answers they would carry.
@@ -157,8 +156,15 @@ export class Session<Env> {
     if (binds || renews) {
       const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
       await this.store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
+      // Meanwhile another request may have ended it, or taken it over.
+      return this.#isOf(caller);
     }
     return true;
+  }
+
+  #isOf({ isOpenedAnonymously, principalHash, expiresAtMs }: Caller): boolean {
+    const { isEnded, boundTo = principalHash, goodUntilMs = expiresAtMs } = this.#state.get();
+    return !isEnded && goodUntilMs > Date.now() && (!isOpenedAnonymously || boundTo === principalHash);
   }
 
   /** Undefined: an HTTP+SSE client has no stream open to be answered on. */
@@ -170,7 +176,7 @@ export class Session<Env> {
     const ids = requestIds(post.messages);
     const twin = this.#twinOf(caller, post, ids);
     if (twin) return this.#answer(twin);
-    const refusal = this.#tooMany(ids.length);
+    const refusal = this.tooMany(ids.length);
     if (refusal) return { refusal };
     if (ids.length === 0) {
       const context = await this.#context(caller, post);
@@ -378,10 +384,11 @@ export class Session<Env> {
     );
   }
 
-  #tooMany(asked: number): Refusal | undefined {
+  /** Why so many more requests cannot be served now; undefined: they can. */
+  tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
     const { caps, resumeMs } = this.#host;
-    const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
+    const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, this.#streams.awaiting);
     if (running + asked > caps.inFlightMax) {
       const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
       return tooMany(what, 1);
