@@ -76,7 +76,7 @@ export async function answered<T>(part: PartName, binding: string, answer: Promi
 
 /** What an object's failure means: that it is of another class, or what it says. */
 export function explained(error: unknown, part: PartName, binding: string): unknown {
-  const text = error instanceof TypeError ? error.message : "";
+  const text = error instanceof Error ? error.message : "";
   const isOther = text.includes("does not implement the method") || text.includes("does not export a fetch()");
   return isOther ? crossed(part, binding, error) : error;
 }

@@ -14,6 +14,7 @@ beforeAll(async () => {
     entry: "test/worker/fixtures/misconfigured.ts",
     objects: {
       ...named("WRONG", WRONG),
+      CALLED_ONCE: "McpKeys",
       KEYS_WRONG_SESSION: "McpSession",
       KEYS_MISSING_SESSION: "McpSession",
       KEYS_TEXT_SESSION: "McpSession",
@@ -88,6 +89,15 @@ describe("bindings", () => {
         ]);
     },
   );
+
+  test("A27: once bound to a class that answers no requests: the right one is named", async () => {
+    await call("/called/once", "once");
+    await expect
+      .poll(() => reported("/called/once"))
+      .toEqual([
+        'binding-crossed: The Durable Object binding "CALLED_ONCE" is bound to the wrong class. In wrangler.toml write class_name = "McpOnce" for it, the class that edge() makes for the option once.',
+      ]);
+  });
 
   test.each(["missing", "text"])("A27: a binding that is %s: the lines to write are named", async (kind) => {
     for (const part of PARTS) {
