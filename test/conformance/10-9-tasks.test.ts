@@ -274,8 +274,10 @@ describe("10.9 whose a task is", () => {
   test("the routing header is the id, also on update and cancel", async () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [method, params] of METHODS) {
-      const told = await client.request(method, { ...params, taskId }, { "mcp-name": "another" });
-      expect([told.status, told.messages.at(-1)?.error]).toMatchObject([400, { code: -32020 }]);
+      for (const name of ["another", undefined]) {
+        const told = await client.request(method, { ...params, taskId }, { "mcp-name": name });
+        expect([told.status, told.messages.at(-1)?.error]).toMatchObject([400, { code: -32020 }]);
+      }
     }
   });
 });

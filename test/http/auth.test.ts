@@ -151,7 +151,12 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
   });
 
   test("a Response can be read by a page of an allowed origin, and keeps the headers it had", async () => {
-    const headers = { Vary: "Authorization", "Access-Control-Expose-Headers": "X-Own", "X-Own": "kept" };
+    const headers = {
+      Vary: "Authorization",
+      "Access-Control-Allow-Origin": "https://elsewhere.example",
+      "Access-Control-Expose-Headers": "X-Own",
+      "X-Own": "kept",
+    };
     const { send } = endpoint(() => new Response("no", { status: 403, headers }), { era, origin: ORIGIN });
     const { response, text } = await send();
     expect([response.status, text]).toEqual([403, "no"]);

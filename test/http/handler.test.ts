@@ -240,3 +240,23 @@ test("Z3 a provider that lists what is defined, or one thing twice, breaks no cu
   } while (cursor !== undefined);
   expect(uris).toEqual(["test://a", "test://b", "test://c"]);
 });
+
+test("a modern client that takes JSON only, and leaves while its call runs, has the call cancelled", async () => {
+  const server = new McpServer(IDENTITY);
+  const began = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<string>();
+  server.tool("long", {}, async (_, { signal }) => {
+    signal.addEventListener("abort", () => ended.resolve("cancelled"));
+    began.resolve();
+    return ended.promise;
+  });
+  const leave = new AbortController();
+  const message = call("long");
+  const headers = { ...standardHeaders(message), "content-type": "application/json", accept: "application/json" };
+  const handle = createHttpHandler(server, { onError: () => undefined });
+  const body = JSON.stringify(message);
+  void handle(new Request(URL, { method: "POST", headers, body, signal: leave.signal }), {});
+  await began.promise;
+  leave.abort();
+  expect(await ended.promise).toBe("cancelled");
+});

@@ -3,11 +3,23 @@ import { CALLS } from "./lists/core.ts";
 import { EDGES } from "./lists/edges.ts";
 import { FEATURES } from "./lists/features.ts";
 import { HTTP_ROOM } from "./lists/http.ts";
+import { PARTS } from "./lists/parts.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
+import { SERVING } from "./lists/serving.ts";
+import { SESSIONS } from "./lists/sessions.ts";
 import type { EquivalentMutant, Mutant } from "./mutant.ts";
 
 /** The mutants that the tests must notice. */
-export const MUTANTS: readonly Mutant[] = [...PROTOCOL, ...CALLS, ...FEATURES, ...EDGES, ...HTTP_ROOM];
+export const MUTANTS: readonly Mutant[] = [
+  ...PROTOCOL,
+  ...CALLS,
+  ...FEATURES,
+  ...EDGES,
+  ...HTTP_ROOM,
+  ...SESSIONS,
+  ...PARTS,
+  ...SERVING,
+];
 
 /** Changes that were considered and make no difference. */
 export const EQUIVALENT: readonly EquivalentMutant[] = [
@@ -25,5 +37,13 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     replace: "return rules ? rules : unservedVersion(",
     reason:
       "A message whose header names a modern version is judged as a modern one and never gets here; a batch neither.",
+  },
+  {
+    id: "task-foreign-id-unchecked",
+    file: "src/worker/tasks/index.ts",
+    find: "return id === undefined ? undefined : namespace.idFromString(id);",
+    replace: "return namespace.idFromString(id as string);",
+    reason:
+      "`idFromString()` throws for undefined as for any text that is no id, and that is caught: there is no such task.",
   },
 ];

@@ -7,6 +7,7 @@ import { SSEClientTransport as Sse2024 } from "sdk-2024-11-05/client/sse.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStream } from "../../src/testing/http-stream.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
+import { nested } from "../http/messages.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
 
@@ -70,10 +71,10 @@ describe("W3 the HTTP+SSE transport", () => {
     };
     await read(/\n\n/);
     const [, endpoint = ""] = /^event: endpoint\ndata: (\/messages\?sessionId=[\w-]{100,256})\n\n/.exec(text) ?? [];
-    const post = (body: unknown, path = endpoint) =>
+    const post = (body: unknown, path = endpoint, type = "application/json") =>
       fetch(new URL(path, worker.origin), {
         method: "POST",
-        headers: { "Content-Type": "application/json" },
+        headers: { "Content-Type": type },
         body: JSON.stringify(body),
       });
     const accepted = await post({ jsonrpc: "2.0", id: 0, method: "ping" });
@@ -83,6 +84,11 @@ describe("W3 the HTTP+SSE transport", () => {
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages?sessionId=garbage")).status).toBe(404);
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages")).status).toBe(400);
     expect((await post("no message")).status).toBe(400);
+    // A page of any origin can send these without asking first.
+    for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
+      expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, endpoint, type)).status).toBe(415);
+    }
+    expect((await post(JSON.parse(nested(1_000)))).status).toBe(400);
     // C5: a notification is never answered, not even a bad one.
     const bad = await post({ jsonrpc: "2.0", method: "notifications/cancelled", params: [] });
     expect([bad.status, await bad.text()]).toEqual([202, ""]);

@@ -133,6 +133,8 @@ test("ids of garbage cost one request a while at most, and are 404", async () =>
 test("requestState is sealed with them as well, for every isolate", async () => {
   const { at } = await start();
   const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
+  // One isolate has sealed a session id before, and the other has not.
+  await LegacyClient.open(await at("/mcp"));
   const asked = (await told(here.call("rounds"))).messages as [{ result: Members }];
   const { requestState } = asked[0].result;
   const params = { name: "rounds", arguments: {}, requestState };

@@ -30,7 +30,11 @@ export class TaskClient {
     return new TaskClient(url, options);
   }
 
-  request(method: string, params: Members = {}, headers: Readonly<Record<string, string>> = {}): Promise<Told> {
+  request(
+    method: string,
+    params: Members = {},
+    headers: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<Told> {
     const { token, capabilities = ABLE } = this.options;
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const options = { meta: { [CAPABILITIES_KEY]: capabilities }, headers: { ...bearer, ...headers } };
