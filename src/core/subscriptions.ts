@@ -106,12 +106,25 @@ async function subscribe(
   const uri = readUri(request);
   if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
   if (keeper.read().includes(uri)) return {};
-  const uris = [...keeper.read(), uri];
-  checkUris(uris, uris.join("").length, "resources/subscribe", call.limits);
-  await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
-  // Read again: another subscription may have been kept meanwhile.
-  if (!keeper.read().includes(uri)) await keeper.keep([...keeper.read(), uri]);
+  withRoomFor(uri, keeper, call.limits);
+  const { onSubscribe, onUnsubscribe } = server.subscriptionHooks;
+  await onSubscribe?.(uri, placeOf(call));
+  // Other subscriptions may have been kept meanwhile.
+  if (keeper.read().includes(uri)) return {};
+  try {
+    await keeper.keep(withRoomFor(uri, keeper, call.limits));
+  } catch (error) {
+    await onUnsubscribe?.(uri, placeOf(call));
+    throw error;
+  }
   return {};
+}
+
+/** The kept URIs and one more. @throws {McpError} -32602 when there is no room for it. */
+function withRoomFor(uri: string, keeper: UriKeeper, limits: Limits): string[] {
+  const uris = [...keeper.read(), uri];
+  checkUris(uris, uris.join("").length, "resources/subscribe", limits);
+  return uris;
 }
 
 async function unsubscribe(

@@ -47,7 +47,11 @@ export function checkOrigin(request: Request, header: string | null, rules: Orig
   ) {
     return { reason: "host-not-allowed", host: url.host };
   }
-  if (header === null) return undefined;
+  if (header === null) {
+    // A page can make its browser send a GET without Origin, whose answer it cannot read. It opens no stream here.
+    const isForeign = request.headers.get("Sec-Fetch-Site") === "cross-site";
+    return isForeign ? { reason: "origin-not-allowed", origin: "(of another site)" } : undefined;
+  }
   // Scheme and host have no case; a URL writes them in one.
   const origin = canonicalOrigin(header);
   if (origin === url.origin) return undefined;

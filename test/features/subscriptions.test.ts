@@ -204,6 +204,28 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
+  test("A8: subscriptions that are asked for at once do not pass the cap while a hook decides about them", async () => {
+    const watched = new Set<string>();
+    const server = new McpServer({
+      name: "slow",
+      version: "1.0.0",
+      onSubscribe: async (uri) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        watched.add(uri);
+      },
+      onUnsubscribe: (uri) => void watched.delete(uri),
+    });
+    for (let number = 0; number < 6; number += 1) server.resource(`test://${number}`, {}, () => "");
+    const peer = await openPeer(server, "2025-11-25", { limits: { subscriptionUrisMax: 2 } });
+    const subscribe = (_: unknown, number: number) => peer.request("resources/subscribe", { uri: `test://${number}` });
+    const answers = await Promise.all(Array.from({ length: 6 }, subscribe));
+    expect(answers.filter((answer) => "result" in answer)).toHaveLength(2);
+    expect(answers.filter((answer) => "error" in answer)).toMatchObject(Array(4).fill({ error: { code: -32602 } }));
+    // What found no room is no longer watched.
+    expect(watched.size).toBe(2);
+    await peer.close();
+  });
+
   test("A8: a connection has so many listen streams at a time", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { limits: { listensPerPrincipalMax: 2 } });
     const notifications = { toolsListChanged: true };

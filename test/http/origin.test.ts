@@ -20,6 +20,20 @@ test("A24: a POST with any Origin is checked for its host", () => {
   }
 });
 
+test.each([
+  ["GET", "cross-site", false],
+  ["HEAD", "cross-site", false],
+  ["GET", "same-origin", true],
+  ["GET", "same-site", true],
+  ["GET", "none", true],
+])(
+  "A24: a %s without Origin whose browser says that its page is %s is let through: %s",
+  (method, site, isLetThrough) => {
+    const request = new Request("http://localhost:8787/mcp", { method, headers: { "Sec-Fetch-Site": site } });
+    expect(checkOrigin(request, null, {}) === undefined).toBe(isLetThrough);
+  },
+);
+
 test.each(["example.com", "Example.com", "EXAMPLE.COM"])("allowedHosts: %s allows the host in any case", (host) => {
   const rules = { allowedHosts: [host] };
   expect(checkOrigin(new Request("http://eXample.com:8080/mcp"), null, rules)).toBeUndefined();
