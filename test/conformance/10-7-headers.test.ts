@@ -122,7 +122,7 @@ describe("10.7 Mcp-Param for an integer", () => {
     for (const header of headers) expectCalled(await call({ count }, { count: header }), { count });
   });
 
-  test.each(["43", "42.5", "42abc", "4 2", "4_2", "", "forty-two", "NaN", "true", base64("43")])(
+  test.each(["43", "42.5", "42abc", "4 2", "4_2", "0x2a", "4.2e1", "", "forty-two", "NaN", "true", base64("43")])(
     "10.7 42 is not %j",
     async (header) => {
       expectMismatch(await call({ count: 42 }, { count: header }), /Mcp-Param-Count/i);

@@ -230,6 +230,14 @@ describe("C6 batches over a connection", () => {
       .toMatchObject([{ id: "a" }, { id: "b", error: { code: -32600 } }, { id: "c" }]);
   });
 
+  test("are refused where they have more members than limits.batchMax", async () => {
+    const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false, limits: { batchMax: 2 } });
+    const before = peer.received.length;
+    peer.send([list("a"), list("b"), list("c")]);
+    await expect.poll(() => peer.received.slice(before)).toMatchObject([{ error: { code: -32600 } }]);
+    peer.oracle.problems.splice(0);
+  });
+
   test("of nothing but notifications are not answered, and an empty one is -32600", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
     const before = peer.received.length;

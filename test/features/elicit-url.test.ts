@@ -128,3 +128,15 @@ test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s is what the version has"
   const [block] = resultOf(await peer.request("tools/call", { name: "can" })).content as { text: string }[];
   expect(block?.text).toBe(String(["2025-11-25", MODERN_VERSION].includes(version)));
 });
+
+test("E3: the client that was sent to a URL hears that it is done, and of no other", async () => {
+  const server = new McpServer({ name: "shop", version: "1.0.0" });
+  server.tool("pay", {}, async (_, ctx) => (await ctx.elicitUrl({ ...PAY, elicitationId: "order-7" })).action);
+  const onRequest = () => ({ action: "accept" });
+  const peer = await openPeer(server, "2025-11-25", { capabilities: able, onRequest });
+  await peer.request("tools/call", { name: "pay" });
+  server.elicitationComplete("order-8");
+  server.elicitationComplete("order-7");
+  const complete = { method: "notifications/elicitation/complete", params: { elicitationId: "order-7" } };
+  await expect.poll(() => peer.notifications).toMatchObject([complete]);
+});

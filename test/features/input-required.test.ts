@@ -297,3 +297,35 @@ test.each(["2025-06-18", "2025-11-25"])("E1 in %s a handler that never stops ask
   expect(peer.questions).toHaveLength(32);
   expect(String(peer.reports.at(-1))).toContain("asked for input 32 times");
 });
+
+test("E1 where one of several questions fails, the others are taken back", async () => {
+  const server = new McpServer({ name: "asker", version: "1.0.0" });
+  server.tool("ask", {}, () => inputRequired({ who: NAME, where: ROOTS }));
+  const onRequest = ({ method }: { method: string }) => {
+    if (method === "roots/list") throw new Error("there are none");
+    return new Promise<Json>(() => undefined);
+  };
+  const peer = await openPeer(server, "2025-11-25", { ...able, onRequest });
+  expect(resultOf(await peer.request("tools/call", { name: "ask" }))).toMatchObject({ isError: true });
+  const id = peer.questions.find(({ method }) => method === "elicitation/create")?.id;
+  const cancelled = { method: "notifications/cancelled", params: { requestId: id } };
+  await expect.poll(() => peer.notifications).toMatchObject([cancelled]);
+});
+
+test("E1 where one of several questions cannot be asked, none is", async () => {
+  const server = new McpServer({ name: "asker", version: "1.0.0" });
+  const messages = [{ role: "user", content: { type: "text", text: "hi" } }];
+  const sample: Question = { method: "sampling/createMessage", params: { messages, maxTokens: 0 } };
+  server.tool("ask", {}, () => inputRequired({ who: NAME, sample }));
+  const capabilities = { elicitation: {}, sampling: {} };
+  const peer = await openPeer(server, "2025-11-25", { ...able, capabilities });
+  expect(resultOf(await peer.request("tools/call", { name: "ask" }))).toMatchObject({ isError: true });
+  expect(peer.questions).toEqual([]);
+});
+
+test("E1 answers that are no objects are -32602 before the handler runs", async () => {
+  const peer = await openPeer(newServer(), MODERN_VERSION, able);
+  const params = { name: "book", arguments: { city: "Oslo" }, inputResponses: { who: "Ada" } };
+  const refused = await peer.request("tools/call", params, undefined, { bad: true });
+  expect(errorOf(refused)).toMatchObject({ code: -32602, data: { field: "inputResponses" } });
+});

@@ -157,3 +157,13 @@ describe("modern logging", () => {
     expect(error.code).toBe(-32601);
   });
 });
+
+test("G1 the same line twice is two lines", async () => {
+  const server = new McpServer({ name: "talker", version: "1.0.0" });
+  const peer = await openPeer(server, "2025-11-25");
+  await peer.request("logging/setLevel", { level: "info" });
+  server.log("info", "again");
+  server.log("info", "again");
+  const line = { method: "notifications/message", params: { level: "info", data: "again" } };
+  await expect.poll(() => peer.notifications).toMatchObject([line, line]);
+});

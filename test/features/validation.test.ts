@@ -204,3 +204,8 @@ describe("A16", () => {
     expect(reports).toMatchObject([{ message: expect.stringContaining("database") }]);
   });
 });
+
+test("A11: a long path is cut, and what is wrong there is still said", () => {
+  const text = describeIssues([{ message: "is not a string", path: ["p".repeat(100_000)] }]);
+  expect(text).toMatch(/^p{200}\.\.\.: is not a string$/);
+});

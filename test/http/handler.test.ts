@@ -11,11 +11,12 @@ import {
 } from "../../src/core/index.ts";
 import { createHttpHandler, type HttpOptions } from "../../src/http/handler.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
+import { newKeys } from "../../src/testing/index.ts";
 import { initialize, isMembers, type Members, meta, requestOf, standardHeaders } from "./messages.ts";
 
 const URL = "http://127.0.0.1/mcp";
 
-function serve(server: McpServer, options: Partial<HttpOptions<unknown>> = {}) {
+function serve(server: McpServer, options: Partial<HttpOptions<unknown>> = {}, env: unknown = {}) {
   const reports: unknown[] = [];
   const handle = createHttpHandler(server, {
     onError: (error) => {
@@ -33,7 +34,7 @@ function serve(server: McpServer, options: Partial<HttpOptions<unknown>> = {}) {
     };
     const response = await handle(
       new Request(URL, { method: "POST", headers: all, body: JSON.stringify(message) }),
-      {},
+      env,
     );
     const text = await response.text();
     const last = text.startsWith("{") ? text : (/data: (.*)\n\n$/.exec(text)?.[1] ?? "{}");
@@ -259,4 +260,42 @@ test("a modern client that takes JSON only, and leaves while its call runs, has 
   await began.promise;
   leave.abort();
   expect(await ended.promise).toBe("cancelled");
+});
+
+describe("a legacy endpoint without sessions", () => {
+  const { send } = serve(new McpServer(IDENTITY).tool("plain", {}, () => "plain"));
+  const accept = "application/json, text/event-stream";
+
+  test("answers what it does not know with an error in a 200, as the older versions do", async () => {
+    const answer = await send(requestOf("legacy", "no/such"), { accept });
+    expect(answer).toMatchObject({ status: 200, message: { error: { code: -32601 } } });
+  });
+
+  test.each(["2025-06-18", "2025-11-25"])("refuses a batch that says it is of %s", async (version) => {
+    const batch = [requestOf("legacy", "ping")] as unknown as Members;
+    const answer = await send(batch, { accept, "mcp-protocol-version": version });
+    expect(answer).toMatchObject({ status: 400, message: { error: { data: { reason: "batch" } } } });
+  });
+});
+
+describe("a request state under the same keys", () => {
+  const env = { MCP_KEYS: newKeys() };
+  const open = (name: string, issuer: string) => {
+    const server = new McpServer({ name, version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
+      return ctx.requestState === "asked" ? "done" : inputRequired({}, "asked");
+    });
+    return serve(server, { auth: () => ({ issuer, subject: "ada" }) }, env).send;
+  };
+  const ask = (more: Members = {}) => requestOf("modern", "tools/call", { name: "ask", ...more });
+
+  test.each([
+    ["server", "another", "https://a.example"],
+    ["issuer", "shop", "https://b.example"],
+  ])("is refused when it is presented at another %s", async (_, name, issuer) => {
+    const send = open("shop", "https://a.example");
+    const { requestState } = (await send(ask())).message.result as { requestState: string };
+    const refused = await open(name, issuer)(ask({ requestState }));
+    expect(refused.message).toMatchObject({ error: { code: -32602, data: { field: "requestState" } } });
+    expect((await send(ask({ requestState }))).message).toMatchObject({ result: { content: [{ text: "done" }] } });
+  });
 });

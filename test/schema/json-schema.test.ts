@@ -243,6 +243,11 @@ describe("what is refused when defined", () => {
     },
   );
 
+  test("a $ref to another document in a property that has the name of a keyword", () => {
+    const make = () => jsonSchema({ type: "object", properties: { default: { $ref: "other.json" } } });
+    expect(make).toThrow("other.json leaves the document");
+  });
+
   test("a $dynamicRef to another document", () => {
     expect(() => jsonSchema({ $dynamicRef: "https://example.com/other.json#node" })).toThrow(KitError);
   });

@@ -1,10 +1,13 @@
 /** Changes to calls: tools, results, dispatch, hooks, connections, options, limits, errors and the server itself. */
 import type { Mutant } from "../mutant.ts";
 
+const TOOLS_ERRORS = ["test/features/tools-errors.test.ts"];
 const CANCELLING = ["test/features/cancelling.test.ts"];
 const TOOLS = ["test/features/tools.test.ts"];
 const TOOLS_RESULTS = ["test/features/tools-results.test.ts"];
+const HOOKS = ["test/features/hooks.test.ts"];
 const HOOKS_WORK = ["test/features/hooks-work.test.ts"];
+const CONTEXT = ["test/features/context.test.ts"];
 const LIMITS = ["test/features/limits.test.ts"];
 const QUOTING = ["test/features/quoting.test.ts"];
 const AUTH = ["test/http/auth.test.ts"];
@@ -20,11 +23,53 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/tools-arguments.test.ts"],
   },
   {
+    id: "tool-without-schema-takes-arguments",
+    file: "src/core/tool-call.ts",
+    find: "await tool.input.validate(args) : { value: {} };",
+    replace: "await tool.input.validate(args) : { value: args };",
+    tests: ["test/features/tools-arguments.test.ts", "test/features/tools.test.ts"],
+  },
+  {
+    id: "tool-capability-unchecked",
+    file: "src/core/tool-call.ts",
+    find: 'if (missing.length === 0 || call.client.era === "legacy") return;',
+    replace: "if (missing.length >= 0) return;",
+    tests: ["test/features/questions.test.ts"],
+  },
+  {
+    id: "tool-failure-not-reported",
+    file: "src/core/tool-call.ts",
+    find: "if (!isReasonOf(call.ending.signal, error))",
+    replace: "if (call.ending.signal.aborted)",
+    tests: TOOLS_ERRORS,
+  },
+  {
     id: "tool-cancellation-is-reported",
     file: "src/core/tool-call.ts",
     find: "if (!isReasonOf(call.ending.signal, error))",
     replace: "if (tool)",
     tests: CANCELLING,
+  },
+  {
+    id: "tool-failure-text-leaks",
+    file: "src/core/tool-call.ts",
+    find: 'if (!KitError.is(error)) return "failed";',
+    replace: "if (!KitError.is(error)) return String(error);",
+    tests: TOOLS_ERRORS,
+  },
+  {
+    id: "tool-own-time-limit",
+    file: "src/core/tool-call.ts",
+    find: "const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;",
+    replace: "const timeoutMs = call.limits.toolTimeoutMs;",
+    tests: TOOLS_ERRORS,
+  },
+  {
+    id: "tool-common-time-limit",
+    file: "src/core/tool-call.ts",
+    find: "const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;",
+    replace: "const timeoutMs = tool.options.timeoutMs ?? 0;",
+    tests: ["test/features/limits.test.ts", "test/features/tools-errors.test.ts"],
   },
   {
     id: "tool-arguments-of-any-type",
@@ -41,6 +86,13 @@ export const CALLS: readonly Mutant[] = [
     tests: TOOLS,
   },
   {
+    id: "tool-input-root-unchecked",
+    file: "src/core/tool.ts",
+    find: 'if (input && input.json.type !== "object") {',
+    replace: "if (input && input.json.type === null) {",
+    tests: ["test/features/tools.test.ts", "test/features/validation.test.ts"],
+  },
+  {
     id: "tool-destructive-by-default",
     file: "src/core/tool.ts",
     find: "destructive: annotations?.destructiveHint ?? true,",
@@ -55,10 +107,31 @@ export const CALLS: readonly Mutant[] = [
     tests: TOOLS,
   },
   {
+    id: "tool-output-schema-for-old-versions",
+    file: "src/core/tool.ts",
+    find: 'const outputSchema = output && (rules.structured === "any" || hasObjectRoot(output)) ? output : undefined;',
+    replace: "const outputSchema = output;",
+    tests: ["test/features/tools.test.ts", "test/features/tools-results.test.ts"],
+  },
+  {
+    id: "tool-time-limits-unchecked",
+    file: "src/core/tool.ts",
+    find: "{ timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER }",
+    replace: "{}",
+    tests: ["test/features/tools.test.ts", "test/features/tools-errors.test.ts", "test/features/limits.test.ts"],
+  },
+  {
     id: "tool-result-unchecked",
     file: "src/core/result.ts",
     find: "const checked = tool.output && !isError ? await checkStructured(tool, result) : result.structuredContent;",
     replace: "const checked = result.structuredContent;",
+    tests: TOOLS_RESULTS,
+  },
+  {
+    id: "tool-error-result-is-checked",
+    file: "src/core/result.ts",
+    find: "const checked = tool.output && !isError ? await",
+    replace: "const checked = tool.output ? await",
     tests: TOOLS_RESULTS,
   },
   {
@@ -69,11 +142,71 @@ export const CALLS: readonly Mutant[] = [
     tests: TOOLS_RESULTS,
   },
   {
+    id: "tool-result-blocks-unchecked",
+    file: "src/core/result.ts",
+    find: "if (Array.isArray(value.content)) return value.content.every(isContentBlock);",
+    replace: "if (Array.isArray(value.content)) return true;",
+    tests: TOOLS_RESULTS,
+  },
+  {
+    id: "content-kind-of-newer-version",
+    file: "src/core/content.ts",
+    find: "if (!rules.contentKinds.includes(block.type)) return",
+    replace: "if (block.type === undefined) return",
+    tests: TOOLS_RESULTS,
+  },
+  {
     id: "content-members-unchecked",
     file: "src/core/content.ts",
     find: 'if (typeof value !== "string") throw invalidBlock(`of type',
     replace: "if (value === null) throw invalidBlock(`of type",
     tests: TOOLS_RESULTS,
+  },
+  {
+    id: "duration-always-zero",
+    file: "src/core/dispatch.ts",
+    find: "const durationMs = performance.now() - startedAtMs;",
+    replace: "const durationMs = 0;",
+    tests: HOOKS,
+    title: "H5",
+  },
+  {
+    id: "request-end-cancelled-is-ok",
+    file: "src/core/dispatch.ts",
+    find: 'const onAbort = () => tell("cancelled");',
+    replace: 'const onAbort = () => tell("ok");',
+    tests: HOOKS,
+    title: "H5",
+  },
+  {
+    id: "request-end-without-prompt",
+    file: "src/core/hooks.ts",
+    find: '...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),',
+    replace: "",
+    tests: HOOKS,
+    title: "H5",
+  },
+  {
+    id: "request-end-without-uri",
+    file: "src/core/hooks.ts",
+    find: '...(typeof uri === "string" ? { uri } : {}),',
+    replace: "",
+    tests: HOOKS,
+    title: "H5",
+  },
+  {
+    id: "internal-error-leaks",
+    file: "src/core/dispatch.ts",
+    find: 'const what = isTimeout ? "The request did not finish in time." : "Internal error.";',
+    replace: 'const what = isTimeout ? "The request did not finish in time." : String(error);',
+    tests: ["test/features/quoting.test.ts", "test/features/resources.test.ts", "test/features/prompts.test.ts"],
+  },
+  {
+    id: "internal-error-not-reported",
+    file: "src/core/dispatch.ts",
+    find: "if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);",
+    replace: "",
+    tests: ["test/features/quoting.test.ts", "test/features/resources.test.ts", "test/features/prompts.test.ts"],
   },
   {
     id: "e3-error-is-remembered",
@@ -95,6 +228,29 @@ export const CALLS: readonly Mutant[] = [
     find: "execution?.waitUntil(heard);",
     replace: "",
     tests: HOOKS_WORK,
+  },
+  {
+    id: "completer-without-context",
+    file: "src/core/methods.ts",
+    find: "return timed(what, server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));",
+    replace:
+      "return timed(what, server, request, { ...call, context: undefined }, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));",
+    tests: CONTEXT,
+    title: "H2",
+  },
+  {
+    id: "time-limit-rejects-nothing",
+    file: "src/core/with-context.ts",
+    find: "reject(error);",
+    replace: "",
+    tests: TOOLS_ERRORS,
+  },
+  {
+    id: "context-stays-open",
+    file: "src/core/with-context.ts",
+    find: "HandlerContext.close(context);",
+    replace: "",
+    tests: ["test/features/questions.test.ts", "test/features/progress.test.ts", "test/features/logging.test.ts"],
   },
   {
     id: "connection-second-initialize",
@@ -139,11 +295,32 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/cancelling.test.ts", "test/features/lifecycle.test.ts"],
   },
   {
+    id: "connection-news-not-dropped",
+    file: "src/core/connection.ts",
+    find: "if (isFull && isNews(message)) return;",
+    replace: "",
+    tests: ["test/features/slow-peer.test.ts"],
+  },
+  {
     id: "a5-transport",
     file: "src/core/connection.ts",
     find: "if ((isFull || this.#late.size > 0) && isChange(message)) {",
     replace: "if (this.#late.size > 0 && isChange(message)) {",
     tests: ["test/features/slow-peer.test.ts"],
+  },
+  {
+    id: "connection-id-stays-taken",
+    file: "src/core/connection.ts",
+    find: "this.#inFlight.delete(request.id);",
+    replace: "",
+    tests: ["test/features/once.test.ts"],
+  },
+  {
+    id: "connection-notices-told-twice",
+    file: "src/core/connection-notices.ts",
+    find: "if (this.#client) return;",
+    replace: "",
+    tests: ["test/features/connection.test.ts", "test/features/subscriptions.test.ts"],
   },
   {
     id: "limit-undefined-is-no-default",
@@ -157,6 +334,13 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/limits.ts",
     find: "checkOptions(where, given, RANGES);",
     replace: "",
+    tests: LIMITS,
+  },
+  {
+    id: "a7-whole-number",
+    file: "src/core/options.ts",
+    find: "if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;",
+    replace: "if ((value as number) >= min && (value as number) <= max) return;",
     tests: LIMITS,
   },
   {
@@ -178,6 +362,13 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/options.ts",
     find: "if (range) checkNumbers(where, options, { [name]: range });",
     replace: "if (!range) checkNumbers(where, options, { [name]: SIZE });",
+    tests: LIMITS,
+  },
+  {
+    id: "a27-unknown-option",
+    file: "src/core/options.ts",
+    find: "if (known.includes(name)) continue;",
+    replace: "if (known.length > 0) continue;",
     tests: LIMITS,
   },
   {
@@ -207,6 +398,20 @@ export const CALLS: readonly Mutant[] = [
     find: 'typeof issuer === "string" && typeof subject === "string" &&',
     replace: 'typeof issuer === "string" &&',
     tests: AUTH,
+  },
+  {
+    id: "capability-form-by-url",
+    file: "src/core/client-facts.ts",
+    find: 'if (mode === "form") return declared.form !== undefined || declared.url === undefined;',
+    replace: 'if (mode === "form") return true;',
+    tests: ["test/features/questions.test.ts", "test/features/elicit-url.test.ts"],
+  },
+  {
+    id: "capability-bits-lost",
+    file: "src/core/client-facts.ts",
+    find: "CAPABILITY_BITS.filter((_, place) => (bits & (1 << place)) !== 0)",
+    replace: "CAPABILITY_BITS.filter((_, place) => (bits & (1 << place)) > 1)",
+    tests: ["test/properties/core.test.ts"],
   },
   {
     id: "progress-goes-back",
@@ -244,6 +449,13 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/logging.test.ts"],
   },
   {
+    id: "asks-after-the-end",
+    file: "src/core/context.ts",
+    find: "context.#asker.close?.();",
+    replace: "",
+    tests: ["test/features/questions.test.ts"],
+  },
+  {
     id: "quote-shows-controls",
     file: "src/core/quote.ts",
     find: "const UNPRINTABLE = /[\\p{Cc}\\u2028-\\u202e\\u2066-\\u2069]/gu;",
@@ -272,18 +484,32 @@ export const CALLS: readonly Mutant[] = [
     tests: QUOTING,
   },
   {
+    id: "definition-duplicate",
+    file: "src/core/shelf.ts",
+    find: "if (!isReplacing && this.#items.has(item.key)) {",
+    replace: 'if (item.key === "") {',
+    tests: ["test/features/tools.test.ts", "test/features/mount.test.ts"],
+  },
+  {
     id: "visible-ignored-for-defined",
     file: "src/core/server.ts",
     find: "for (const item of this[shelf].values()) if (isSeen(item)) view.",
     replace: "for (const item of this[shelf].values()) view.",
-    tests: ["test/features/context.test.ts"],
+    tests: CONTEXT,
   },
   {
     id: "visible-ignored-for-added",
     file: "src/core/server.ts",
     find: "if (isSeen(item)) view.#planOn(definition.kind, item, place)();",
     replace: "view.#planOn(definition.kind, item, place)();",
-    tests: ["test/features/context.test.ts"],
+    tests: CONTEXT,
+  },
+  {
+    id: "a0-visible-by-promise",
+    file: "src/core/server.ts",
+    find: "return answer === true;",
+    replace: "return Boolean(answer);",
+    tests: ["test/http/auth.test.ts", "test/features/context.test.ts"],
   },
   {
     id: "prompts-and-resources-publish-nothing",
@@ -312,6 +538,13 @@ export const CALLS: readonly Mutant[] = [
     find: "for (const { server } of this.#mounts) server.#publish(notice);",
     replace: "",
     tests: MOUNT,
+  },
+  {
+    id: "removing-publishes-nothing",
+    file: "src/core/server.ts",
+    find: "if (!this[shelf].remove(key)) return false;",
+    replace: "if (this[shelf].remove(key)) return true;",
+    tests: ["test/features/mount.test.ts", "test/features/subscriptions.test.ts"],
   },
   {
     id: "mounted-in-itself",

@@ -4,9 +4,14 @@ import type { Mutant } from "../mutant.ts";
 const PROMPTS = ["test/features/prompts.test.ts"];
 const RESOURCES = ["test/features/resources.test.ts"];
 const SUBSCRIPTIONS = ["test/features/subscriptions.test.ts"];
+const CONFORMANCE_10_5_LISTEN = ["test/conformance/10-5-listen.test.ts"];
+const QUESTIONS = ["test/features/questions.test.ts"];
+const QUESTIONS_SAMPLING_AUDIT = ["test/features/questions.test.ts", "test/features/sampling-audit.test.ts"];
 const SAMPLING_AUDIT = ["test/features/sampling-audit.test.ts"];
+const CONFORMANCE_10_6_REQUEST_STATE = ["test/conformance/10-6-request-state.test.ts"];
 const ONCE = ["test/features/once.test.ts"];
 const RETRYING = ["test/features/retrying.test.ts"];
+const CONFORMANCE_10_7_ANNOTATIONS = ["test/conformance/10-7-annotations.test.ts"];
 
 export const FEATURES: readonly Mutant[] = [
   {
@@ -24,6 +29,13 @@ export const FEATURES: readonly Mutant[] = [
     tests: PROMPTS,
   },
   {
+    id: "prompt-argument-of-any-type",
+    file: "src/core/prompt.ts",
+    find: 'if (typeof value !== "string")',
+    replace: "if (value === null)",
+    tests: PROMPTS,
+  },
+  {
     id: "prompt-arguments-unvalidated",
     file: "src/core/prompt.ts",
     find: "const checked = prompt.schema ? await prompt.schema.validate(args) : { value: args };",
@@ -36,6 +48,13 @@ export const FEATURES: readonly Mutant[] = [
     find: '(message.role !== "user" && message.role !== "assistant")',
     replace: "message.role === undefined",
     tests: PROMPTS,
+  },
+  {
+    id: "prompt-completer-of-nothing",
+    file: "src/core/prompt.ts",
+    find: "if (list.some((argument) => argument.name === completed)) continue;",
+    replace: "if (list.length >= 0) continue;",
+    tests: ["test/features/prompts.test.ts", "test/features/completion.test.ts"],
   },
   {
     id: "resource-uri-unchecked",
@@ -66,10 +85,31 @@ export const FEATURES: readonly Mutant[] = [
     tests: ["test/features/completion.test.ts", "test/features/resources.test.ts"],
   },
   {
+    id: "resource-provider-replaces-defined",
+    file: "src/core/methods.ts",
+    find: "if (!server.resources.find(resource.uri)) others.set(",
+    replace: "others.set(",
+    tests: RESOURCES,
+  },
+  {
+    id: "list-of-another-server",
+    file: "src/core/lists.ts",
+    find: "if (first?.server !== server || first.endpoint !== endpoint) {",
+    replace: "if (first?.endpoint !== endpoint) {",
+    tests: ["test/features/pagination.test.ts", "test/features/context.test.ts", "test/features/mount.test.ts"],
+  },
+  {
     id: "notice-not-merged",
     file: "src/core/notices.ts",
     find: 'this.#waiting.set(notice.kind === "log" ? notice : JSON.stringify(notice), notice);',
     replace: "this.#waiting.set(notice, notice);",
+    tests: SUBSCRIPTIONS,
+  },
+  {
+    id: "notice-listener-stops-others",
+    file: "src/core/notices.ts",
+    find: "this.#failed(error);",
+    replace: "throw error;",
     tests: SUBSCRIPTIONS,
   },
   {
@@ -80,6 +120,13 @@ export const FEATURES: readonly Mutant[] = [
     tests: SUBSCRIPTIONS,
   },
   {
+    id: "notice-of-any-list",
+    file: "src/core/notices.ts",
+    find: "return lists.includes(notice.kind);",
+    replace: "return true;",
+    tests: CONFORMANCE_10_5_LISTEN,
+  },
+  {
     id: "subscribe-unknown-resource",
     file: "src/core/subscriptions.ts",
     find: "if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);",
@@ -87,11 +134,102 @@ export const FEATURES: readonly Mutant[] = [
     tests: SUBSCRIPTIONS,
   },
   {
+    id: "listen-list-not-offered",
+    file: "src/core/subscriptions.ts",
+    find: "lists: asked.lists.filter((kind) => has[kind])",
+    replace: "lists: asked.lists",
+    tests: CONFORMANCE_10_5_LISTEN,
+  },
+  {
+    id: "listen-notice-untagged",
+    file: "src/core/subscriptions.ts",
+    find: 'return notification("notifications/resources/updated", { _meta, uri: notice.uri });',
+    replace: 'return notification("notifications/resources/updated", { uri: notice.uri });',
+    tests: CONFORMANCE_10_5_LISTEN,
+  },
+  {
+    id: "ask-without-capability",
+    file: "src/core/questions.ts",
+    find: "if (missing.length > 0) {",
+    replace: "if (missing.length < 0) {",
+    tests: QUESTIONS,
+  },
+  {
+    id: "ask-list-of-old-client",
+    file: "src/core/questions.ts",
+    find: "if (list === undefined) return;",
+    replace: 'if (list !== "") return;',
+    tests: QUESTIONS,
+  },
+  {
+    id: "answer-action-unchecked",
+    file: "src/core/questions.ts",
+    find: 'if (action === "accept" || action === "decline" || action === "cancel") return { action, content };',
+    replace: "if (action) return { action: action as never, content };",
+    tests: ["test/features/questions.test.ts", "test/features/elicit-url.test.ts"],
+  },
+  {
+    id: "answer-content-unchecked",
+    file: "src/core/questions.ts",
+    find: 'return checked.problem ?? { action: "accept", content: checked.value as never };',
+    replace: 'return { action: "accept", content: (checked.value ?? content) as never };',
+    tests: QUESTIONS,
+  },
+  {
+    id: "sample-answer-model",
+    file: "src/core/questions.ts",
+    find: 'if (!isObject(answer) || typeof answer.model !== "string") throw',
+    replace: "if (!isObject(answer)) throw",
+    tests: QUESTIONS_SAMPLING_AUDIT,
+  },
+  {
+    id: "sample-answer-role",
+    file: "src/core/questions.ts",
+    find: "if (!isRole(answer.role)) throw",
+    replace: "if (answer.role === null) throw",
+    tests: QUESTIONS_SAMPLING_AUDIT,
+  },
+  {
+    id: "sample-answer-content",
+    file: "src/core/questions.ts",
+    find: "if (!isSamplingContent(answer.content)) throw",
+    replace: "if (answer.content === null) throw",
+    tests: QUESTIONS_SAMPLING_AUDIT,
+  },
+  {
+    id: "roots-answer-unchecked",
+    file: "src/core/questions.ts",
+    find: '!roots.every((root) => isObject(root) && typeof root.uri === "string")',
+    replace: "!roots.every(isObject)",
+    tests: QUESTIONS,
+  },
+  {
+    id: "sample-temperature-unchecked",
+    file: "src/core/questions.ts",
+    find: "temperature: [(value) => isWithin(value, temperatureMax), rule]",
+    replace: "temperature: [() => true, rule]",
+    tests: QUESTIONS_SAMPLING_AUDIT,
+  },
+  {
+    id: "sample-max-tokens-unchecked",
+    file: "src/core/questions.ts",
+    find: "Number.isSafeInteger(value) && (value as number) > 0,",
+    replace: "Number.isSafeInteger(value),",
+    tests: QUESTIONS_SAMPLING_AUDIT,
+  },
+  {
     id: "refusal-unquoted",
     file: "src/core/questions.ts",
     find: "with an error: ${quote(error.message)}`",
     replace: "with an error: ${error.message}`",
     tests: ["test/features/quoting.test.ts"],
+  },
+  {
+    id: "ask-timeout-tells-nobody",
+    file: "src/core/asking.ts",
+    find: 'giveUp("timed out");',
+    replace: "",
+    tests: QUESTIONS,
   },
   {
     id: "samples-per-session-unbounded",
@@ -108,6 +246,20 @@ export const FEATURES: readonly Mutant[] = [
     tests: SAMPLING_AUDIT,
   },
   {
+    id: "ask-after-the-handler-returned",
+    file: "src/core/asking.ts",
+    find: "if (this.#isOver) throw closed(question.method);",
+    replace: "",
+    tests: QUESTIONS,
+  },
+  {
+    id: "question-open-after-the-handler-returned",
+    file: "src/core/asking.ts",
+    find: 'this.#over?.abort(closed("The question"));',
+    replace: "",
+    tests: QUESTIONS,
+  },
+  {
     id: "secrets-unwarned-legacy",
     file: "src/core/asking.ts",
     find: "if (this.#by) warnOfSecrets(question, this.#by);",
@@ -122,11 +274,74 @@ export const FEATURES: readonly Mutant[] = [
     tests: ["test/features/elicitation-secrets.test.ts"],
   },
   {
+    id: "ask-timeout-of-elicitation",
+    file: "src/core/asking.ts",
+    find: 'question.method === "elicitation/create" ? limits.elicitTimeoutMs : limits.askTimeoutMs',
+    replace: 'question.method === "elicitation/create" ? limits.askTimeoutMs : limits.elicitTimeoutMs',
+    tests: QUESTIONS,
+  },
+  {
     id: "samples-unaudited",
     file: "src/core/asking.ts",
     find: "return this.#by ? audited(params, this.#by, sent, read) : read(await sent());",
     replace: "return read(await sent());",
     tests: SAMPLING_AUDIT,
+  },
+  {
+    id: "state-unsealed-is-absent",
+    file: "src/core/input-required.ts",
+    find: "if (!opened) throw invalidState();",
+    replace: "if (!opened) return undefined;",
+    tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "state-of-another-principal",
+    file: "src/core/input-required.ts",
+    find: "const who = principal ? [principal.issuer, principal.subject] : null;",
+    replace: "const who = null;",
+    tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "state-of-another-method",
+    file: "src/core/input-required.ts",
+    find: "who, request.method, name ?? uri ?? null,",
+    replace: "who, name ?? uri ?? null,",
+    tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "state-of-another-tool",
+    file: "src/core/input-required.ts",
+    find: "name ?? uri ?? null, canonical",
+    replace: "null, canonical",
+    tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "state-of-other-arguments",
+    file: "src/core/input-required.ts",
+    find: "canonical(args ?? {})]",
+    replace: "canonical({})]",
+    tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "rounds-without-capability",
+    file: "src/core/input-required.ts",
+    find: "if (missing.length > 0) throw lacking(missing);",
+    replace: "",
+    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
+  },
+  {
+    id: "rounds-show-elicitation-id",
+    file: "src/core/input-required.ts",
+    find: "const { elicitationId: _, ...rest } = params ?? {};",
+    replace: "const rest = params ?? {};",
+    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/elicit-url.test.ts"],
+  },
+  {
+    id: "rounds-unbounded",
+    file: "src/core/input-required.ts",
+    find: "export const ROUNDS_MAX = 32;",
+    replace: "export const ROUNDS_MAX = 64;",
+    tests: ["test/features/input-required.test.ts"],
   },
   {
     id: "rounds-samples-unaudited",
@@ -143,6 +358,13 @@ export const FEATURES: readonly Mutant[] = [
     tests: ONCE,
   },
   {
+    id: "once-key-of-any-length",
+    file: "src/core/once.ts",
+    find: 'if (typeof key === "string" && key !== "" && key.length <= KEY_CHARS_MAX) return key;',
+    replace: 'if (typeof key === "string") return key;',
+    tests: ONCE,
+  },
+  {
     id: "once-kept-forever",
     file: "src/core/once.ts",
     find: "if (untilMs <= Date.now()) kept.delete(each);",
@@ -154,6 +376,13 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/once.ts",
     find: "if (!first && kept.size >= max) kept.delete(each);",
     replace: "if (kept.size < 0) kept.delete(each);",
+    tests: ONCE,
+  },
+  {
+    id: "once-failure-leaks",
+    file: "src/core/once.ts",
+    find: 'new McpError(ErrorCode.InternalError, "The call failed when it was run.");',
+    replace: "new McpError(ErrorCode.InternalError, String(error));",
     tests: ONCE,
   },
   {
@@ -206,6 +435,55 @@ export const FEATURES: readonly Mutant[] = [
     tests: RETRYING,
   },
   {
+    id: "elicitation-nested-form",
+    file: "src/core/elicitation-schema.ts",
+    find: "throw notFlat(name, `has the type ${JSON.stringify(property.type)}`);",
+    replace: "return property;",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-array-of-anything",
+    file: "src/core/elicitation-schema.ts",
+    find: "if (!isObject(property.items) || !(Array.isArray(property.items.enum) || Array.isArray(property.items.anyOf))) {",
+    replace: "if (!isObject(property.items)) {",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-required-missing",
+    file: "src/core/elicitation-schema.ts",
+    find: "if (!Object.hasOwn(content, name)) return",
+    replace: "if (!(name in content)) return",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-choice-unchecked",
+    file: "src/core/elicitation-schema.ts",
+    find: 'if (choices && !choices.includes(value)) return "is none of the choices";',
+    replace: "",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-format-unchecked",
+    file: "src/core/elicitation-schema.ts",
+    find: "return is && !is(value) ?",
+    replace: "return is && is(value) === undefined ?",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-text-length",
+    file: "src/core/elicitation-schema.ts",
+    find: 'typeof property.maxLength === "number" && value.length > property.maxLength',
+    replace: "value === null",
+    tests: QUESTIONS,
+  },
+  {
+    id: "elicitation-number-range",
+    file: "src/core/elicitation-schema.ts",
+    find: 'if (typeof property.minimum === "number" && value < property.minimum) return `is less than ${property.minimum}`;',
+    replace: "",
+    tests: QUESTIONS,
+  },
+  {
     id: "elicit-url-unchecked",
     file: "src/core/url-elicitation.ts",
     find: "if (!URL.canParse(url)) throw",
@@ -234,10 +512,24 @@ export const FEATURES: readonly Mutant[] = [
     tests: SAMPLING_AUDIT,
   },
   {
+    id: "sample-duration-zero",
+    file: "src/core/sampling-audit.ts",
+    find: "answer, outcome, performance.now() - startedAtMs);",
+    replace: "answer, outcome, 0);",
+    tests: SAMPLING_AUDIT,
+  },
+  {
     id: "sample-of-rounds-is-answered",
     file: "src/core/sampling-rounds.ts",
     find: 'isValid(answer) ? "answered" : "invalid-answer"',
     replace: '"answered"',
+    tests: SAMPLING_AUDIT,
+  },
+  {
+    id: "sample-of-rounds-duration-zero",
+    file: "src/core/sampling-rounds.ts",
+    find: "Date.now() - sentAtMs",
+    replace: "0",
     tests: SAMPLING_AUDIT,
   },
   {
@@ -255,11 +547,53 @@ export const FEATURES: readonly Mutant[] = [
     tests: ["test/features/slow-peer.test.ts"],
   },
   {
+    id: "a20-rounds-of-another-server",
+    file: "src/core/rounds.ts",
+    find: "const rounds = call.rounds ?? call.replay ?? askByReturning;",
+    replace: "const rounds = call.rounds ?? askByReturning;",
+    tests: ["test/http/replay-option.test.ts"],
+  },
+  {
     id: "completion-of-unknown-resource",
     file: "src/core/methods.ts",
     find: "if (server.resources.find(ref.uri)) return undefined;",
     replace: "return undefined;",
     tests: ["test/features/completion.test.ts"],
+  },
+  {
+    id: "header-annotation-out-of-reach",
+    file: "src/core/param-headers.ts",
+    find: "if (reached > found.length) {",
+    replace: "if (reached < 0) {",
+    tests: CONFORMANCE_10_7_ANNOTATIONS,
+  },
+  {
+    id: "header-annotation-twice",
+    file: "src/core/param-headers.ts",
+    find: "if (twice !== undefined) throw",
+    replace: 'if (twice === "") throw',
+    tests: CONFORMANCE_10_7_ANNOTATIONS,
+  },
+  {
+    id: "header-annotation-name",
+    file: "src/core/param-headers.ts",
+    find: 'if (typeof name !== "string" || !TOKEN.test(name)) {',
+    replace: 'if (typeof name !== "string") {',
+    tests: CONFORMANCE_10_7_ANNOTATIONS,
+  },
+  {
+    id: "header-annotation-type",
+    file: "src/core/param-headers.ts",
+    find: "if (!TYPES.includes(property.type)) {",
+    replace: "if (property.type === null) {",
+    tests: CONFORMANCE_10_7_ANNOTATIONS,
+  },
+  {
+    id: "replay-digest-of-made-id",
+    file: "src/core/replay/journal.ts",
+    find: "const { elicitationId: _, ...rest } = params;",
+    replace: "const rest = params;",
+    tests: ["test/features/elicitation-replay.test.ts"],
   },
   {
     id: "a8-connection-cap",
