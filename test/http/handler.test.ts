@@ -299,3 +299,23 @@ describe("a request state under the same keys", () => {
     expect((await send(ask({ requestState }))).message).toMatchObject({ result: { content: [{ text: "done" }] } });
   });
 });
+
+test("a page of an allowed origin may read the headers of the protocol, and caches keep its answer apart", async () => {
+  const { send } = serve(
+    new McpServer(IDENTITY).tool("plain", {}, () => "plain"),
+    {
+      allowedOrigins: ["https://app.example.com"],
+    },
+  );
+  const { headers } = await send(call("plain"), { origin: "https://app.example.com" });
+  for (const name of ["Mcp-Session-Id", "MCP-Protocol-Version", "WWW-Authenticate", "Retry-After"])
+    expect(headers.get("access-control-expose-headers")).toContain(name);
+  expect(headers.get("vary")).toContain("Origin");
+});
+
+test("an error of another copy of this package is the protocol's error that it says", async () => {
+  const copied = Object.assign(new Error("no seats"), { [Symbol.for("mcp-edge.error")]: "McpError", code: -31_999 });
+  const { send, reports } = serve(new McpServer(IDENTITY).tool("plain", {}, () => Promise.reject(copied)));
+  expect((await send(call("plain"))).message).toMatchObject({ error: { code: -31_999, message: "no seats" } });
+  expect(reports).toEqual([]);
+});

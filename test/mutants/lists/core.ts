@@ -5,6 +5,7 @@ const TOOLS_ERRORS = ["test/features/tools-errors.test.ts"];
 const CANCELLING = ["test/features/cancelling.test.ts"];
 const TOOLS = ["test/features/tools.test.ts"];
 const TOOLS_RESULTS = ["test/features/tools-results.test.ts"];
+const DECLARED = ["test/features/declared.test.ts"];
 const HOOKS = ["test/features/hooks.test.ts"];
 const HOOKS_WORK = ["test/features/hooks-work.test.ts"];
 const CONTEXT = ["test/features/context.test.ts"];
@@ -149,6 +150,27 @@ export const CALLS: readonly Mutant[] = [
     tests: TOOLS_RESULTS,
   },
   {
+    id: "content-media-type-unchecked",
+    file: "src/core/content.ts",
+    find: 'if ("mimeType" in block) checkMediaType(',
+    replace: "if (block === undefined) checkMediaType(",
+    tests: DECLARED,
+  },
+  {
+    id: "content-base64-unchecked",
+    file: "src/core/content.ts",
+    find: "if (isBase64(data)) return data;",
+    replace: "return data;",
+    tests: DECLARED,
+  },
+  {
+    id: "content-text-and-blob",
+    file: "src/core/content.ts",
+    find: "if (rest.blob === undefined) return { ...rest, ...meta };",
+    replace: "return { ...rest, ...meta };",
+    tests: DECLARED,
+  },
+  {
     id: "content-kind-of-newer-version",
     file: "src/core/content.ts",
     find: "if (!rules.contentKinds.includes(block.type)) return",
@@ -179,6 +201,20 @@ export const CALLS: readonly Mutant[] = [
     title: "H5",
   },
   {
+    id: "request-end-tool-error-is-ok",
+    file: "src/core/dispatch.ts",
+    find: 'errorCode === undefined && !isError ? "ok"',
+    replace: 'errorCode === undefined ? "ok"',
+    tests: HOOKS,
+  },
+  {
+    id: "request-end-told-twice",
+    file: "src/core/dispatch.ts",
+    find: "if (isTold) return;",
+    replace: "",
+    tests: ["test/features/hooks.test.ts", "test/features/cancelling.test.ts"],
+  },
+  {
     id: "request-end-without-prompt",
     file: "src/core/hooks.ts",
     find: '...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),',
@@ -195,6 +231,13 @@ export const CALLS: readonly Mutant[] = [
     title: "H5",
   },
   {
+    id: "request-end-without-tool",
+    file: "src/core/hooks.ts",
+    find: '...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),',
+    replace: "",
+    tests: HOOKS,
+  },
+  {
     id: "internal-error-leaks",
     file: "src/core/dispatch.ts",
     find: 'const what = isTimeout ? "The request did not finish in time." : "Internal error.";',
@@ -209,11 +252,53 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/quoting.test.ts", "test/features/resources.test.ts", "test/features/prompts.test.ts"],
   },
   {
+    id: "method-not-offered-is-served",
+    file: "src/core/dispatch.ts",
+    find: "return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;",
+    replace: "return method?.serve;",
+    tests: ["test/features/lifecycle.test.ts", "test/features/declared.test.ts"],
+  },
+  {
+    id: "notification-handler-without-limit",
+    file: "src/core/dispatch.ts",
+    find: "withinTime(what, limits.handlerTimeoutMs, new AbortController()",
+    replace: "withinTime(what, 0, new AbortController()",
+    tests: HOOKS,
+  },
+  {
+    id: "notification-skips-hooks",
+    file: "src/core/dispatch.ts",
+    find: "await (around.length === 0 ? serve() :",
+    replace: "await (around.length >= 0 ? serve() :",
+    tests: HOOKS,
+  },
+  {
+    id: "request-context-missing",
+    file: "src/core/dispatch.ts",
+    find: "const call = await server.withContext(given);",
+    replace: "const call = given;",
+    tests: ["test/features/context.test.ts", "test/features/hooks.test.ts"],
+  },
+  {
     id: "e3-error-is-remembered",
     file: "src/core/dispatch.ts",
     find: "if (known.code === ErrorCode.UrlElicitationRequired) await",
     replace: "if (known.code === ErrorCode.ParseError) await",
     tests: ["test/features/url-elicitation-required.test.ts"],
+  },
+  {
+    id: "around-hooks-reversed",
+    file: "src/core/hooks.ts",
+    find: "const onion = hooks.reduceRight<() => Promise<JsonObject>>(",
+    replace: "const onion = hooks.reduce<() => Promise<JsonObject>>(",
+    tests: HOOKS,
+  },
+  {
+    id: "around-hook-returns-nothing",
+    file: "src/core/hooks.ts",
+    find: "if (isObject(result) || (result !== undefined && !data.client.rules.resultEnvelope)) return",
+    replace: "if (data) return",
+    tests: HOOKS,
   },
   {
     id: "hook-work-fails-silently",
@@ -239,6 +324,13 @@ export const CALLS: readonly Mutant[] = [
     title: "H2",
   },
   {
+    id: "handlers-without-time-limit",
+    file: "src/core/methods.ts",
+    find: "return withTimedContext(what, call.limits.handlerTimeoutMs,",
+    replace: "return withTimedContext(what, 0,",
+    tests: ["test/features/hooks.test.ts", "test/features/limits.test.ts"],
+  },
+  {
     id: "time-limit-rejects-nothing",
     file: "src/core/with-context.ts",
     find: "reject(error);",
@@ -253,6 +345,20 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/questions.test.ts", "test/features/progress.test.ts", "test/features/logging.test.ts"],
   },
   {
+    id: "custom-method-takes-protocol-name",
+    file: "src/core/custom.ts",
+    find: "if (PROTOCOL.has(name))",
+    replace: 'if (name === "initialize")',
+    tests: ["test/features/hooks.test.ts", "test/features/declared.test.ts"],
+  },
+  {
+    id: "connection-id-in-flight-twice",
+    file: "src/core/connection.ts",
+    find: "if (this.#inFlight.has(request.id)) {",
+    replace: 'if (request.id === "") {',
+    tests: ["test/features/connection.test.ts", "test/features/cancelling.test.ts"],
+  },
+  {
     id: "connection-second-initialize",
     file: "src/core/connection.ts",
     find: "    if (this.#client) {",
@@ -265,6 +371,13 @@ export const CALLS: readonly Mutant[] = [
     find: "if (!rules?.batch) return",
     replace: "if (!rules) return",
     tests: ["test/features/connection.test.ts"],
+  },
+  {
+    id: "connection-batch-unbounded",
+    file: "src/core/connection.ts",
+    find: "if (members.length > this.#limits.batchMax) return",
+    replace: "if (members.length < 0) return",
+    tests: ["test/features/connection.test.ts", "test/features/limits.test.ts"],
   },
   {
     id: "connection-batch-empty",
@@ -316,11 +429,32 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/once.test.ts"],
   },
   {
+    id: "connection-close-aborts-nothing",
+    file: "src/core/connection.ts",
+    find: 'controller.abort(new KitError("transport-closed", "The connection was closed."));',
+    replace: "",
+    tests: ["test/features/connection.test.ts", "test/features/cancelling.test.ts", "test/features/transport.test.ts"],
+  },
+  {
+    id: "connection-shows-hidden-tools",
+    file: "src/core/connection.ts",
+    find: "const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined }, onError);",
+    replace: "const server = this.#server;",
+    tests: ["test/features/context.test.ts", "test/features/hooks.test.ts"],
+  },
+  {
     id: "connection-notices-told-twice",
     file: "src/core/connection-notices.ts",
     find: "if (this.#client) return;",
     replace: "",
     tests: ["test/features/connection.test.ts", "test/features/subscriptions.test.ts"],
+  },
+  {
+    id: "connection-elicitation-unwatched",
+    file: "src/core/connection-notices.ts",
+    find: "if (id !== undefined) this.#elicitations.add(id);",
+    replace: "",
+    tests: ["test/features/elicit-url.test.ts", "test/features/url-elicitation-required.test.ts"],
   },
   {
     id: "limit-undefined-is-no-default",
@@ -554,6 +688,13 @@ export const CALLS: readonly Mutant[] = [
     tests: MOUNT,
   },
   {
+    id: "reporter-failure-hides-answer",
+    file: "src/core/server.ts",
+    find: "if (onError) attempt(() => onError(error, where), tellRuntime);",
+    replace: "if (onError) void onError(error, where);",
+    tests: ["test/features/hooks.test.ts", "test/features/tools-errors.test.ts"],
+  },
+  {
     id: "a0-empty-issuer",
     file: "src/core/client-facts.ts",
     find: ' && issuer !== "" && subject !== "";',
@@ -597,17 +738,38 @@ export const CALLS: readonly Mutant[] = [
     tests: HOOKS_WORK,
   },
   {
+    id: "u1-names",
+    file: "src/core/custom.ts",
+    find: "if (PROTOCOL.has(name))",
+    replace: 'if (PROTOCOL.has(name) || name.startsWith("tasks/"))',
+    tests: HOOKS,
+  },
+  {
+    id: "u1-notice-context",
+    file: "src/core/dispatch.ts",
+    find: "const context = (await server.withContext(call)).context as ContextOf<Env>;",
+    replace: "const context = undefined as ContextOf<Env>;",
+    tests: HOOKS,
+  },
+  {
+    id: "u1-reason",
+    file: "src/core/dispatch.ts",
+    find: 'reason: isTimeout ? error.code : "internal",',
+    replace: 'reason: "internal",',
+    tests: HOOKS,
+  },
+  {
     id: "r8-padding",
     file: "src/core/bytes.ts",
     find: "return text.length % 4 === 0 &&",
     replace: "return",
-    tests: ["test/features/declared.test.ts"],
+    tests: DECLARED,
   },
   {
     id: "r8-read",
     file: "src/core/content.ts",
     find: "  checkMediaType(`the resource ${quote(contents.uri)}`, rest.mimeType);",
     replace: "",
-    tests: ["test/features/declared.test.ts"],
+    tests: DECLARED,
   },
 ];

@@ -284,6 +284,13 @@ export const EDGES: readonly Mutant[] = [
     tests: SERVE_STDIO,
   },
   {
+    id: "stdio-ends-before-answers",
+    file: "src/node/serve-stdio.ts",
+    find: "await connection.idle();",
+    replace: "",
+    tests: ["test/node/serve-stdio.test.ts", "test/node/stdio-ends.test.ts"],
+  },
+  {
     id: "keys-short",
     file: "src/node/cli.ts",
     find: 'const key = randomBytes(32).toString("base64url");',
@@ -389,6 +396,13 @@ export const EDGES: readonly Mutant[] = [
     tests: LADDER,
   },
   {
+    id: "ladder-batch-of-later-version",
+    file: "src/http/classify.ts",
+    find: "if (headers.protocolVersion !== null && options.versions.find(headers.protocolVersion)?.batch !== true) {",
+    replace: 'if (headers.protocolVersion === "") {',
+    tests: ["test/http/handler.test.ts"],
+  },
+  {
     id: "ladder-modern-response",
     file: "src/http/classify.ts",
     find: 'if (parsed.kind !== "request") return refusal({ reason: "client-response" });',
@@ -473,10 +487,24 @@ export const EDGES: readonly Mutant[] = [
     tests: ORIGIN_10_4_ORIGIN_AND_HOST,
   },
   {
+    id: "origin-not-allowed-is-served",
+    file: "src/http/origin.ts",
+    find: 'return { reason: "origin-not-allowed", origin: header };',
+    replace: "return undefined;",
+    tests: ORIGIN_10_4_ORIGIN_AND_HOST,
+  },
+  {
     id: "cors-without-vary",
     file: "src/http/origin.ts",
     find: '"Access-Control-Expose-Headers": EXPOSED, Vary: "Origin"',
     replace: '"Access-Control-Expose-Headers": EXPOSED',
+    tests: ["test/http/handler.test.ts"],
+  },
+  {
+    id: "preflight-headers",
+    file: "src/http/origin.ts",
+    find: 'if (wanted !== null) headers["Access-Control-Allow-Headers"] = wanted;',
+    replace: "",
     tests: ORIGIN_10_4_ORIGIN_AND_HOST,
   },
   {
@@ -499,6 +527,13 @@ export const EDGES: readonly Mutant[] = [
     find: "&& !BASE64_VALUE.test(value);",
     replace: ";",
     tests: ["test/properties/http.test.ts"],
+  },
+  {
+    id: "header-value-broken-utf8",
+    file: "src/http/headers.ts",
+    find: "fatal: true, ignoreBOM: true",
+    replace: "fatal: false, ignoreBOM: true",
+    tests: ["test/properties/http.test.ts", "test/conformance/10-7-headers.test.ts"],
   },
   {
     id: "accept-any-when-absent",

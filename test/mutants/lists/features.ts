@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const PROMPTS = ["test/features/prompts.test.ts"];
 const RESOURCES = ["test/features/resources.test.ts"];
+const DECLARED = ["test/features/declared.test.ts"];
 const SUBSCRIPTIONS = ["test/features/subscriptions.test.ts"];
 const CONFORMANCE_10_5_LISTEN = ["test/conformance/10-5-listen.test.ts"];
 const QUESTIONS = ["test/features/questions.test.ts"];
@@ -78,6 +79,13 @@ export const FEATURES: readonly Mutant[] = [
     tests: RESOURCES,
   },
   {
+    id: "resource-media-type-unchecked",
+    file: "src/core/resource.ts",
+    find: 'checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");',
+    replace: "",
+    tests: DECLARED,
+  },
+  {
     id: "template-completer-of-nothing",
     file: "src/core/resource.ts",
     find: "if (template.names.includes(name)) continue;",
@@ -90,6 +98,13 @@ export const FEATURES: readonly Mutant[] = [
     find: "if (!server.resources.find(resource.uri)) others.set(",
     replace: "others.set(",
     tests: RESOURCES,
+  },
+  {
+    id: "resource-provider-media-type",
+    file: "src/core/methods.ts",
+    find: "checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);",
+    replace: "",
+    tests: DECLARED,
   },
   {
     id: "list-of-another-server",
@@ -197,6 +212,13 @@ export const FEATURES: readonly Mutant[] = [
     tests: QUESTIONS_SAMPLING_AUDIT,
   },
   {
+    id: "sample-content-base64",
+    file: "src/core/questions.ts",
+    find: 'return !members.includes("data") || (isBase64(block.data as string) && isMediaType(block.mimeType));',
+    replace: "return true;",
+    tests: DECLARED,
+  },
+  {
     id: "roots-answer-unchecked",
     file: "src/core/questions.ts",
     find: '!roots.every((root) => isObject(root) && typeof root.uri === "string")',
@@ -295,11 +317,25 @@ export const FEATURES: readonly Mutant[] = [
     tests: CONFORMANCE_10_6_REQUEST_STATE,
   },
   {
+    id: "state-of-another-server",
+    file: "src/core/input-required.ts",
+    find: "return JSON.stringify([endpoint, server.name, who,",
+    replace: "return JSON.stringify([endpoint, who,",
+    tests: ["test/http/handler.test.ts"],
+  },
+  {
     id: "state-of-another-principal",
     file: "src/core/input-required.ts",
     find: "const who = principal ? [principal.issuer, principal.subject] : null;",
     replace: "const who = null;",
     tests: CONFORMANCE_10_6_REQUEST_STATE,
+  },
+  {
+    id: "state-of-another-issuer",
+    file: "src/core/input-required.ts",
+    find: "const who = principal ? [principal.issuer, principal.subject] : null;",
+    replace: "const who = principal ? [principal.subject] : null;",
+    tests: ["test/http/handler.test.ts"],
   },
   {
     id: "state-of-another-method",
@@ -344,11 +380,39 @@ export const FEATURES: readonly Mutant[] = [
     tests: ["test/features/input-required.test.ts"],
   },
   {
+    id: "rounds-sampling-unchecked",
+    file: "src/core/input-required.ts",
+    find: "    checkSampling(question, call.limits);",
+    replace: "",
+    tests: DECLARED,
+  },
+  {
     id: "rounds-samples-unaudited",
     file: "src/core/input-required.ts",
     find: "hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });",
     replace: "",
     tests: SAMPLING_AUDIT,
+  },
+  {
+    id: "rounds-legacy-asks-before-checking",
+    file: "src/core/input-required.ts",
+    find: "for (const [, question] of questions) call.asker.check?.(question);",
+    replace: "",
+    tests: ["test/features/input-required.test.ts", "test/features/asking-shapes.test.ts"],
+  },
+  {
+    id: "rounds-legacy-others-stay-open",
+    file: "src/core/input-required.ts",
+    find: "    failed.abort();",
+    replace: "",
+    tests: ["test/features/input-required.test.ts", "test/features/asking-shapes.test.ts"],
+  },
+  {
+    id: "rounds-responses-unchecked",
+    file: "src/core/rounds.ts",
+    find: "if (isObject(inputResponses) && Object.values(inputResponses).every(isObject)) return",
+    replace: "if (isObject(inputResponses)) return",
+    tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
   },
   {
     id: "once-other-arguments",
@@ -607,7 +671,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/questions.ts",
     find: "isWithin(value, temperatureMax), rule]",
     replace: "isWithin(value, 100), rule]",
-    tests: ["test/features/declared.test.ts"],
+    tests: DECLARED,
   },
   {
     id: "a20-same-refusal",
