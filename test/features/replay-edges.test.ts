@@ -558,10 +558,10 @@ describe("in 2026-07-28", () => {
 
   test("time runs for each run of a tool, not while it waits", async () => {
     const server = new McpServer({ name: "edges", version: "1.0.0" })
-      .tool("ask", { timeoutMs: 150 }, async (_, ctx) => {
-        await ctx.step("slow", () => pause(80));
+      .tool("ask", { timeoutMs: 1_500 }, async (_, ctx) => {
+        await ctx.step("slow", () => pause(10));
         const answered = await value(ctx, "a");
-        await ctx.step("slow too", () => pause(80));
+        await ctx.step("slow too", () => pause(10));
         return answered;
       })
       .tool("slow", { timeoutMs: 20 }, async (_, ctx) => {
@@ -571,7 +571,8 @@ describe("in 2026-07-28", () => {
       });
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: { elicitation: {} } });
     const first = await call(peer);
-    await pause(100);
+    // Longer than the tool may run.
+    await pause(1_600);
     expect(textOf(await call(peer, reply(first)))).toBe("a");
     const late = resultOf(await peer.request("tools/call", { name: "slow" }));
     expect(late).toMatchObject({ isError: true });
