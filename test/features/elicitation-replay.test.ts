@@ -50,6 +50,7 @@ describe("E1 a form asked in the middle of a modern call", () => {
     ["integer", { type: "integer", maximum: 9 }, 7, 7.5],
     ["boolean", { type: "boolean" }, false, "no"],
     ["enum", { ...text, enum: ["S", "M"] }, "M", "XL"],
+    ["array", { type: "array", items: { ...text, enum: ["S", "M"] } }, ["S", "M"], ["S", "XL"]],
   ];
 
   test.each(FIELDS)(
@@ -146,4 +147,15 @@ test("E2 a handler that makes a new elicitationId each time it runs is still ans
     return action;
   });
   expect(saidBy(await call(reply(await call(), { action: "accept" })))).toBe("accept");
+});
+
+test("E1 a question whose key is a name that every object has waits for its answer", async () => {
+  const { call } = await open(async (ctx) => {
+    const { action } = await ctx.elicit("Which?", formOf({ field: text }), { key: "constructor" });
+    return action;
+  });
+  const asked = await call();
+  const again = await call({ inputResponses: {}, requestState: asked.requestState });
+  expect(askedIn(again)[0]).toBe("constructor");
+  expect(saidBy(await call(reply(again, { action: "decline" })))).toBe("decline");
 });

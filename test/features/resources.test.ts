@@ -251,6 +251,10 @@ test.each(LEGACY_VERSIONS)(
 describe("what throws when defined", () => {
   const noReader = undefined as unknown as () => string;
 
+  test.each([-1, 1.5, Number.NaN])("R1 a size of %d, naming the resource", (size) => {
+    expect(() => newServer().resource("file:///a", { size }, () => "a")).toThrow(/file:\/\/\/a.*size/);
+  });
+
   test("R4 a resource, a template and a catch-all without a reader, by name", () => {
     expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
     expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);

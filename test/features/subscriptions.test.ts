@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { definePrompt, defineResource, defineResourceTemplate, defineTool, McpServer } from "../../src/core/index.ts";
+import {
+  definePrompt,
+  defineResource,
+  defineResourceTemplate,
+  defineTool,
+  McpError,
+  McpServer,
+} from "../../src/core/index.ts";
 import { NoticeBus } from "../../src/core/notices.ts";
 import { LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 
@@ -252,4 +259,47 @@ test("a listener of notices that fails keeps nothing from the others, and its fa
   bus.publish({ kind: "tools" });
   await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
   expect(failures).toEqual([broken]);
+});
+
+test("a resource that onSubscribe refuses is not acknowledged, and its updates are not heard", async () => {
+  const onSubscribe = (uri: string) => {
+    if (uri === "test://secret") throw new McpError(-32602, "not yours");
+  };
+  const server = new McpServer({ name: "careful", version: "1.0.0", onSubscribe });
+  for (const uri of ["test://open", "test://secret"]) server.resource(uri, {}, () => "content");
+  const peer = await openPeer(server, MODERN_VERSION);
+  const notifications = { resourceSubscriptions: ["test://secret", "test://open"] };
+  peer.request("subscriptions/listen", { notifications }).catch(() => undefined);
+  await expect.poll(() => peer.notifications.length).toBe(1);
+  expect(peer.notifications[0]?.params?.notifications).toEqual({ resourceSubscriptions: ["test://open"] });
+  server.resourceUpdated("test://secret");
+  server.resourceUpdated("test://open");
+  await expect.poll(() => peer.notifications.slice(1)).toMatchObject([{ params: { uri: "test://open" } }]);
+  await peer.close();
+});
+
+test.each(LEGACY_VERSIONS)("in %s subscribing twice and leaving twice runs each hook once", async (version) => {
+  const told: string[] = [];
+  const server = new McpServer({
+    name: "counted",
+    version: "1.0.0",
+    onSubscribe: (uri) => void told.push(`on ${uri}`),
+    onUnsubscribe: (uri) => void told.push(`off ${uri}`),
+  });
+  server.resource("test://one", {}, () => "content");
+  const peer = await openPeer(server, version);
+  for (const method of ["subscribe", "subscribe", "unsubscribe", "unsubscribe"])
+    await peer.request(`resources/${method}`, { uri: "test://one" });
+  expect(told).toEqual(["on test://one", "off test://one"]);
+});
+
+test("an onUnsubscribe that fails when its client is gone is reported", async () => {
+  const broken = new Error("the registry is down");
+  const onUnsubscribe = () => Promise.reject(broken);
+  const server = new McpServer({ name: "counted", version: "1.0.0", onUnsubscribe });
+  server.resource("test://one", {}, () => "content");
+  const peer = await openPeer(server, "2025-11-25");
+  await peer.request("resources/subscribe", { uri: "test://one" });
+  await peer.close();
+  await expect.poll(() => peer.reports).toEqual([broken]);
 });

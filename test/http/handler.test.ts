@@ -1,6 +1,7 @@
 /** The endpoint as a plain function of a Request: what no client of ours would send, and what must not come back. */
 import { describe, expect, test } from "vitest";
 import {
+  type AroundHook,
   elicitQuestion,
   type HandlerContext,
   inputRequired,
@@ -318,4 +319,46 @@ test("an error of another copy of this package is the protocol's error that it s
   const { send, reports } = serve(new McpServer(IDENTITY).tool("plain", {}, () => Promise.reject(copied)));
   expect((await send(call("plain"))).message).toMatchObject({ error: { code: -31_999, message: "no seats" } });
   expect(reports).toEqual([]);
+});
+
+test("lists are private to their caller unless the server says otherwise", async () => {
+  const { send } = serve(new McpServer(IDENTITY).tool("plain", {}, () => "plain"));
+  for (const method of ["tools/list", "server/discover"])
+    expect((await send(requestOf("modern", method))).message).toMatchObject({ result: { cacheScope: "private" } });
+});
+
+test("an around hook sees the error that the handler ended with", async () => {
+  const seen: unknown[] = [];
+  const around: AroundHook = async (data, next) => {
+    try {
+      return await next();
+    } finally {
+      seen.push(data.error);
+    }
+  };
+  const broken = new Error("broken");
+  const server = new McpServer({ ...IDENTITY, around: [around] }).method("example.com/fail", () => {
+    throw broken;
+  });
+  await serve(server).send(requestOf("modern", "example.com/fail"));
+  expect(seen).toEqual([broken]);
+});
+
+test("a method of one's own cannot ask by returning, and onError learns that", async () => {
+  const server = new McpServer(IDENTITY).method("example.com/ask", () => inputRequired({}, "state"));
+  const { send, reports } = serve(server);
+  expect((await send(requestOf("modern", "example.com/ask"))).message).toMatchObject({ error: { code: -32603 } });
+  expect(reports).toMatchObject([{ code: "result-invalid" }]);
+});
+
+test("a tool that runs only as a task says so where there are no tasks, and does not run", async () => {
+  let runs = 0;
+  const server = new McpServer(IDENTITY).tool("long", { task: "required" }, () => {
+    runs += 1;
+    return "ran";
+  });
+  const { message } = await serve(server).send(call("long"));
+  const content = [{ text: 'Tool "long" runs only as a task.' }];
+  expect(message).toMatchObject({ result: { isError: true, content } });
+  expect(runs).toBe(0);
 });

@@ -1,7 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { McpServer } from "../../src/core/index.ts";
+import { listResult } from "../../src/core/lists.ts";
 import { pageOf } from "../../src/core/pagination.ts";
 import type { ListedEntry } from "../../src/core/shelf.ts";
+import { VERSIONS } from "../../src/core/versions.ts";
 
 const keys = fc.uniqueArray(fc.string({ unit: "binary" }), { maxLength: 40 });
 const entriesOf = (names: readonly string[]): ListedEntry[] =>
@@ -124,4 +127,21 @@ describe("pageOf", () => {
       }),
     );
   });
+});
+
+test("A23: the first page of a list has a cursor of its own at each endpoint and for each server", () => {
+  const newServer = () => new McpServer({ name: "paged", version: "1.0.0", pageSize: 1 }) as McpServer<never>;
+  const [rules] = VERSIONS;
+  const server = newServer();
+  const entries = entriesOf(["a", "b"]);
+  const first = (endpoint: string, of = server) => {
+    const call = { client: { rules }, endpoint } as Parameters<typeof listResult>[4];
+    const request = { jsonrpc: "2.0", id: 1, method: "tools/list" } as const;
+    return listResult("tools/list", entries, of, request, call);
+  };
+  const page = first("/public");
+  expect(first("/public")).toBe(page);
+  expect(first("/admin").text).not.toBe(page.text);
+  const once = first("/public");
+  expect(first("/public", newServer())).not.toBe(once);
 });

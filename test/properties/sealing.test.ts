@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { EnvKeys } from "../../src/core/env-keys.ts";
 import { KeyRing } from "../../src/core/key-ring.ts";
 import { VERSIONS } from "../../src/core/versions.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, fitInfo, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
@@ -235,4 +236,12 @@ describe("session facts", () => {
     );
     expect(await hashPrincipal(undefined)).toBe(ANONYMOUS);
   });
+});
+
+test("keys of the environment that change are used from then on", async () => {
+  const keys = new EnvKeys("purpose", "What is sealed here needs");
+  const [first, second] = [{ MCP_KEYS: secret(1) }, { MCP_KEYS: secret(2) }];
+  const sealed = await (await keys.ring(first)).seal(Uint8Array.of(1));
+  expect(await (await keys.ring(second)).open(sealed)).toBeUndefined();
+  expect(await (await keys.ring(first)).open(sealed)).toEqual(Uint8Array.of(1));
 });

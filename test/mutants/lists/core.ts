@@ -1,6 +1,7 @@
 /** Changes to calls: tools, results, dispatch, hooks, connections, options, limits, errors and the server itself. */
 import type { Mutant } from "../mutant.ts";
 
+const HANDLER = ["test/http/handler.test.ts"];
 const TOOLS_ERRORS = ["test/features/tools-errors.test.ts"];
 const CANCELLING = ["test/features/cancelling.test.ts"];
 const TOOLS = ["test/features/tools.test.ts"];
@@ -36,6 +37,21 @@ export const CALLS: readonly Mutant[] = [
     find: 'if (missing.length === 0 || call.client.era === "legacy") return;',
     replace: "if (missing.length >= 0) return;",
     tests: ["test/features/questions.test.ts"],
+  },
+  {
+    id: "tool-once-without-keeper",
+    file: "src/core/tool-call.ts",
+    find: "if (tool.options.once && !call.once) {",
+    replace: "if (tool.options.once && call.limits === undefined) {",
+    tests: ["test/worker/once.test.ts"],
+    title: "nothing can remember",
+  },
+  {
+    id: "tool-required-task-runs-directly",
+    file: "src/core/tool-call.ts",
+    find: 'if (tool.options.task === "required" && !call.rounds) return',
+    replace: 'if (tool.name === "" && !call.rounds) return',
+    tests: HANDLER,
   },
   {
     id: "tool-failure-not-reported",
@@ -301,6 +317,13 @@ export const CALLS: readonly Mutant[] = [
     tests: HOOKS,
   },
   {
+    id: "around-hook-sees-no-error",
+    file: "src/core/hooks.ts",
+    find: "data.error = error;",
+    replace: "",
+    tests: HANDLER,
+  },
+  {
     id: "hook-work-fails-silently",
     file: "src/core/hooks.ts",
     find: "const heard = Promise.resolve(work).catch(failed);",
@@ -331,6 +354,13 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/hooks.test.ts", "test/features/limits.test.ts"],
   },
   {
+    id: "time-limit-aborts-nothing",
+    file: "src/core/with-context.ts",
+    find: "controller.abort(error);",
+    replace: "",
+    tests: ["test/features/tools-errors.test.ts", "test/features/hooks.test.ts"],
+  },
+  {
     id: "time-limit-rejects-nothing",
     file: "src/core/with-context.ts",
     find: "reject(error);",
@@ -350,6 +380,20 @@ export const CALLS: readonly Mutant[] = [
     find: "if (PROTOCOL.has(name))",
     replace: 'if (name === "initialize")',
     tests: ["test/features/hooks.test.ts", "test/features/declared.test.ts"],
+  },
+  {
+    id: "custom-method-taken-twice",
+    file: "src/core/custom.ts",
+    find: "if (taken.has(name)) throw",
+    replace: 'if (name === "") throw',
+    tests: ["test/features/hooks.test.ts", "test/features/mount.test.ts"],
+  },
+  {
+    id: "custom-method-asks",
+    file: "src/core/custom.ts",
+    find: "if (isInputRequired(value)) {",
+    replace: "if (value === PROTOCOL) {",
+    tests: HANDLER,
   },
   {
     id: "connection-id-in-flight-twice",
@@ -450,11 +494,19 @@ export const CALLS: readonly Mutant[] = [
     tests: ["test/features/connection.test.ts", "test/features/subscriptions.test.ts"],
   },
   {
+    id: "connection-end-releases-nothing",
+    file: "src/core/connection-notices.ts",
+    find: "if (client) void releaseUris(",
+    replace: "if (!client) void releaseUris(",
+    tests: CANCELLING,
+    title: "R6",
+  },
+  {
     id: "connection-elicitation-unwatched",
     file: "src/core/connection-notices.ts",
     find: "if (id !== undefined) this.#elicitations.add(id);",
     replace: "",
-    tests: ["test/features/elicit-url.test.ts", "test/features/url-elicitation-required.test.ts"],
+    tests: ["test/features/elicit-url.test.ts"],
   },
   {
     id: "limit-undefined-is-no-default",
@@ -532,6 +584,13 @@ export const CALLS: readonly Mutant[] = [
     find: 'typeof issuer === "string" && typeof subject === "string" &&',
     replace: 'typeof issuer === "string" &&',
     tests: AUTH,
+  },
+  {
+    id: "capability-of-newer-version",
+    file: "src/core/client-facts.ts",
+    find: "return !this.rules.unknownCapabilities.includes(capability) && hasCapability(",
+    replace: "return hasCapability(",
+    tests: ["test/features/questions.test.ts", "test/features/lifecycle.test.ts"],
   },
   {
     id: "capability-form-by-url",
@@ -688,6 +747,14 @@ export const CALLS: readonly Mutant[] = [
     tests: MOUNT,
   },
   {
+    id: "cache-hint-public",
+    file: "src/core/server.ts",
+    find: 'cacheScope: hint?.cacheScope ?? "private"',
+    replace: 'cacheScope: hint?.cacheScope ?? "public"',
+    tests: HANDLER,
+    title: "private to their caller",
+  },
+  {
     id: "reporter-failure-hides-answer",
     file: "src/core/server.ts",
     find: "if (onError) attempt(() => onError(error, where), tellRuntime);",
@@ -736,6 +803,27 @@ export const CALLS: readonly Mutant[] = [
     find: "env, waitUntil };",
     replace: "env: undefined as Env, waitUntil };",
     tests: HOOKS_WORK,
+  },
+  {
+    id: "a28-end-promise",
+    file: "src/core/server.ts",
+    find: "if (told instanceof Promise) end.waitUntil(told.catch(failed));",
+    replace: "if (told instanceof Promise) told.catch(failed);",
+    tests: ["test/worker/door.test.ts"],
+  },
+  {
+    id: "a23-cursor-endpoint",
+    file: "src/core/pagination.ts",
+    find: "JSON.stringify([list, key, fingerprint(endpoint)])",
+    replace: 'JSON.stringify([list, key, fingerprint("")])',
+    tests: ["test/worker/endpoints.test.ts"],
+  },
+  {
+    id: "h5-told-at-abort",
+    file: "src/core/dispatch.ts",
+    find: 'signal.addEventListener("abort", onAbort);',
+    replace: "",
+    tests: ["test/worker/hooked.test.ts"],
   },
   {
     id: "u1-names",

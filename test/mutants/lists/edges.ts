@@ -9,6 +9,7 @@ const CLI = ["test/node/cli.test.ts"];
 const IN_MEMORY = ["test/testing/in-memory.test.ts"];
 const STREAMS = ["test/testing/streams.test.ts"];
 const LADDER = ["test/http/ladder.test.ts"];
+const HANDLER = ["test/http/handler.test.ts"];
 const CONFORMANCE_10_7_HEADERS = ["test/conformance/10-7-headers.test.ts"];
 const ORIGIN_10_4_ORIGIN_AND_HOST = ["test/http/origin.test.ts", "test/conformance/10-4-origin-and-host.test.ts"];
 
@@ -50,6 +51,13 @@ export const EDGES: readonly Mutant[] = [
     file: "src/core/schema.ts",
     find: "while (shown.length === 0 && jsonBytes(text) > ISSUES_BYTES_MAX) text",
     replace: "while (shown.length < 0) text",
+    tests: VALIDATION,
+  },
+  {
+    id: "a11-issue-path-unbounded",
+    file: "src/core/schema.ts",
+    find: "cut(formatPath(issue, root), PATH_MAX)",
+    replace: "formatPath(issue, root)",
     tests: VALIDATION,
   },
   {
@@ -162,6 +170,13 @@ export const EDGES: readonly Mutant[] = [
     file: "src/schema/refs.ts",
     find: "Object.hasOwn(value, key) ? (value as JsonObject)[key] : undefined;",
     replace: "key in value ? (value as JsonObject)[key] : undefined;",
+    tests: JSON_SCHEMA,
+  },
+  {
+    id: "schema-property-named-ref",
+    file: "src/schema/refs.ts",
+    find: "if (MAPS.includes(keyword) && isObject(value)) for",
+    replace: 'if (keyword === "" && isObject(value)) for',
     tests: JSON_SCHEMA,
   },
   {
@@ -382,6 +397,14 @@ export const EDGES: readonly Mutant[] = [
     tests: STREAMS,
   },
   {
+    id: "a26-version-checked",
+    file: "src/testing/tools.ts",
+    find: 'const usable = found.find(({ version }) => !isOlder(version, OLDEST[name] ?? ""));',
+    replace: 'const usable = found.find(({ version }) => version !== "");',
+    tests: ["test/testing/worker.test.ts"],
+    title: "A26",
+  },
+  {
     id: "session-missing-is-served",
     file: "src/http/classify.ts",
     find: 'if (options.hasSessions && sessionId === undefined && !isBatch) return refusal({ reason: "session-missing" }, id);',
@@ -400,7 +423,7 @@ export const EDGES: readonly Mutant[] = [
     file: "src/http/classify.ts",
     find: "if (headers.protocolVersion !== null && options.versions.find(headers.protocolVersion)?.batch !== true) {",
     replace: 'if (headers.protocolVersion === "") {',
-    tests: ["test/http/handler.test.ts"],
+    tests: HANDLER,
   },
   {
     id: "ladder-modern-response",
@@ -452,6 +475,13 @@ export const EDGES: readonly Mutant[] = [
     tests: CONFORMANCE_10_7_HEADERS,
   },
   {
+    id: "param-header-number-spelling",
+    file: "src/http/param-headers.ts",
+    find: "const INTEGER = /^-?\\d+(\\.0+)?$/;",
+    replace: "const INTEGER = /^/;",
+    tests: CONFORMANCE_10_7_HEADERS,
+  },
+  {
     id: "origin-allowed-by-prefix",
     file: "src/http/origin.ts",
     find: "canonicalOrigin(allowed) === origin)) return undefined;",
@@ -494,11 +524,18 @@ export const EDGES: readonly Mutant[] = [
     tests: ORIGIN_10_4_ORIGIN_AND_HOST,
   },
   {
+    id: "origin-of-another-scheme",
+    file: "src/http/origin.ts",
+    find: "return /^https?:/.test(origin) && URL",
+    replace: "return URL",
+    tests: HANDLER,
+  },
+  {
     id: "cors-without-vary",
     file: "src/http/origin.ts",
     find: '"Access-Control-Expose-Headers": EXPOSED, Vary: "Origin"',
     replace: '"Access-Control-Expose-Headers": EXPOSED',
-    tests: ["test/http/handler.test.ts"],
+    tests: HANDLER,
   },
   {
     id: "preflight-headers",
