@@ -76,6 +76,11 @@ describe("10.9 declared", () => {
     expect(await older.error("tools/call", { name: "hold", arguments: { key: "k" } })).toMatchObject(MISSING);
   });
 
+  test("a tool that declares no task is never one, also for a client that takes tasks", async () => {
+    const result = await client.call("never_a_task", { key: newKey() });
+    expect(result).toMatchObject({ resultType: "complete", content: [{ text: "at once" }] });
+  });
+
   test("what a client without the extension asks of a task is refused even where it is its own", async () => {
     const taskId = await client.start("steps", { key: newKey() });
     for (const [method, params] of METHODS) {

@@ -545,6 +545,13 @@ export const EDGES: readonly Mutant[] = [
     tests: ORIGIN_10_4_ORIGIN_AND_HOST,
   },
   {
+    id: "refusal-503-without-retry",
+    file: "src/http/refusal.ts",
+    find: 'headers: { "Retry-After": "5" },',
+    replace: "",
+    tests: ["test/worker/keys.test.ts"],
+  },
+  {
     id: "refusal-method-not-found-status",
     file: "src/http/refusal.ts",
     find: "      return 404;",

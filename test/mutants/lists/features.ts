@@ -1005,6 +1005,14 @@ export const FEATURES: readonly Mutant[] = [
     tests: CONFORMANCE_10_9_TASKS,
   },
   {
+    id: "task-forbidden-is-task",
+    file: "src/core/tasks/task-methods.ts",
+    find: 'if (task === "forbidden") return callTool(server, request, call);',
+    replace: "",
+    tests: CONFORMANCE_10_9_TASKS,
+    title: "10.9 declared",
+  },
+  {
     id: "task-headers-unchecked",
     file: "src/core/tasks/task-methods.ts",
     find: "      check(request, call);",
@@ -1038,6 +1046,13 @@ export const FEATURES: readonly Mutant[] = [
     find: "if (isTyped && error.missing.length > 0) throw lacking(error.missing);",
     replace: "",
     tests: ["test/conformance/10-9-tasks.test.ts", "test/worker/tasks.test.ts"],
+  },
+  {
+    id: "task-step-after-cut",
+    file: "src/core/tasks/cuttable-run.ts",
+    find: "if (!this.#cutAtTask) return undefined;",
+    replace: "return undefined;",
+    tests: ["test/worker/tasks.test.ts"],
   },
   {
     id: "a0-once-who-joined",
