@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { EQUIVALENT, MUTANTS } from "./index.ts";
@@ -17,4 +17,11 @@ test("each mutant has an id of its own and names tests that exist", () => {
   const named = new Set(MUTANTS.flatMap(({ tests }) => tests));
   expect([...named].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   expect(MUTANTS.filter(({ tests }) => tests.length === 0)).toEqual([]);
+});
+
+test("there are at least 150 mutants, and every room of src has some", () => {
+  expect(MUTANTS.length).toBeGreaterThanOrEqual(150);
+  // Examples and what tests are made with: their own tests are the examples and the tests.
+  const rooms = readdirSync(join(ROOT, "src")).filter((room) => room !== "reference");
+  expect(rooms.filter((room) => !MUTANTS.some(({ file }) => file.startsWith(`src/${room}/`)))).toEqual([]);
 });
