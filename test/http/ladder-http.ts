@@ -344,6 +344,7 @@ const HOSTS: readonly Row[] = [
     { method: "DELETE", headers: { host: "evil.example.com" } },
     { status: 400 },
     "Fetch, Origin header: browsers send it with every DELETE",
+    { isOfSessions: true },
   ),
   ...["GET", "HEAD", "OPTIONS", "PUT"].map((method) =>
     row(

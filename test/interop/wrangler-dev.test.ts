@@ -83,8 +83,10 @@ function send(port: number, method: string, headers: Readonly<Record<string, str
 let plain: number;
 let flagged: number;
 beforeAll(async () => {
-  [plain, flagged] = await Promise.all([wranglerDev("plain"), wranglerDev("flagged", "--local-upstream", "localhost")]);
-}, START_MS);
+  // One after the other: two that start at once may choose the same port for something of their own, and hang.
+  plain = await wranglerDev("plain");
+  flagged = await wranglerDev("flagged", "--local-upstream", "localhost");
+}, 2 * START_MS);
 
 describe("A24: wrangler dev with a custom domain", () => {
   test("serves a client: initialize, list, call, end of the session", async () => {
