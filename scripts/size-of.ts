@@ -6,7 +6,7 @@ import { ROOT } from "./tools.ts";
 /** The programs measured, each with what it may weigh (KiB, min+gzip; DESIGN section 9). */
 export const PROGRAMS = [
   { name: "stateless dual-era server, one tool", entry: "test/size/stateless.ts", gzipKibMax: 32.5 },
-  { name: "the same with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 56 },
+  { name: "the same with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 56.5 },
 ] as const;
 
 export interface Size {

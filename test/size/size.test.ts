@@ -5,7 +5,7 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  * What each program weighs now, in KiB min+gzip, to half a KiB (compressors differ by a few bytes). A change that makes
  * one heavier changes this number on purpose; the budget stands in scripts/size-of.ts.
  */
-const NOW: Readonly<Record<string, number>> = { "test/size/stateless.ts": 32.1, "test/size/sessions.ts": 55.8 };
+const NOW: Readonly<Record<string, number>> = { "test/size/stateless.ts": 32.2, "test/size/sessions.ts": 56.0 };
 
 test.each(PROGRAMS)("$name is within its budget and as heavy as written down", async ({ entry, gzipKibMax }) => {
   const { gzip } = await sizeOf(entry);
