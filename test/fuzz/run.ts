@@ -41,8 +41,8 @@ const REPEATS = 3;
 const FINDINGS_MAX = 40;
 /** Mebibytes that memory may keep above what it was: caches of bounded size, and a heap that was not compacted. */
 export const MEMORY_MIB_MAX = 96;
-/** Inputs after which the heap has its size and every cache is full. Fewer say nothing about memory. */
-const WARM_UP = 50_000;
+/** Inputs after which the heap has its size and every cache is full, as measured. Fewer say nothing about memory. */
+const WARM_UP = 250_000;
 /** Milliseconds that memory is given to return to its level: objects stay for ten seconds after their last request. */
 const SETTLE_MS = 90_000;
 
