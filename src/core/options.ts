@@ -102,7 +102,7 @@ function isSimilar(a: string, b: string): boolean {
   return a.length > 2 && (a.includes(b) || b.includes(a) || distance(a, b) <= 2);
 }
 
-/** How many letters must be added, left out or changed to make one word of the other. */
+/** Returns the edit distance of two words: the insertions, deletions and substitutions that turn one into the other. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {

@@ -35,7 +35,7 @@ export function isHttpSse({ method, headers, url }: Request): boolean {
   );
 }
 
-/** The streams of HTTP+SSE clients that this process holds open, and how many it may. */
+/** Counts the open HTTP+SSE streams of this isolate against their maximum. */
 export interface OpenStreams {
   readonly max: number;
   count: number;

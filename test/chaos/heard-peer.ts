@@ -23,7 +23,7 @@ export interface HeardPeerOptions {
   readonly tally: Tally;
   readonly oracle: WireOracle;
   readonly trace: (what: string) => void;
-  /** Whether anything went wrong that may interrupt a call. */
+  /** Whether a fault has been injected that may interrupt a call. */
   readonly isDisturbed: () => boolean;
   /** Whether the process was killed, with every connection it held. */
   readonly isKilled: () => boolean;

@@ -126,7 +126,7 @@ function modern(worker: TestWorker, method: string, params: Record<string, unkno
 
 const HELLO = { content: [{ type: "text", text: "Hello!" }] };
 
-/** A legacy client connects and calls a tool, in a session where the snippet has sessions. */
+/** Connects as a legacy client and calls a tool, with a session if the snippet configures sessions. */
 async function useAsLegacy(worker: TestWorker, hasSessions: boolean): Promise<void> {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
   const opened = await post(worker, { method: "initialize", params });

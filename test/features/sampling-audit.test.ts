@@ -258,6 +258,6 @@ test.each([...LEGACY_VERSIONS, MODERN_VERSION])("S4: in %s a record says how lon
     resultOf(await peer.request("tools/call", { name: "ask", inputResponses, requestState: first.requestState }));
   }
   expect(records).toHaveLength(1);
-  // The clocks of timers and of records may differ by a millisecond.
+  // setTimeout and performance.now() may disagree by a millisecond.
   expect(records[0]?.durationMs).toBeGreaterThanOrEqual(28);
 });

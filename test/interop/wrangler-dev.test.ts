@@ -83,7 +83,7 @@ function send(port: number, method: string, headers: Readonly<Record<string, str
 let plain: number;
 let flagged: number;
 beforeAll(async () => {
-  // One after the other: two that start at once may choose the same port for something of their own, and hang.
+  // Two wranglers that start at the same time may choose the same inspector port, and one of them then hangs.
   plain = await wranglerDev("plain");
   flagged = await wranglerDev("flagged", "--local-upstream", "localhost");
 }, 2 * START_MS);

@@ -46,7 +46,7 @@ export class Storm {
         setTimeout(() => response.end(), counted.what === "done" ? this.#random() * 10 : 0);
       });
     });
-    // Else it may close a connection in the moment in which a step uses it again, and the step fails.
+    // With the default, the server may close an idle connection just as a step reuses it, and the step fails.
     this.#server.keepAliveTimeout = 600_000;
   }
 

@@ -37,7 +37,7 @@ export async function startCounter(): Promise<Counter> {
       setTimeout(() => response.end(), heard.what === "done" ? counter.happened.length % 12 : 0);
     });
   });
-  // Else it may close a connection in the moment in which a step uses it again, and the step fails.
+  // With the default, the server may close an idle connection just as a step reuses it, and the step fails.
   server.keepAliveTimeout = 600_000;
   const counter: Counter = {
     happened: [],

@@ -18,7 +18,7 @@ import type { Caller } from "../sessions/session-state.ts";
 
 /** Characters that one call may store: its request and all that it remembers. A row of the platform holds twice that. */
 const CALL_MAX = 900_000;
-/** Characters up to which a row is replaced by a longer one. Beyond it the next row begins. */
+/** Characters that one journal row may hold. An entry that would exceed them starts a new row. */
 const ROW_MAX = 4_096;
 
 interface OpenQuestion {

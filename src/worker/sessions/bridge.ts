@@ -20,7 +20,7 @@ import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject
 /** Bytes that the client takes before the object is told: each telling wakes it. A part of its window. */
 const REPORTED = 256 * 1024;
 
-/** Milliseconds within which the object is told what has arrived, for a client that cannot ask for it again. */
+/** Longest delay in milliseconds before the object learns which events a client that cannot resume has received. */
 const RECEIVED_MS = 100;
 
 export interface BridgeOptions {

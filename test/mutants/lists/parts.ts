@@ -1,4 +1,4 @@
-/** Mutants of the parts of a Worker beside sessions: hub, keys, once, replay, tasks, workflows, HTTP+SSE and bindings. */
+/** Mutants of everything under src/worker except sessions: hub, keys, once, replay, tasks, workflows, HTTP+SSE, bindings. */
 import type { Mutant } from "../mutant.ts";
 
 export const PARTS: readonly Mutant[] = [
