@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 const all = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
-/** Returns the calls of `onUnsubscribe` since this test began. */
+/** Returns what the subscription hooks recorded since this test began. */
 const heard = async () => (await all()).slice(before.length);
 
 /** What all sessions store. */
