@@ -13,55 +13,20 @@
  * @module
  */
 
-export { QuestionError } from "./asker.ts";
-export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./client-facts.ts";
-export { ClientFacts } from "./client-facts.ts";
-export type { Completer, Completers } from "./completion.ts";
-export type { Connection, ConnectOptions } from "./connection.ts";
-export { connect } from "./connection.ts";
-export type {
-  Annotations,
-  AudioContent,
-  BlobResourceContents,
-  ContentBlock,
-  EmbeddedResource,
-  Icon,
-  ImageContent,
-  ResourceLink,
-  TextContent,
-  TextResourceContents,
-} from "./content.ts";
-export type {
-  ContextOf,
-  ErrorPlace,
-  ErrorReporter,
-  Execution,
-  ProgressOptions,
-  TraceContext,
-  WithContext,
-} from "./context.ts";
-export { HandlerContext } from "./context.ts";
-export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./custom.ts";
-export type { ElicitationSchema } from "./elicitation-schema.ts";
-export type { KitErrorCode } from "./errors.ts";
-export { CancelledError, KitError, McpError, ToolError } from "./errors.ts";
-export type { AroundHook, RequestData, RequestEnd, RequestEndHook, SampleHook, SampleRecord } from "./hooks.ts";
-export type { InputRequired } from "./input-required.ts";
-export { inputRequired } from "./input-required.ts";
-export type {
-  JSONRPCErrorResponse,
-  JSONRPCMessage,
-  JSONRPCNotification,
-  JSONRPCRequest,
-  JSONRPCResultResponse,
-  RequestId,
-} from "./jsonrpc.ts";
-export { ErrorCode } from "./jsonrpc.ts";
-export type { Limits } from "./limits.ts";
-export { DEFAULT_LIMITS } from "./limits.ts";
-export type { LoggingLevel } from "./logging.ts";
-export type { Once, OutcomeKeeper, Presented } from "./once.ts";
-export { IDEMPOTENCY_KEY, onceWith, outcomesInMemory } from "./once.ts";
+export { QuestionError } from "./ask/asker.ts";
+export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
+export type { Question } from "./ask/question.ts";
+export type { ElicitResult, Root, SampleParams, SampleResult } from "./ask/questions.ts";
+export { elicitQuestion, readElicitResult } from "./ask/questions.ts";
+export type { ElicitUrlResult, UrlElicitation } from "./ask/url-elicitation.ts";
+export { elicitUrlQuestion, UrlElicitationRequiredError } from "./ask/url-elicitation.ts";
+export { withinRoots } from "./ask/within-roots.ts";
+export type { Connection, ConnectOptions } from "./connection/connection.ts";
+export { connect } from "./connection/connection.ts";
+export type { Completer, Completers } from "./define/completion.ts";
+export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
+export type { InputRequired } from "./define/input-required.ts";
+export { inputRequired } from "./define/input-required.ts";
 export type {
   PromptArgument,
   PromptDefinition,
@@ -69,11 +34,8 @@ export type {
   PromptMessage,
   PromptOptions,
   PromptReturn,
-} from "./prompt.ts";
-export { definePrompt } from "./prompt.ts";
-export type { Question } from "./question.ts";
-export type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
-export { elicitQuestion, readElicitResult } from "./questions.ts";
+} from "./define/prompt.ts";
+export { definePrompt } from "./define/prompt.ts";
 export type {
   ListedResource,
   ReadReturn,
@@ -85,21 +47,9 @@ export type {
   TemplateDefinition,
   TemplateOptions,
   TemplateReader,
-} from "./resource.ts";
-export { defineResource, defineResourceTemplate } from "./resource.ts";
-export type { RetryOptions, TryContext } from "./retrying.ts";
-export { retrying } from "./retrying.ts";
-export type {
-  AnySchema,
-  InferInput,
-  InferOutput,
-  SchemaIssue,
-  SchemaPair,
-  SchemaResult,
-  StandardJsonSchema,
-  StandardSchema,
-} from "./schema.ts";
-export { McpServer } from "./server.ts";
+} from "./define/resource.ts";
+export { defineResource, defineResourceTemplate } from "./define/resource.ts";
+export { McpServer } from "./define/server.ts";
 export type {
   CacheableMethod,
   CacheHint,
@@ -110,11 +60,68 @@ export type {
   ServerOptions,
   SubscriptionHook,
   SubscriptionPlace,
-} from "./server-options.ts";
-export type { ToolAnnotations, ToolDefinition, ToolHandler, ToolOptions, ToolResult, ToolReturn } from "./tool.ts";
-export { defineTool } from "./tool.ts";
-export type { Transport } from "./transport.ts";
-export type { TemplateVariables } from "./uri-template.ts";
-export type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
-export { elicitUrlQuestion, UrlElicitationRequiredError } from "./url-elicitation.ts";
-export { withinRoots } from "./within-roots.ts";
+} from "./define/server-options.ts";
+export type {
+  ToolAnnotations,
+  ToolDefinition,
+  ToolHandler,
+  ToolOptions,
+  ToolResult,
+  ToolReturn,
+} from "./define/tool.ts";
+export { defineTool } from "./define/tool.ts";
+export type { TemplateVariables } from "./define/uri-template.ts";
+export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./protocol/client-facts.ts";
+export { ClientFacts } from "./protocol/client-facts.ts";
+export type {
+  Annotations,
+  AudioContent,
+  BlobResourceContents,
+  ContentBlock,
+  EmbeddedResource,
+  Icon,
+  ImageContent,
+  ResourceLink,
+  TextContent,
+  TextResourceContents,
+} from "./protocol/content.ts";
+export type { KitErrorCode } from "./protocol/errors.ts";
+export { CancelledError, KitError, McpError, ToolError } from "./protocol/errors.ts";
+export type {
+  JSONRPCErrorResponse,
+  JSONRPCMessage,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
+  RequestId,
+} from "./protocol/jsonrpc.ts";
+export { ErrorCode } from "./protocol/jsonrpc.ts";
+export type { Limits } from "./protocol/limits.ts";
+export { DEFAULT_LIMITS } from "./protocol/limits.ts";
+export type { LoggingLevel } from "./protocol/logging.ts";
+export type {
+  AnySchema,
+  InferInput,
+  InferOutput,
+  SchemaIssue,
+  SchemaPair,
+  SchemaResult,
+  StandardJsonSchema,
+  StandardSchema,
+} from "./protocol/schema.ts";
+export type { Transport } from "./protocol/transport.ts";
+export type { RetryOptions, TryContext } from "./run/retry.ts";
+export { retrying } from "./run/retry.ts";
+export type {
+  ContextOf,
+  ErrorPlace,
+  ErrorReporter,
+  Execution,
+  ProgressOptions,
+  TraceContext,
+  WithContext,
+} from "./serve/context.ts";
+export { HandlerContext } from "./serve/context.ts";
+export type { AroundHook, RequestData, RequestEnd, RequestEndHook, SampleHook, SampleRecord } from "./serve/hooks.ts";
+export type { Once, OutcomeKeeper, Presented } from "./serve/idempotency.ts";
+export { IDEMPOTENCY_KEY, onceWith, outcomesInMemory } from "./serve/idempotency.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Limits } from "../core/limits.ts";
+import type { Limits } from "../core/protocol/limits.ts";
 import type { Refusal } from "./refusal.ts";
 
 export type BodyResult = { readonly value: unknown; readonly refusal?: undefined } | { readonly refusal: Refusal };

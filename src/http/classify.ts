@@ -5,8 +5,8 @@
  * @module
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
  */
-import type { ClientFacts } from "../core/client-facts.ts";
-import { McpError } from "../core/errors.ts";
+import type { ClientFacts } from "../core/protocol/client-facts.ts";
+import { McpError } from "../core/protocol/errors.ts";
 import {
   isObject,
   type JSONRPCMessage,
@@ -15,11 +15,11 @@ import {
   type ParsedMessage,
   parseMessage,
   type RequestId,
-} from "../core/jsonrpc.ts";
-import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/lifecycle.ts";
-import type { LoggingLevel } from "../core/logging.ts";
-import { quote } from "../core/quote.ts";
-import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/versions.ts";
+} from "../core/protocol/jsonrpc.ts";
+import { clientOf, type Envelope, hasEnvelope, logLevelOf, readEnvelope } from "../core/protocol/lifecycle.ts";
+import type { LoggingLevel } from "../core/protocol/logging.ts";
+import { quote } from "../core/protocol/quote.ts";
+import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "../core/protocol/versions.ts";
 import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 

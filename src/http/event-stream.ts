@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { encodeText } from "../core/bytes.ts";
-import { CancelledError } from "../core/errors.ts";
-import type { Limits } from "../core/limits.ts";
+import { encodeText } from "../core/protocol/bytes.ts";
+import { CancelledError } from "../core/protocol/errors.ts";
+import type { Limits } from "../core/protocol/limits.ts";
 import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;

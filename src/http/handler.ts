@@ -6,23 +6,23 @@
  *
  * @module
  */
-import { askNobody } from "../core/asker.ts";
-import { ClientFacts, type Principal, readPrincipal } from "../core/client-facts.ts";
-import type { ErrorReporter, Execution } from "../core/context.ts";
-import { type Answer, dispatch, takeCustomNotification } from "../core/dispatch.ts";
-import { checkFunction, KitError, unfit } from "../core/errors.ts";
-import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/jsonrpc.ts";
-import type { KeyRing } from "../core/key-ring.ts";
-import { negotiate, senderOf } from "../core/lifecycle.ts";
-import { type Limits, resolveLimits } from "../core/limits.ts";
-import type { Method } from "../core/methods.ts";
-import type { ListKind, NoticeSource } from "../core/notices.ts";
-import type { Once } from "../core/once.ts";
-import { quote } from "../core/quote.ts";
-import { ASK_BY_RETURNING, type RunRounds } from "../core/rounds.ts";
-import { attempt, type McpServer } from "../core/server.ts";
-import type { RequestFacts } from "../core/server-options.ts";
-import { ASSUMED_HTTP_VERSION, findVersion } from "../core/versions.ts";
+import { askNobody } from "../core/ask/asker.ts";
+import { attempt, type McpServer } from "../core/define/server.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
+import { ClientFacts, type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
+import { checkFunction, KitError, unfit } from "../core/protocol/errors.ts";
+import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
+import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
+import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
+import { quote } from "../core/protocol/quote.ts";
+import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
+import { ASK_BY_RETURNING, type RunRounds } from "../core/run/run-handler.ts";
+import type { KeyRing } from "../core/seal/key-ring.ts";
+import type { ErrorReporter, Execution } from "../core/serve/context.ts";
+import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
+import type { Once } from "../core/serve/idempotency.ts";
+import type { Method } from "../core/serve/methods.ts";
 import { readBody } from "./body.ts";
 import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";

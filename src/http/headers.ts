@@ -5,8 +5,8 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
 
-import { decodeBase64, encodeBase64, encodeText } from "../core/bytes.ts";
-import { memo } from "../core/memo.ts";
+import { decodeBase64, encodeBase64, encodeText } from "../core/protocol/bytes.ts";
+import { memo } from "../core/protocol/memo.ts";
 
 /** The forms an answer may take. `either`: JSON until the first emission, SSE after it. */
 export type AcceptedForm = "json" | "sse" | "either";

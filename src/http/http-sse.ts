@@ -5,9 +5,9 @@
  * @module
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
  */
-import { ClientFacts } from "../core/client-facts.ts";
-import { parseMessage } from "../core/jsonrpc.ts";
-import { HTTP_SSE_VERSION } from "../core/versions.ts";
+import { ClientFacts } from "../core/protocol/client-facts.ts";
+import { parseMessage } from "../core/protocol/jsonrpc.ts";
+import { HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
 import { readBody } from "./body.ts";
 import { EventStream } from "./event-stream.ts";
 import { type Admitted, requestId, type SessionSurroundings } from "./handler.ts";

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { type Asker, askNobody } from "../core/asker.ts";
-import type { ClientFacts, Principal } from "../core/client-facts.ts";
-import type { Call, ErrorReporter } from "../core/context.ts";
-import { dispatch, takeCustomNotification } from "../core/dispatch.ts";
-import { CancelledError } from "../core/errors.ts";
+import { type Asker, askNobody } from "../core/ask/asker.ts";
+import type { McpServer } from "../core/define/server.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
+import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
+import { CancelledError } from "../core/protocol/errors.ts";
 import {
   ErrorCode,
   encodeError,
@@ -17,11 +17,11 @@ import {
   type JSONRPCResultResponse,
   type ParsedMessage,
   type RequestId,
-} from "../core/jsonrpc.ts";
-import type { Limits } from "../core/limits.ts";
-import type { LoggingLevel } from "../core/logging.ts";
-import type { McpServer } from "../core/server.ts";
-import type { RequestFacts } from "../core/server-options.ts";
+} from "../core/protocol/jsonrpc.ts";
+import type { Limits } from "../core/protocol/limits.ts";
+import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { Call, ErrorReporter } from "../core/serve/context.ts";
+import { dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
 import type { SessionPost } from "./sessions.ts";

@@ -4,7 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Security & Endpoint"
  */
-import { memo } from "../core/memo.ts";
+import { memo } from "../core/protocol/memo.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** Which hosts and origins are served. */

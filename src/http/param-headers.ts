@@ -4,8 +4,9 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers"
  */
-import { isObject } from "../core/jsonrpc.ts";
-import type { ParamHeader } from "../core/param-headers.ts";
+
+import type { ParamHeader } from "../core/define/param-headers.ts";
+import { isObject } from "../core/protocol/jsonrpc.ts";
 import { decodeHeaderValue } from "./headers.ts";
 
 /** What disagrees, or undefined. A header is due exactly where the argument is there and not null. */

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { McpError } from "../core/errors.ts";
-import { toErrorObject } from "../core/errors.ts";
-import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/jsonrpc.ts";
-import { quote } from "../core/quote.ts";
+import type { McpError } from "../core/protocol/errors.ts";
+import { toErrorObject } from "../core/protocol/errors.ts";
+import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/protocol/jsonrpc.ts";
+import { quote } from "../core/protocol/quote.ts";
 
 /** Why a request is answered before dispatch, with the evidence. */
 export type Refusal =

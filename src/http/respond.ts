@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { JSONRPCNotification, JSONRPCRequest } from "../core/jsonrpc.ts";
-import type { Limits } from "../core/limits.ts";
-import { isChange } from "../core/notices.ts";
+import type { JSONRPCNotification, JSONRPCRequest } from "../core/protocol/jsonrpc.ts";
+import type { Limits } from "../core/protocol/limits.ts";
+import { isChange } from "../core/protocol/notices.ts";
 import { EventStream, type Watched } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";

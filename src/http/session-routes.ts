@@ -4,9 +4,10 @@
  * @module
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
-import { isStatic } from "../core/dispatch.ts";
-import type { ParsedMessage } from "../core/jsonrpc.ts";
-import type { McpServer } from "../core/server.ts";
+
+import type { McpServer } from "../core/define/server.ts";
+import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
+import { isStatic } from "../core/serve/dispatch.ts";
 import { unservedVersion } from "./classify.ts";
 import { EventStream } from "./event-stream.ts";
 import {

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import type { ClientFacts, Principal } from "../core/client-facts.ts";
-import type { ParsedMessage } from "../core/jsonrpc.ts";
-import type { ListKind, NoticeSource } from "../core/notices.ts";
+import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
+import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
+import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";

@@ -4,7 +4,7 @@
  * @module
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-import { encodeText } from "../core/bytes.ts";
+import { encodeText } from "../core/protocol/bytes.ts";
 
 /**
  * One event as a frame, blank line included. JSON text has no raw line break, so one `data` line always carries it.

@@ -5,12 +5,12 @@
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 import type { Readable, Writable } from "node:stream";
-import { DepthGauge } from "../core/depth-gauge.ts";
-import { KitError } from "../core/errors.ts";
-import { type JSONRPCMessage, parseMessage } from "../core/jsonrpc.ts";
-import { DEFAULT_LIMITS } from "../core/limits.ts";
-import { checkOptions, type OptionTable, SIZE } from "../core/options.ts";
-import type { Transport, UnreadableMessage } from "../core/transport.ts";
+import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import { DepthGauge } from "../core/protocol/depth-gauge.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import { type JSONRPCMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
+import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
+import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 
 export interface StdioTransportOptions {
   /** @default process.stdin */

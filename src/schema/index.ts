@@ -5,9 +5,9 @@
  * @module
  */
 import { Validator } from "@cfworker/json-schema";
-import { KitError } from "../core/errors.ts";
-import { isObject, type JsonObject } from "../core/jsonrpc.ts";
-import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/schema.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
 import { checkRefs, resolveRef } from "./refs.ts";
 
 /** Names the handler type beside a raw schema: what is said here is trusted, not inferred. */

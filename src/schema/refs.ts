@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { KitError } from "../core/errors.ts";
-import { isObject, type JsonObject } from "../core/jsonrpc.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 
 /** Keywords whose value is a map of names to schemas: the names are not keywords. */
 const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];

@@ -13,8 +13,8 @@ import {
   type RequestId,
   type Transport,
 } from "../core/index.ts";
-import { META } from "../core/lifecycle.ts";
-import { findVersion, VERSIONS } from "../core/versions.ts";
+import { META } from "../core/protocol/lifecycle.ts";
+import { findVersion, VERSIONS } from "../core/protocol/versions.ts";
 import { createPair } from "./pair.ts";
 
 type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { ErrorReporter } from "../core/context.ts";
-import { KitError } from "../core/errors.ts";
-import { checkOptions, type OptionTable } from "../core/options.ts";
-import type { McpServer } from "../core/server.ts";
+
+import type { McpServer } from "../core/define/server.ts";
+import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import type { ErrorReporter } from "../core/serve/context.ts";
 import type { EdgeOptions } from "./edge.ts";
 
 type AnyOptions = EdgeOptions<unknown, object, object, object, object, object>;

@@ -4,15 +4,15 @@
  * @module
  */
 import { Hono } from "hono/tiny";
-import type { Principal } from "../core/client-facts.ts";
-import type { ErrorReporter, Execution } from "../core/context.ts";
-import type { KeyRing } from "../core/key-ring.ts";
-import { type Limits, resolveLimits } from "../core/limits.ts";
-import type { Once } from "../core/once.ts";
-import { failureLine } from "../core/quote.ts";
-import type { RunRounds } from "../core/rounds.ts";
-import type { McpServer } from "../core/server.ts";
-import type { RequestFacts } from "../core/server-options.ts";
+import type { McpServer } from "../core/define/server.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
+import type { Principal } from "../core/protocol/client-facts.ts";
+import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import { failureLine } from "../core/protocol/quote.ts";
+import type { RunRounds } from "../core/run/run-handler.ts";
+import type { KeyRing } from "../core/seal/key-ring.ts";
+import type { ErrorReporter, Execution } from "../core/serve/context.ts";
+import type { Once } from "../core/serve/idempotency.ts";
 import {
   type AuthHook,
   Endpoint,
@@ -23,10 +23,10 @@ import {
 } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import { checkDate } from "./bindings.ts";
 import { checkEdge, checkServer, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
-import { checkDate } from "./placement.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */

@@ -1,7 +1,7 @@
 /** CONFORMANCE.md 10.6, line by line: what a `requestState` is good for, and for whom. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
-import { replayRounds } from "../../src/core/replay/index.ts";
+import { replayRounds } from "../../src/core/run/replay.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { closePeers, openPeer } from "../features/peer.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";

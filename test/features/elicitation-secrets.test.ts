@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { findSecretFields } from "../../src/core/ask/secret-fields.ts";
 import { type ElicitationSchema, elicitQuestion, inputRequired, KitError, McpServer } from "../../src/core/index.ts";
-import { findSecretFields } from "../../src/core/secret-fields.ts";
 import { closePeers, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 
 afterEach(closePeers);

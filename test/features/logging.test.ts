@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type LoggingLevel, McpServer } from "../../src/core/index.ts";
-import { LOGGING_LEVELS } from "../../src/core/logging.ts";
+import { LOGGING_LEVELS } from "../../src/core/protocol/logging.ts";
 import {
   ALL_VERSIONS,
   closePeers,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { IDEMPOTENCY_KEY, inputRequired, McpServer, outcomesInMemory } from "../../src/core/index.ts";
-import { onceWith } from "../../src/core/once.ts";
+import { onceWith } from "../../src/core/serve/idempotency.ts";
 import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 
 afterEach(closePeers);

@@ -7,7 +7,7 @@ import {
   McpError,
   McpServer,
 } from "../../src/core/index.ts";
-import { NoticeBus } from "../../src/core/notices.ts";
+import { NoticeBus } from "../../src/core/protocol/notices.ts";
 import { LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 
 const ID = "io.modelcontextprotocol/subscriptionId";

@@ -3,15 +3,15 @@
  * its own, with `--expose-gc`.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { askNobody } from "../../src/core/asker.ts";
-import { ClientFacts } from "../../src/core/client-facts.ts";
+import { askNobody } from "../../src/core/ask/asker.ts";
 import { type HandlerContext, McpServer, retrying } from "../../src/core/index.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { replayRounds } from "../../src/core/replay/index.ts";
-import { newJournal } from "../../src/core/replay/journal.ts";
+import { ClientFacts } from "../../src/core/protocol/client-facts.ts";
+import { DEFAULT_LIMITS } from "../../src/core/protocol/limits.ts";
+import { VERSIONS } from "../../src/core/protocol/versions.ts";
+import { newJournal } from "../../src/core/run/journal.ts";
+import { replayRounds } from "../../src/core/run/replay.ts";
 import { runTask } from "../../src/core/tasks/run-task.ts";
 import { taskMethods } from "../../src/core/tasks/task-methods.ts";
-import { VERSIONS } from "../../src/core/versions.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { newKeys } from "../../src/testing/keys.ts";
 import { CAPABILITIES_KEY, CONTENT, meta, request, standardHeaders } from "../http/messages.ts";

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { compileTool } from "../../src/core/define/tool.ts";
 import {
   definePrompt,
   defineResource,
@@ -8,7 +9,6 @@ import {
   McpServer,
   type ToolDefinition,
 } from "../../src/core/index.ts";
-import { compileTool } from "../../src/core/tool.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { ALL_VERSIONS, closePeers, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
 

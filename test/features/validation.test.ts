@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type AnySchema, definePrompt, defineTool, McpError, McpServer, ToolError } from "../../src/core/index.ts";
-import { describeIssues } from "../../src/core/schema.ts";
+import { describeIssues } from "../../src/core/protocol/schema.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { ALL_VERSIONS, closePeers, errorOf, type Json, openPeer, resultOf } from "./peer.ts";
 

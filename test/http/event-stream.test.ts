@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolveLimits } from "../../src/core/limits.ts";
+import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
 
 test("frames held before the stream opens keep to streamBufferBytesMax: news are dropped, results never", async () => {

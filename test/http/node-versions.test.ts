@@ -2,8 +2,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
-import { replayRounds } from "../../src/core/replay/index.ts";
-import { listenMethods, localNotices } from "../../src/core/subscriptions.ts";
+import { replayRounds } from "../../src/core/run/replay.ts";
+import { listenMethods, localNotices } from "../../src/core/serve/subscriptions.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { Listener, TOOLS } from "../conformance/listen-support.ts";

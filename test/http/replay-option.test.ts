@@ -1,13 +1,13 @@
 /** Whether handlers may ask in the middle is an option of each endpoint, whatever else the process serves. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { inputRequired, McpServer } from "../../src/core/index.ts";
-import { replayRounds } from "../../src/core/replay/index.ts";
+import { replayRounds } from "../../src/core/run/replay.ts";
 import { createHttpHandler, type HttpHandler } from "../../src/http/handler.ts";
 import { edge } from "../../src/worker/index.ts";
 import { replay } from "../../src/worker/replay/index.ts";
 import { closePeers, type Json, MODERN_VERSION, openPeer } from "../features/peer.ts";
 import { newKeys } from "../harness/workerd.ts";
-import { CAPABILITIES_KEY, CONTENT, meta, request, standardHeaders } from "../http/messages.ts";
+import { CAPABILITIES_KEY, CONTENT, meta, request, standardHeaders } from "./messages.ts";
 
 afterEach(closePeers);
 
@@ -73,7 +73,7 @@ describe("A20: a server answers by its own options", () => {
   test("a server that asks nothing answers the same whether or not the process has what asks", async () => {
     vi.resetModules();
     const { createHttpHandler: create } = await import("../../src/http/handler.ts");
-    const { McpServer: Server } = await import("../../src/core/server.ts");
+    const { McpServer: Server } = await import("../../src/core/define/server.ts");
     const reports: unknown[] = [];
     const handle = create(
       new Server({ name: "plain", version: "1.0.0" }).tool("ask", {}, () => "done"),
@@ -87,7 +87,7 @@ describe("A20: a server answers by its own options", () => {
       await call(handle, { inputResponses: { who: 5 } }),
     ];
     const before = await answers();
-    await import("../../src/core/input-required.ts");
+    await import("../../src/core/define/input-required.ts");
     const after = await answers();
     const shapes = (given: Json[]) => given.map(({ result, error }) => ({ result, error }));
     expect(shapes(after)).toEqual(shapes(before));

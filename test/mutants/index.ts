@@ -25,7 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
 export const EQUIVALENT: readonly EquivalentMutant[] = [
   {
     id: "page-cursor-of-another-list",
-    file: "src/core/pagination.ts",
+    file: "src/core/serve/pagination.ts",
     find: 'return value[0] === list && typeof value[1] === "string" &&',
     replace: 'return typeof value[0] === "string" && typeof value[1] === "string" &&',
     reason: "The comparison that follows encodes the cursor again for this list, so a cursor of another list differs.",

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { KeyRing } from "../../src/core/key-ring.ts";
+import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { NODE } from "../oracle/node.ts";
 
 const CLI = join(import.meta.dirname, "../../src/node/cli.ts");

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeBase64 } from "../../src/core/bytes.ts";
+import { encodeBase64 } from "../../src/core/protocol/bytes.ts";
 import {
   type ClientCapabilities,
   type ClientCapabilityName,
   decodeCapabilities,
   encodeCapabilities,
   hasCapability,
-} from "../../src/core/client-facts.ts";
-import { encodeError, encodeResult, isRequestId, parseMessage } from "../../src/core/jsonrpc.ts";
+} from "../../src/core/protocol/client-facts.ts";
+import { encodeError, encodeResult, isRequestId, parseMessage } from "../../src/core/protocol/jsonrpc.ts";
 
 /** Values that look like messages in some members and not in others. */
 const nearMessage = fc.record(

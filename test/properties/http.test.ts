@@ -1,9 +1,9 @@
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeText } from "../../src/core/bytes.ts";
-import { DepthGauge } from "../../src/core/depth-gauge.ts";
-import { serveVersions, VERSIONS } from "../../src/core/versions.ts";
+import { encodeText } from "../../src/core/protocol/bytes.ts";
+import { DepthGauge } from "../../src/core/protocol/depth-gauge.ts";
+import { serveVersions, VERSIONS } from "../../src/core/protocol/versions.ts";
 import { classify } from "../../src/http/classify.ts";
 import { acceptedForm, decodeHeaderValue, encodeHeaderValue } from "../../src/http/headers.ts";
 import { encodeEvent, HEARTBEAT } from "../../src/http/sse.ts";

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ListedEntry } from "../../src/core/define/catalog.ts";
 import { McpServer } from "../../src/core/index.ts";
-import { listResult } from "../../src/core/lists.ts";
-import { pageOf } from "../../src/core/pagination.ts";
-import type { ListedEntry } from "../../src/core/shelf.ts";
-import { VERSIONS } from "../../src/core/versions.ts";
+import { VERSIONS } from "../../src/core/protocol/versions.ts";
+import { listResult } from "../../src/core/serve/list-methods.ts";
+import { pageOf } from "../../src/core/serve/pagination.ts";
 
 const keys = fc.uniqueArray(fc.string({ unit: "binary" }), { maxLength: 40 });
 const entriesOf = (names: readonly string[]): ListedEntry[] =>

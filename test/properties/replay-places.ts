@@ -1,6 +1,6 @@
 /** Where handlers that ask run in this process: each place runs one case and judges it. */
 
-import { replayRounds } from "../../src/core/replay/index.ts";
+import { replayRounds } from "../../src/core/run/replay.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { type Json, MODERN_VERSION, openPeer, resultOf } from "../features/peer.ts";
 import { newKeys } from "../harness/workerd.ts";

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { isObject, type JSONRPCRequest } from "../../src/core/jsonrpc.ts";
+import { isObject, type JSONRPCRequest } from "../../src/core/protocol/jsonrpc.ts";
 import type { Json } from "../features/peer.ts";
 import { CAPABILITIES_KEY, initialize, meta, notification, request } from "../http/messages.ts";
 import { NODE } from "../oracle/node.ts";

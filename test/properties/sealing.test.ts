@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EnvKeys } from "../../src/core/env-keys.ts";
-import { KeyRing } from "../../src/core/key-ring.ts";
-import { VERSIONS } from "../../src/core/versions.ts";
+import { VERSIONS } from "../../src/core/protocol/versions.ts";
+import { EnvKeys } from "../../src/core/seal/env-keys.ts";
+import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, fitInfo, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64");

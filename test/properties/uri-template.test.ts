@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { KitError } from "../../src/core/errors.ts";
-import { UriTemplate } from "../../src/core/uri-template.ts";
+import { UriTemplate } from "../../src/core/define/uri-template.ts";
+import { KitError } from "../../src/core/protocol/errors.ts";
 
 const anyText = fc.string({ unit: "binary", minLength: 1 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { KitError, McpServer } from "../../src/core/index.ts";
-import { compileSchema } from "../../src/core/schema.ts";
+import { compileSchema } from "../../src/core/protocol/schema.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 
 type Schema = Record<string, unknown>;

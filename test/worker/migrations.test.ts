@@ -1,6 +1,6 @@
 /** What a deploy leaves behind: databases of an older layout, ids sealed before it, and a Worker and an object unlike. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { KeyRing } from "../../src/core/key-ring.ts";
+import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { until } from "../http/wire.ts";

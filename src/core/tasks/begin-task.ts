@@ -3,14 +3,15 @@
  *
  * @module
  */
-import type { ClientCapabilities, Implementation } from "../client-facts.ts";
-import type { Call } from "../context.ts";
-import { createRounds } from "../input-required.ts";
-import type { JSONRPCRequest, JsonObject } from "../jsonrpc.ts";
-import { Attempt } from "../replay/attempt.ts";
-import { type JournalData, newJournal, withAnswers } from "../replay/journal.ts";
-import type { Round, RunRounds } from "../rounds.ts";
-import type { McpServer } from "../server.ts";
+
+import { createRounds } from "../define/input-required.ts";
+import type { McpServer } from "../define/server.ts";
+import type { ClientCapabilities, Implementation } from "../protocol/client-facts.ts";
+import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import { Attempt } from "../run/attempt.ts";
+import { type JournalData, newJournal, withAnswers } from "../run/journal.ts";
+import type { Round, RunRounds } from "../run/run-handler.ts";
+import type { Call } from "../serve/context.ts";
 import { CUT, CuttableRun } from "./cuttable-run.ts";
 
 /** What a task begins with. JSON. */

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import type { Asker } from "../asker.ts";
-import type { Attempt } from "../replay/attempt.ts";
-import type { Replaying, Step, StepContext, SUSPENDED } from "../rounds.ts";
-import { suspend } from "../suspend.ts";
+import type { Asker } from "../ask/asker.ts";
+import type { Attempt } from "../run/attempt.ts";
+import type { Replaying, Step, StepContext, SUSPENDED } from "../run/run-handler.ts";
+import { suspend } from "../run/suspend.ts";
 import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 
 /** What a run ends with that was cut. */

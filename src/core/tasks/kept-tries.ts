@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { pause } from "../retrying.ts";
-import type { Step, StepContext, Tries } from "../rounds.ts";
-import { suspend } from "../suspend.ts";
+import { pause } from "../run/retry.ts";
+import type { Step, StepContext, Tries } from "../run/run-handler.ts";
+import { suspend } from "../run/suspend.ts";
 
 /** What is kept of one step. JSON. */
 export interface KeptTries {

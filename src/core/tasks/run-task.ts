@@ -3,22 +3,22 @@
  *
  * @module
  */
-import { QuestionError } from "../asker.ts";
-import type { ClientFacts } from "../client-facts.ts";
-import type { Call } from "../context.ts";
-import { McpError, toErrorObject } from "../errors.ts";
-import { hookData, runAround } from "../hooks.ts";
-import { lacking, toInputRequest } from "../input-required.ts";
-import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
-import { metaOf } from "../lifecycle.ts";
-import type { Question } from "../question.ts";
-import { checkSampling } from "../questions.ts";
-import { Attempt } from "../replay/attempt.ts";
-import { digestOf, type JournalData, type JournalEntry } from "../replay/journal.ts";
-import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../rounds.ts";
-import { warnOfSecrets } from "../secret-fields.ts";
-import type { McpServer } from "../server.ts";
-import { callTool } from "../tool-call.ts";
+import { QuestionError } from "../ask/asker.ts";
+import type { Question } from "../ask/question.ts";
+import { checkSampling } from "../ask/questions.ts";
+import { warnOfSecrets } from "../ask/secret-fields.ts";
+import { lacking, toInputRequest } from "../define/input-required.ts";
+import type { McpServer } from "../define/server.ts";
+import type { ClientFacts } from "../protocol/client-facts.ts";
+import { McpError, toErrorObject } from "../protocol/errors.ts";
+import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { metaOf } from "../protocol/lifecycle.ts";
+import { Attempt } from "../run/attempt.ts";
+import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
+import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../run/run-handler.ts";
+import type { Call } from "../serve/context.ts";
+import { hookData, runAround } from "../serve/hooks.ts";
+import { callTool } from "../serve/tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
 import { CUT, CuttableRun, WAITING } from "./cuttable-run.ts";
 import type { TriesKeeper } from "./kept-tries.ts";

@@ -5,12 +5,13 @@
  * @module
  * @see io.modelcontextprotocol/tasks
  */
-import type { Call } from "../context.ts";
-import { invalidParams } from "../errors.ts";
-import { isObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
-import { METHODS, type Method, type Serve } from "../methods.ts";
-import type { McpServer } from "../server.ts";
-import { callTool } from "../tool-call.ts";
+
+import type { McpServer } from "../define/server.ts";
+import { invalidParams } from "../protocol/errors.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Call } from "../serve/context.ts";
+import { METHODS, type Method, type Serve } from "../serve/methods.ts";
+import { callTool } from "../serve/tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
 import { withTaskNews } from "./task-news.ts";

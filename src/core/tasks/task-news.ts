@@ -4,11 +4,12 @@
  * @module
  * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
  */
-import type { Call } from "../context.ts";
-import { invalidParams } from "../errors.ts";
-import { isObject, type JSONRPCRequest, type JsonObject } from "../jsonrpc.ts";
-import type { McpServer } from "../server.ts";
-import { SUBSCRIPTION_ID } from "../subscriptions.ts";
+
+import type { McpServer } from "../define/server.ts";
+import { invalidParams } from "../protocol/errors.ts";
+import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Call } from "../serve/context.ts";
+import { SUBSCRIPTION_ID } from "../serve/subscriptions.ts";
 import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";

@@ -4,9 +4,9 @@
  * @module
  * @see io.modelcontextprotocol/tasks, "Tasks"
  */
-import type { ClientFacts } from "../client-facts.ts";
-import { invalidParams, McpError } from "../errors.ts";
-import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../jsonrpc.ts";
+import type { ClientFacts } from "../protocol/client-facts.ts";
+import { invalidParams, McpError } from "../protocol/errors.ts";
+import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
 /** The extension, as clients and servers declare it. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { type ClientFacts, encodeCapabilities } from "../../core/client-facts.ts";
-import { McpError } from "../../core/errors.ts";
-import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
-import { negotiate } from "../../core/lifecycle.ts";
-import type { Method } from "../../core/methods.ts";
-import type { McpServer } from "../../core/server.ts";
+
+import type { McpServer } from "../../core/define/server.ts";
+import { type ClientFacts, encodeCapabilities } from "../../core/protocol/client-facts.ts";
+import { McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import { negotiate } from "../../core/protocol/lifecycle.ts";
+import type { Method } from "../../core/serve/methods.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { Session } from "../sessions/session.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { RequestId } from "../../core/jsonrpc.ts";
+import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { CallStream } from "../sessions/logged-stream.ts";
 import type { SessionStreams } from "../sessions/session-streams.ts";
 

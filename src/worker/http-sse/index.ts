@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { Execution } from "../../core/context.ts";
-import { KitError } from "../../core/errors.ts";
-import { checkOptions, type OptionTable, SIZE } from "../../core/options.ts";
+
+import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { Execution } from "../../core/serve/context.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
 import { executionOf } from "../execution.ts";

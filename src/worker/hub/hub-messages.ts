@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Notice, NoticeFilter } from "../../core/notices.ts";
+import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 
 /** The header that says who dials, with a {@link HubClaim}. */
 export const CLAIM_HEADER = "Mcp-Edge-Claim";

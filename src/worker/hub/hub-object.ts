@@ -10,8 +10,8 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import { compileFilter, type Notice, type NoticeFilter } from "../../core/notices.ts";
-import { misdirected } from "../placement.ts";
+import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
+import { misdirected } from "../bindings.ts";
 import { CLAIM_HEADER, type FromHub, type HubClaim, type HubPlace, type ToHub } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { BusyError } from "../../core/errors.ts";
+import { BusyError } from "../../core/protocol/errors.ts";
 import {
   type Claim,
   compileFilter,
@@ -11,8 +11,8 @@ import {
   type NoticeListener,
   type NoticeSource,
   type NoticeTap,
-} from "../../core/notices.ts";
-import { Link, type LinkOptions } from "../link.ts";
+} from "../../core/protocol/notices.ts";
+import { Link, type LinkOptions } from "../reconnecting-socket.ts";
 import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
 import { partsOf } from "./shards.ts";
 

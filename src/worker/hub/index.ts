@@ -4,14 +4,14 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
-import type { Limits } from "../../core/limits.ts";
-import type { Claim, Notice } from "../../core/notices.ts";
-import { checkOptions, type OptionTable } from "../../core/options.ts";
-import { listenMethods } from "../../core/subscriptions.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import type { Limits } from "../../core/protocol/limits.ts";
+import type { Claim, Notice } from "../../core/protocol/notices.ts";
+import { listenMethods } from "../../core/serve/subscriptions.ts";
+import { answered, claim, namespaceOf } from "../bindings.ts";
 import type { NoticesPart } from "../edge.ts";
-import { answered, claim, namespaceOf } from "../placement.ts";
+import { twice } from "../retry-reset.ts";
 import { hashPrincipal } from "../sessions/session-id.ts";
-import { twice } from "../twice.ts";
 import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
 import { HUB_URL, HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";

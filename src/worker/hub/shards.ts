@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Notice, NoticeFilter } from "../../core/notices.ts";
+import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 
 /** What a notice is about: a list kind, a URI, the id of an elicitation, or the log. */
 export function subjectOf(notice: Notice): number {

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { checkOptions, type OptionTable } from "../../core/options.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { answered, namespaceOf } from "../bindings.ts";
 import type { KeysPart } from "../edge.ts";
-import { answered, namespaceOf } from "../placement.ts";
 import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";

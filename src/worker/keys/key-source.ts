@@ -5,7 +5,7 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
-import { KEYS_VARIABLE, KeyRing } from "../../core/key-ring.ts";
+import { KEYS_VARIABLE, KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
 
 /** Milliseconds between two asks for a key that is not known: garbage is not to cost requests. */

@@ -4,12 +4,12 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
-import { KitError } from "../../core/errors.ts";
-import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/once.ts";
-import { checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
+import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/serve/idempotency.ts";
+import { answered, claimFor, namespaceOf } from "../bindings.ts";
 import type { OncePart } from "../edge.ts";
-import { Link } from "../link.ts";
-import { answered, claimFor, namespaceOf } from "../placement.ts";
+import { Link } from "../reconnecting-socket.ts";
 import { ONCE_URL, OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 export interface OnceOptions {

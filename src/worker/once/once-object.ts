@@ -8,8 +8,8 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/once.ts";
-import { misdirected } from "../placement.ts";
+import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/serve/idempotency.ts";
+import { misdirected } from "../bindings.ts";
 
 /** How a call is presented: in a header, since an upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {

@@ -8,11 +8,11 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/asker.ts";
-import type { AskedBefore } from "../../core/asking.ts";
-import { KitError } from "../../core/errors.ts";
-import type { RequestId } from "../../core/jsonrpc.ts";
-import { failedEntry, type JournalData, type JournalEntry } from "../../core/replay/journal.ts";
+import { QuestionError } from "../../core/ask/asker.ts";
+import type { AskedBefore } from "../../core/ask/client-asker.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { RequestId } from "../../core/protocol/jsonrpc.ts";
+import { failedEntry, type JournalData, type JournalEntry } from "../../core/run/journal.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 

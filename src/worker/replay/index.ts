@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { checkOptions, type OptionTable } from "../../core/options.ts";
-import { replayRounds } from "../../core/replay/index.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import type { ReplayPart } from "../edge.ts";
 import { LastingCalls } from "./lasting-calls.ts";

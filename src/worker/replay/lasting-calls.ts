@@ -13,11 +13,16 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/asker.ts";
-import { refusalOf, timedOut } from "../../core/asking.ts";
-import type { JSONRPCErrorResponse, JSONRPCResultResponse, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
-import { failedEntry, type JournalEntry, newJournal } from "../../core/replay/journal.ts";
-import type { McpServer } from "../../core/server.ts";
+import { QuestionError } from "../../core/ask/asker.ts";
+import { refusalOf, timedOut } from "../../core/ask/client-asker.ts";
+import type { McpServer } from "../../core/define/server.ts";
+import type {
+  JSONRPCErrorResponse,
+  JSONRPCResultResponse,
+  ParsedMessage,
+  RequestId,
+} from "../../core/protocol/jsonrpc.ts";
+import { failedEntry, type JournalEntry, newJournal } from "../../core/run/journal.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Storable } from "../../http/storable-request.ts";
 import type { EventLog, StreamRow } from "../sessions/event-log.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { NoticeFilter } from "../../core/notices.ts";
+import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { StreamTarget } from "../../http/sessions.ts";
 import type { Caller } from "./session-state.ts";
 

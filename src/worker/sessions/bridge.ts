@@ -4,17 +4,17 @@
  *
  * @module
  */
-import type { ClientFacts } from "../../core/client-facts.ts";
-import { BusyError } from "../../core/errors.ts";
-import { type LoggingLevel, logNotification } from "../../core/logging.ts";
-import { type Notice, type NoticeFilter, type NoticeTap, sizeOf } from "../../core/notices.ts";
-import { legacyNotification } from "../../core/subscriptions.ts";
+import type { ClientFacts } from "../../core/protocol/client-facts.ts";
+import { BusyError } from "../../core/protocol/errors.ts";
+import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
+import { type Notice, type NoticeFilter, type NoticeTap, sizeOf } from "../../core/protocol/notices.ts";
+import { legacyNotification } from "../../core/serve/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { busy, cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
-import { GONE, Link } from "../link.ts";
+import { GONE, Link } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
 /** Bytes that the client takes before the object is told: each telling wakes it. A part of its window. */

@@ -6,7 +6,7 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 
-import { fingerprint } from "../../core/bytes.ts";
+import { fingerprint } from "../../core/protocol/bytes.ts";
 
 /** A place in a stream: right after event `seq`; 0 is its beginning. */
 export interface Cursor {

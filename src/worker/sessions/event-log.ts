@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { RequestId } from "../../core/jsonrpc.ts";
+import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { isOwnStream } from "./event-id.ts";
 import { createTables, openTables } from "./log-schema.ts";
 

@@ -6,13 +6,14 @@
  *
  * @module
  */
-import { KitError } from "../../core/errors.ts";
-import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/options.ts";
+
+import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
+import { claimFor } from "../bindings.ts";
 import type { EdgeRuntime, SessionsPart } from "../edge.ts";
-import { claimFor } from "../placement.ts";
-import { DurableGate, type SessionKey } from "./gate.ts";
 import type { SessionCaps } from "./session.ts";
+import { DurableGate, type SessionKey } from "./session-gateway.ts";
 import { SessionObject, type SessionObjectOptions } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { RequestId } from "../../core/jsonrpc.ts";
+import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
 import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";

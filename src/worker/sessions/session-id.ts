@@ -17,9 +17,9 @@
  *
  * @module
  */
-import { encodeText, fromHex, toHex } from "../../core/bytes.ts";
-import type { Implementation, Principal } from "../../core/client-facts.ts";
-import { VERSIONS, type VersionRules } from "../../core/versions.ts";
+import { encodeText, fromHex, toHex } from "../../core/protocol/bytes.ts";
+import type { Implementation, Principal } from "../../core/protocol/client-facts.ts";
+import { VERSIONS, type VersionRules } from "../../core/protocol/versions.ts";
 
 const OBJECT_ID_BYTES = 32;
 const PRINCIPAL_BYTES = 16;

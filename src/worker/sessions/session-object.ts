@@ -7,18 +7,18 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import type { Principal } from "../../core/client-facts.ts";
+import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
+import { checkBinding, misdirected } from "../bindings.ts";
 import type { EdgeRuntime } from "../edge.ts";
-import { GONE } from "../link.ts";
-import { checkBinding, misdirected } from "../placement.ts";
+import { GONE } from "../reconnecting-socket.ts";
 import { ATTACH_HEADER, decodeAttach, SESSION_URL } from "./bridge-messages.ts";
-import type { Attached } from "./carrier.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session, type SessionHost } from "./session.ts";
 import { type Caller, SessionState } from "./session-state.ts";
 import { socketTag } from "./session-streams.ts";
+import type { Attached } from "./stream-socket.ts";
 
 /** The methods the Worker calls. */
 export interface SessionRpc {

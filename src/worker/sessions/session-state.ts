@@ -13,9 +13,14 @@
  *
  * @module
  */
-import { ClientFacts, decodeCapabilities, type Implementation, type Principal } from "../../core/client-facts.ts";
-import type { LoggingLevel } from "../../core/logging.ts";
-import { VERSIONS } from "../../core/versions.ts";
+import {
+  ClientFacts,
+  decodeCapabilities,
+  type Implementation,
+  type Principal,
+} from "../../core/protocol/client-facts.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import { VERSIONS } from "../../core/protocol/versions.ts";
 
 /** Who calls, as the Worker read it from the sealed id and the request. Plain data: it crosses to the object. */
 export interface Caller {

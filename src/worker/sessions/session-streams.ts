@@ -4,13 +4,12 @@
  *
  * @module
  */
-import { ErrorCode, encodeError, type RequestId } from "../../core/jsonrpc.ts";
-import type { NoticeFilter } from "../../core/notices.ts";
-import type { VersionRules } from "../../core/versions.ts";
+import { ErrorCode, encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
+import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
-import { OVER, SUPERSEDED } from "../link.ts";
+import { OVER, SUPERSEDED } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
-import { type Attached, Carrier } from "./carrier.ts";
 import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
   EventKind,
@@ -23,6 +22,7 @@ import {
   type StreamRow,
 } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
+import { type Attached, Carrier } from "./stream-socket.ts";
 
 /** What one session may have. */
 export interface StreamCaps {

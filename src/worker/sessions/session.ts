@@ -6,17 +6,17 @@
  *
  * @module
  */
-import { askNobody } from "../../core/asker.ts";
-import { ClientAsker, PendingQuestions } from "../../core/asking.ts";
-import type { Call } from "../../core/context.ts";
-import { CancelledError } from "../../core/errors.ts";
-import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/jsonrpc.ts";
-import type { LoggingLevel } from "../../core/logging.ts";
-import type { NoticeFilter } from "../../core/notices.ts";
-import type { JournalEntry } from "../../core/replay/journal.ts";
-import { RootsTeller } from "../../core/roots.ts";
-import type { McpServer } from "../../core/server.ts";
-import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/subscriptions.ts";
+import { askNobody } from "../../core/ask/asker.ts";
+import { ClientAsker, PendingQuestions } from "../../core/ask/client-asker.ts";
+import type { McpServer } from "../../core/define/server.ts";
+import { CancelledError } from "../../core/protocol/errors.ts";
+import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { JournalEntry } from "../../core/run/journal.ts";
+import type { Call } from "../../core/serve/context.ts";
+import { RootsTeller } from "../../core/serve/roots.ts";
+import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/serve/subscriptions.ts";
 import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";

@@ -3,22 +3,23 @@
  *
  * @module
  */
-import type { Call } from "../../core/context.ts";
-import { McpError } from "../../core/errors.ts";
-import { ErrorCode, type JSONRPCRequest } from "../../core/jsonrpc.ts";
-import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/options.ts";
-import { hasOwnTasks } from "../../core/tasks/own-task.ts";
-import { ownTaskMethods } from "../../core/tasks/own-task-methods.ts";
-import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/own-task-result.ts";
+
+import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
+import { McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import type { Call } from "../../core/serve/context.ts";
+import { hasOwnTasks } from "../../core/tasks/legacy/own-task.ts";
+import { ownTaskMethods } from "../../core/tasks/legacy/own-task-methods.ts";
+import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
 import type { ExtendMethods } from "../../http/handler.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
+import { answered, claimFor, namespaceOf } from "../bindings.ts";
 import type { EdgeRuntime, TasksPart } from "../edge.ts";
-import { answered, claimFor, namespaceOf } from "../placement.ts";
-import { twice } from "../twice.ts";
+import { twice } from "../retry-reset.ts";
 import { toObjectId } from "./task-id.ts";
 import { type TaskClassOptions, TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";

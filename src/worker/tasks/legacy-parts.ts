@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { ClientFacts } from "../../core/client-facts.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/jsonrpc.ts";
-import { clientOf, readEnvelope } from "../../core/lifecycle.ts";
-import type { FailedQuestion } from "../../core/replay/journal.ts";
-import type { McpServer } from "../../core/server.ts";
+
+import type { McpServer } from "../../core/define/server.ts";
+import { ClientFacts } from "../../core/protocol/client-facts.ts";
+import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import { clientOf, readEnvelope } from "../../core/protocol/lifecycle.ts";
+import { findVersion } from "../../core/protocol/versions.ts";
+import type { FailedQuestion } from "../../core/run/journal.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
-import { findVersion } from "../../core/versions.ts";
 import type { StoredStart } from "./task-store.ts";
 
 /** Those who wait for a task to stand otherwise. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { decodeBase64Url, encodeBase64Url, fromHex, toHex } from "../../core/bytes.ts";
+import { decodeBase64Url, encodeBase64Url, fromHex, toHex } from "../../core/protocol/bytes.ts";
 
 /** @param objectId 64 hexadecimal digits. */
 export function toTaskId(objectId: string): string {

@@ -8,20 +8,20 @@
  * @module
  */
 import { DurableObject } from "cloudflare:workers";
-import { askNobody } from "../../core/asker.ts";
-import type { Call, Ending } from "../../core/context.ts";
-import { redact } from "../../core/dispatch.ts";
-import { McpError, toErrorObject } from "../../core/errors.ts";
-import { ROUNDS_MAX } from "../../core/input-required.ts";
-import { ErrorCode, type JsonObject } from "../../core/jsonrpc.ts";
-import { type FailedQuestion, failedEntry } from "../../core/replay/journal.ts";
-import type { McpServer } from "../../core/server.ts";
+import { askNobody } from "../../core/ask/asker.ts";
+import { ROUNDS_MAX } from "../../core/define/input-required.ts";
+import type { McpServer } from "../../core/define/server.ts";
+import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { type FailedQuestion, failedEntry } from "../../core/run/journal.ts";
+import type { Call, Ending } from "../../core/serve/context.ts";
+import { redact } from "../../core/serve/dispatch.ts";
 import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
-import type { WaitedTask } from "../../core/tasks/own-task-result.ts";
+import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
+import { checkBinding } from "../bindings.ts";
 import { type EdgeRuntime, factsOf } from "../edge.ts";
-import { checkBinding } from "../placement.ts";
 import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { type HookedCall, hookData, type RequestEnd } from "../../core/hooks.ts";
-import { reportSample } from "../../core/sampling-audit.ts";
-import { hearSample } from "../../core/sampling-rounds.ts";
-import { attempt, type McpServer } from "../../core/server.ts";
+
+import { reportSample } from "../../core/ask/sampling-audit.ts";
+import { attempt, type McpServer } from "../../core/define/server.ts";
+import { hearSample } from "../../core/run/sampling-rounds.ts";
+import { type HookedCall, hookData, type RequestEnd } from "../../core/serve/hooks.ts";
 import type { EdgeRuntime } from "../edge.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Principal } from "../../core/client-facts.ts";
-import type { JsonObject } from "../../core/jsonrpc.ts";
-import type { FailedQuestion } from "../../core/replay/journal.ts";
+import type { Principal } from "../../core/protocol/client-facts.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { FailedQuestion } from "../../core/run/journal.ts";
 import type { TaskStart } from "../../core/tasks/begin-task.ts";
-import type { WaitedTask } from "../../core/tasks/own-task-result.ts";
+import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { KitError, McpError } from "../../core/errors.ts";
-import { ROUNDS_MAX } from "../../core/input-required.ts";
-import { ErrorCode, type JSONRPCErrorObject, type JsonObject } from "../../core/jsonrpc.ts";
+
+import { ROUNDS_MAX } from "../../core/define/input-required.ts";
+import { KitError, McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { StoredStart, StoredState } from "./task-store.ts";

@@ -12,10 +12,10 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/asker.ts";
-import { KitError } from "../../core/errors.ts";
-import type { JSONRPCErrorObject, JsonObject } from "../../core/jsonrpc.ts";
-import { failedEntry, type JournalData, type JournalEntry, type StepEntry } from "../../core/replay/journal.ts";
+import { QuestionError } from "../../core/ask/asker.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { JSONRPCErrorObject, JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { failedEntry, type JournalData, type JournalEntry, type StepEntry } from "../../core/run/journal.ts";
 import type { TaskRound, TaskStart } from "../../core/tasks/begin-task.ts";
 import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
-import { KitError } from "../../core/errors.ts";
-import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/options.ts";
+import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { claimFor, namespaceOf } from "../bindings.ts";
 import type { TasksPart } from "../edge.ts";
-import { claimFor, namespaceOf } from "../placement.ts";
 import type { TaskClass } from "../tasks/index.ts";
 import { createDrivenTask, type DrivenRpc, type DrivenTask } from "./driven-task.ts";
 

@@ -428,7 +428,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "link-lost-is-the-end",
-    file: "src/worker/link.ts",
+    file: "src/worker/reconnecting-socket.ts",
     find: "else void this.#redial();",
     replace: "else this.#end();",
     tests: ["test/worker/hub.test.ts"],
@@ -436,7 +436,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "link-superseded-dials-again",
-    file: "src/worker/link.ts",
+    file: "src/worker/reconnecting-socket.ts",
     find: "if (code === 1000 || code === OVER || code === SUPERSEDED) this.#end();",
     replace: "if (code === 1000 || code === OVER) this.#end();",
     tests: ["test/conformance/10-3-resume.test.ts"],
@@ -444,7 +444,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "twice-is-once",
-    file: "src/worker/twice.ts",
+    file: "src/worker/retry-reset.ts",
     find: "if (overloaded || !(retryable || durableObjectReset)) throw error;",
     replace: "if (overloaded || !(retryable && durableObjectReset === 0)) throw error;",
     tests: ["test/worker/hub.test.ts"],
@@ -548,7 +548,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a27-wrong-class-socket",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "return request.url === url ? undefined : new Response(null, { status: MISDIRECTED });",
     replace: 'return request.url !== "" && url !== "" ? undefined : new Response(null, { status: MISDIRECTED });',
     tests: ["test/worker/misconfigured.test.ts"],
@@ -556,7 +556,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a27-wrong-class-call",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "return isOther ? crossed(part, binding, error) : error;",
     replace: 'return isOther && binding === "" ? crossed(part, binding, error) : error;',
     tests: ["test/worker/misconfigured.test.ts"],
@@ -564,7 +564,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a27-no-namespace",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "if (!namespace?.idFromName) throw missing(binding, part, namespace);",
     replace: "if (!namespace) throw missing(binding, part, namespace);",
     tests: ["test/worker/misconfigured.test.ts"],
@@ -572,7 +572,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a27-old-date",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "if (Cloudflare?.compatibilityFlags?.rpc !== false) return;",
     replace: "if (Cloudflare?.compatibilityFlags?.rpc !== undefined) return;",
     tests: ["test/worker/misconfigured.test.ts"],
@@ -588,7 +588,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a23-claim",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "if (first === owner) return;",
     replace: "return;",
     tests: ["test/worker/endpoints.test.ts"],
@@ -596,7 +596,7 @@ export const PARTS: readonly Mutant[] = [
   },
   {
     id: "a23-object-binding",
-    file: "src/worker/placement.ts",
+    file: "src/worker/bindings.ts",
     find: "if (own === called) return;",
     replace: "if (own) return;",
     tests: ["test/worker/endpoints.test.ts"],

@@ -12,12 +12,12 @@ const LOGGING = ["test/features/logging.test.ts"];
 const SECRETS = ["test/features/elicitation-secrets.test.ts"];
 const HTTP = ["test/properties/http.test.ts"];
 
-const jsonrpc = "src/core/jsonrpc.ts";
-const versions = "src/core/versions.ts";
-const keyRing = "src/core/key-ring.ts";
-const template = "src/core/uri-template.ts";
-const pagination = "src/core/pagination.ts";
-const lifecycle = "src/core/lifecycle.ts";
+const jsonrpc = "src/core/protocol/jsonrpc.ts";
+const versions = "src/core/protocol/versions.ts";
+const keyRing = "src/core/seal/key-ring.ts";
+const template = "src/core/define/uri-template.ts";
+const pagination = "src/core/serve/pagination.ts";
+const lifecycle = "src/core/protocol/lifecycle.ts";
 
 export const PROTOCOL: readonly Mutant[] = [
   {
@@ -156,7 +156,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     id: "base64url-many-spellings",
-    file: "src/core/bytes.ts",
+    file: "src/core/protocol/bytes.ts",
     find: "return encodeBase64Url(bytes) === text ? bytes : undefined;",
     replace: "return bytes;",
     tests: SEALING,
@@ -205,63 +205,63 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     id: "roots-other-host",
-    file: "src/core/within-roots.ts",
+    file: "src/core/ask/within-roots.ts",
     find: "return place?.origin === root.origin && root.segments.every(",
     replace: "return root.segments.every(",
     tests: ROOTS,
   },
   {
     id: "roots-encoded-slash",
-    file: "src/core/within-roots.ts",
+    file: "src/core/ask/within-roots.ts",
     find: 'return [uri, uri.replace(/%2f|%5c|\\\\/gi, "/")].map(readPlace);',
     replace: "return [uri, uri].map(readPlace);",
     tests: ROOTS,
   },
   {
     id: "completion-values-unbounded",
-    file: "src/core/completion.ts",
+    file: "src/core/define/completion.ts",
     find: "completion: { values: values.slice(0, VALUES_MAX),",
     replace: "completion: { values,",
     tests: COMPLETION,
   },
   {
     id: "completion-has-more",
-    file: "src/core/completion.ts",
+    file: "src/core/define/completion.ts",
     find: "hasMore: values.length > VALUES_MAX",
     replace: "hasMore: false",
     tests: COMPLETION,
   },
   {
     id: "completion-inherited-member",
-    file: "src/core/completion.ts",
+    file: "src/core/define/completion.ts",
     find: "const completer = completers && Object.hasOwn(completers, name) ? completers[name] : undefined;",
     replace: "const completer = completers?.[name];",
     tests: COMPLETION,
   },
   {
     id: "log-below-level",
-    file: "src/core/logging.ts",
+    file: "src/core/protocol/logging.ts",
     find: "LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);",
     replace: "LOGGING_LEVELS.indexOf(level) > LOGGING_LEVELS.indexOf(asked);",
     tests: LOGGING,
   },
   {
     id: "log-without-level",
-    file: "src/core/logging.ts",
+    file: "src/core/protocol/logging.ts",
     find: "return asked !== undefined && ",
     replace: "return asked === undefined || ",
     tests: LOGGING,
   },
   {
     id: "secrets-in-numbers",
-    file: "src/core/secret-fields.ts",
+    file: "src/core/ask/secret-fields.ts",
     find: 'return (type === "number" || type === "integer") && words.some((text) => DIGITS.test(text));',
     replace: "return false;",
     tests: SECRETS,
   },
   {
     id: "depth-brackets-in-strings",
-    file: "src/core/depth-gauge.ts",
+    file: "src/core/protocol/depth-gauge.ts",
     find: "else if (this.#isInString) this.#isEscaped = byte === BACKSLASH;",
     replace: "",
     tests: HTTP,
@@ -289,7 +289,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     id: "canonical-order-kept",
-    file: "src/core/canonical.ts",
+    file: "src/core/seal/canonical.ts",
     find: "      .sort()",
     replace: "      .slice()",
     tests: ["test/features/once.test.ts", "test/conformance/10-6-request-state.test.ts"],

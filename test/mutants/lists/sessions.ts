@@ -4,7 +4,7 @@ import type { Mutant } from "../mutant.ts";
 export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-principal-unchecked",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;",
     replace: "",
     tests: ["test/worker/sessions.test.ts"],
@@ -12,7 +12,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-opened-for-nobody",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "principalHash: await hashPrincipal(principal),",
     replace: "principalHash: ANONYMOUS,",
     tests: ["test/worker/sessions.test.ts"],
@@ -20,7 +20,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-key-of-anything",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "const name = key && checkName(key(principal, env));",
     replace: "const name = key?.(principal, env);",
     tests: ["test/worker/door.test.ts"],
@@ -28,7 +28,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-number-zero",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "session: name === undefined ? 0 : randomNumber(),",
     replace: "session: 0,",
     tests: ["test/worker/durable.test.ts"],
@@ -36,7 +36,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-keys-missing-is-500",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "return ring.catch((error: unknown) => {",
     replace: "return ring.catch((error: unknown) => { throw error;",
     tests: ["test/worker/keys.test.ts"],
@@ -512,7 +512,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-window-ignored",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: "if (this.#underWay < WINDOW) this.#send(row, row.frames);",
     replace: "if (this.#underWay < Infinity) this.#send(row, row.frames);",
     tests: ["test/worker/durable.test.ts"],
@@ -520,7 +520,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-pumps-everything",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: "if (this.#underWay >= WINDOW) {",
     replace: "if (this.#underWay >= Infinity) {",
     tests: ["test/worker/durable.test.ts"],
@@ -528,7 +528,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-repeats-events",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: ".filter((frame) => (eventNumber(frame) ?? 0) > seq)",
     replace: "",
     tests: ["test/conformance/10-3-resume.test.ts"],
@@ -536,7 +536,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-hides-what-is-missing",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: "if (first > seq + 1) return `${warning(first - seq - 1)}${frames}`;",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
@@ -544,7 +544,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-joins-halves-of-events",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: "if (this.#place.rank < 0 && row.seq !== this.#place.seq) break;",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
@@ -552,7 +552,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "carrier-forgets-where-it-stopped",
-    file: "src/worker/sessions/carrier.ts",
+    file: "src/worker/sessions/stream-socket.ts",
     find: "return new Carrier(socket, log, attached, attached.behind ?? log.last(attached.stream));",
     replace: "return new Carrier(socket, log, attached, log.last(attached.stream));",
     tests: ["test/worker/durable.test.ts"],
@@ -716,7 +716,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a0-key-text",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: 'if (name === undefined || (typeof name === "string" && name !== "")) return name;',
     replace: 'if (name === undefined || name !== "") return name as string;',
     tests: ["test/worker/door.test.ts"],
@@ -724,7 +724,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a0-key-empty",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: '(typeof name === "string" && name !== "")',
     replace: 'typeof name === "string"',
     tests: ["test/worker/door.test.ts"],
@@ -754,7 +754,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a23-id-bound",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "const bytes = await ring.open(id, this.#boundTo(endpoint));",
     replace:
       'const bytes = (await ring.open(id, this.#boundTo(endpoint))) ?? (await ring.open(id, this.#boundTo("/public/mcp")));',
@@ -763,7 +763,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a23-known-id-endpoint",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "const facts = known?.endpoint === endpoint ? known.facts : await this.#open(id, env, endpoint);",
     replace: "const facts = known ? known.facts : await this.#open(id, env, endpoint);",
     tests: ["test/worker/endpoints.test.ts"],
@@ -771,7 +771,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a23-bound-endpoint",
-    file: "src/worker/sessions/gate.ts",
+    file: "src/worker/sessions/session-gateway.ts",
     find: "return `${this.#options.binding} ${endpoint}`;",
     replace: "return `${this.#options.binding}`;",
     tests: ["test/worker/endpoints.test.ts"],

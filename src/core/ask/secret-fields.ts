@@ -1,0 +1,67 @@
+/**
+ * Finds form fields that ask for a secret. What is typed into a form passes through the client, and often its model, so
+ * such questions belong to URL mode.
+ *
+ * @module
+ * @see MCP 2026-07-28, client/elicitation, "Form Mode Security"
+ */
+
+import type { McpServer } from "../define/server.ts";
+import { KitError } from "../protocol/errors.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
+import { describeRequest } from "../serve/hooks.ts";
+import type { AskedBy } from "./asker.ts";
+import type { Question } from "./question.ts";
+
+/** Whole words, in lower case, with one space between them at most. Secrets made of digits may be asked for as numbers. */
+const DIGITS =
+  /\b(pins?|pin ?codes?|pass ?codes?|otp|cvv|cvc|card ?(numbers?|no)|(credit|debit) ?cards?|security codes?)\b/;
+const TEXT =
+  /\b(pass ?words?|passwd|pwd|pass ?phrases?|secrets?|tokens?|credentials?|bearer|jwt|(api|access|private|signing) ?keys?)\b/;
+
+/** Names of the properties, in order, whose name or title says that they hold a secret. */
+export function findSecretFields(requestedSchema: unknown): readonly string[] {
+  const properties =
+    isObject(requestedSchema) && isObject(requestedSchema.properties) ? requestedSchema.properties : {};
+  return Object.entries(properties)
+    .filter(([name, property]) => isObject(property) && asksForSecret([name, property.title], property))
+    .map(([name]) => name);
+}
+
+function asksForSecret(
+  names: readonly unknown[],
+  { type, enum: choices, oneOf }: { [member: string]: unknown },
+): boolean {
+  // A choice shows what may be answered, and true or false is no secret.
+  if (choices !== undefined || oneOf !== undefined) return false;
+  const words = names.filter((name) => typeof name === "string").map(toWords);
+  if (type === "string") return words.some((text) => TEXT.test(text) || DIGITS.test(text));
+  return (type === "number" || type === "integer") && words.some((text) => DIGITS.test(text));
+}
+
+/** `apiKey`, `API_KEY` and "API key" are all "api key". */
+function toWords(name: string): string {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1 $2")
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .toLowerCase();
+}
+
+/** What each server was warned of. The bound keeps forms with made-up names from filling memory, and the log. */
+const warned = new WeakMap<McpServer<never>, Set<string>>();
+const WARNINGS_MAX = 1000;
+
+/** Reports a form that asks for a secret to `onError`, once for each tool or prompt and its fields. */
+export function warnOfSecrets({ params }: Question, { server, request, call }: AskedBy): void {
+  const fields = findSecretFields(params?.requestedSchema).map((name) => JSON.stringify(name));
+  if (fields.length === 0) return;
+  const { method, requestId, tool, prompt } = describeRequest(request, call.client, call.principal);
+  const asker = tool === undefined ? (prompt === undefined ? method : `prompt "${prompt}"`) : `tool "${tool}"`;
+  const text = `The form of ${asker} asks for ${fields.join(", ")}, which looks like a secret. Use ctx.elicitUrl() or elicitUrlQuestion() (MCP 2025-11-25, client/elicitation).`;
+  const known = warned.get(server) ?? new Set();
+  if (known.has(text) || known.size >= WARNINGS_MAX) return;
+  warned.set(server, known.add(text));
+  const where = { correlationId: crypto.randomUUID(), method, requestId, ...(tool === undefined ? {} : { tool }) };
+  server.report(new KitError("elicitation-secret", text), where, call.onError);
+}

@@ -1,0 +1,120 @@
+/**
+ * The notices of one connection: what its legacy client hears of by itself, and the listen requests of modern ones.
+ *
+ * @module
+ */
+
+import type { McpServer } from "../define/server.ts";
+import type { ClientFacts } from "../protocol/client-facts.ts";
+import { BusyError } from "../protocol/errors.ts";
+import type { JSONRPCNotification, JSONRPCRequest } from "../protocol/jsonrpc.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { LoggingLevel } from "../protocol/logging.ts";
+import { compileFilter, type NoticeSource } from "../protocol/notices.ts";
+import type { Era } from "../protocol/versions.ts";
+import type { ErrorReporter } from "../serve/context.ts";
+import type { Method } from "../serve/methods.ts";
+import {
+  elicitationIdOf,
+  legacyNotification,
+  listenMethods,
+  localNotices,
+  releaseUris,
+  subscribeMethods,
+} from "../serve/subscriptions.ts";
+
+export interface ConnectionNoticesOptions {
+  /** Sends a notice to the legacy client of this connection. */
+  readonly send: (notification: JSONRPCNotification) => void;
+  readonly env: never;
+  readonly onError: ErrorReporter;
+  readonly limits: Limits;
+}
+
+export class ConnectionNotices {
+  readonly #server: McpServer<never>;
+  readonly #options: ConnectionNoticesOptions;
+  readonly #elicitations = new Set<string>();
+  readonly #end = new AbortController();
+  #client: ClientFacts | undefined;
+  #uris: readonly string[] = [];
+  /** Listen streams that are open. */
+  #listens = 0;
+  /** What `logging/setLevel` asked for. Modern requests never read it. */
+  logLevel: LoggingLevel | undefined;
+
+  constructor(server: McpServer<never>, options: ConnectionNoticesOptions) {
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** The methods that notices add to an era. */
+  methods(era: Era): Readonly<Record<string, Method>> {
+    if (era === "modern") return listenMethods(this.#source());
+    const [read, keep] = [
+      () => this.#uris,
+      (uris: readonly string[]) => {
+        this.#uris = uris;
+      },
+    ];
+    return subscribeMethods({ read, keep });
+  }
+
+  /** Begins legacy notices: the client has said that it is initialized. */
+  start(client: ClientFacts): void {
+    if (this.#client) return;
+    this.#client = client;
+    const stop = this.#server.notices.subscribe((notices) => {
+      const lists = ["tools", "prompts", "resources"] as const;
+      const { logLevel } = this;
+      const admits = compileFilter({ lists, uris: this.#uris, elicitations: [...this.#elicitations], logLevel });
+      for (const notice of notices.filter(admits)) {
+        const notification = legacyNotification(notice, client.rules);
+        if (notification) this.#options.send(notification);
+      }
+    });
+    this.#end.signal.addEventListener("abort", stop);
+  }
+
+  /** Remembers what a question asked for that its client will be told the end of. */
+  watch(message: JSONRPCNotification | JSONRPCRequest): void {
+    const id = elicitationIdOf(message);
+    if (id !== undefined) this.#elicitations.add(id);
+  }
+
+  /** Remembers URL elicitations of an error that the client will be told the end of. */
+  await(ids: readonly string[]): void {
+    for (const id of ids) this.#elicitations.add(id);
+  }
+
+  /** Ends everything: each listen request is answered, so that its client knows it was no accident. */
+  end(): void {
+    if (this.#end.signal.aborted) return;
+    this.#end.abort();
+    const { env, onError } = this.#options;
+    const client = this.#client;
+    if (client) void releaseUris(this.#server, this.#uris, { env, principal: undefined, client }, onError);
+  }
+
+  /** The notices of this process, for as long as the connection lives. */
+  #source(): NoticeSource {
+    const local = localNotices(this.#server.notices);
+    const { signal } = this.#end;
+    const ended = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    return {
+      open: async (filter, listener, claim) => {
+        const { listensPerPrincipalMax } = this.#options.limits;
+        if (this.#listens >= listensPerPrincipalMax) {
+          throw new BusyError(`${this.#listens} listen requests are open, of ${listensPerPrincipalMax}`);
+        }
+        this.#listens += 1;
+        const tap = await local.open(filter, listener, claim);
+        const stop = () => {
+          this.#listens -= 1;
+          tap.stop();
+        };
+        return { ...tap, stop, ended: signal.aborted ? Promise.resolve() : ended };
+      },
+    };
+  }
+}

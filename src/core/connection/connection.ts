@@ -1,0 +1,348 @@
+/**
+ * One server on one {@link Transport}: stdio, in memory, or a socket of the author's own. Both eras: a request with
+ * per-request `_meta` stands alone; without, the connection's handshake counts, or the newest legacy version when
+ * there was none (a person piping requests by hand makes no handshake).
+ *
+ * @module
+ */
+import { askNobody } from "../ask/asker.ts";
+import { ClientAsker, PendingQuestions } from "../ask/client-asker.ts";
+import type { McpServer } from "../define/server.ts";
+import { ClientFacts } from "../protocol/client-facts.ts";
+import { CancelledError, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  encodeError,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  parseMessage,
+  type RequestId,
+} from "../protocol/jsonrpc.ts";
+import { clientOf, hasEnvelope, logLevelOf, negotiate, readEnvelope, senderOf } from "../protocol/lifecycle.ts";
+import { type Limits, resolveLimits } from "../protocol/limits.ts";
+import type { LoggingLevel } from "../protocol/logging.ts";
+import { isChange } from "../protocol/notices.ts";
+import { quote } from "../protocol/quote.ts";
+import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
+import { replayRounds } from "../run/replay.ts";
+import { ASK_BY_RETURNING } from "../run/run-handler.ts";
+import { KeyRing } from "../seal/key-ring.ts";
+import type { Call, Ending, ErrorReporter, Execution } from "../serve/context.ts";
+import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
+import { placeOfNotification } from "../serve/hooks.ts";
+import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempotency.ts";
+import { RootsTeller } from "../serve/roots.ts";
+import { ConnectionNotices } from "./connection-notices.ts";
+
+export interface ConnectOptions<Env> {
+  /** What handlers see as `ctx.env`. */
+  readonly env?: Env;
+  readonly limits?: Partial<Limits>;
+  /** Keeps what comes of calls that run once. @default outcomesInMemory(), for this connection */
+  readonly outcomes?: OutcomeKeeper;
+  /** Hears of exceptions and of failures of the transport when the server has no `onError`. */
+  readonly onError: ErrorReporter;
+}
+
+/** A running connection. */
+export interface Connection {
+  /**
+   * For when nothing more will arrive. Subscriptions end, questions nobody can answer any more reject; resolves when
+   * every request received has been answered and handed to the transport.
+   */
+  idle(): Promise<void>;
+  /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */
+  close(): Promise<void>;
+}
+
+/** Serves a server on a transport. Resolves when the transport has started; rejects when it cannot. */
+export async function connect<Env>(
+  server: McpServer<Env>,
+  transport: Transport,
+  options: ConnectOptions<Env>,
+): Promise<Connection> {
+  const connection = new ServerConnection(server, transport, options);
+  await connection.start();
+  return connection;
+}
+
+class ServerConnection<Env> implements Connection {
+  readonly #server: McpServer<Env>;
+  readonly #transport: Transport;
+  readonly #options: ConnectOptions<Env>;
+  readonly #limits: Limits;
+  /** Requests being served, so that a cancellation can find its own. */
+  readonly #inFlight = new Map<RequestId, AbortController>();
+  readonly #work = new Set<Promise<void>>();
+  /** What was emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
+  #queuedChars = 0;
+  /** Notices that wait until the peer is no longer far behind, one of each kind and resource. */
+  readonly #late = new Set<string>();
+  #isClosed = false;
+  readonly #questions = new PendingQuestions();
+  readonly #roots = new RootsTeller();
+  readonly #once: Once;
+  readonly #notices: ConnectionNotices;
+  /** Who the handshake introduced. Modern requests never read it. */
+  #client: ClientFacts | undefined;
+
+  constructor(server: McpServer<Env>, transport: Transport, options: ConnectOptions<Env>) {
+    this.#server = server;
+    this.#transport = transport;
+    this.#options = options;
+    this.#limits = resolveLimits(options.limits, "connect(): limits.");
+    this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
+    this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
+      send: (notification) => this.#emit(notification),
+      env: options.env as never,
+      onError: options.onError,
+      limits: this.#limits,
+    });
+  }
+
+  start(): Promise<void> {
+    const transport = this.#transport;
+    transport.onmessage = (message) => this.#track(this.#receive(message));
+    transport.onunreadable = (problem) => this.#track(this.#sendText(encodeUnreadable(problem)));
+    transport.onclose = () => {
+      this.#isClosed = true;
+      this.#abortAll();
+    };
+    transport.onerror = (error) => this.#reportTransport(error);
+    return transport.start();
+  }
+
+  async idle(): Promise<void> {
+    this.#notices.end();
+    this.#questions.interrupt();
+    while (this.#work.size > 0) await Promise.allSettled(this.#work);
+  }
+
+  async close(): Promise<void> {
+    this.#abortAll();
+    await this.#transport.close();
+  }
+
+  #abortAll(): void {
+    this.#notices.end();
+    for (const controller of this.#inFlight.values()) {
+      controller.abort(new KitError("transport-closed", "The connection was closed."));
+    }
+    // Those that belong to no request: of onRootsChanged.
+    this.#questions.interrupt();
+  }
+
+  #track(work: Promise<void>, message?: JSONRPCNotification | JSONRPCRequest): void {
+    const tracked = work
+      .catch((error: unknown) => this.#reportTransport(error, message))
+      .finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+
+  async #receive(value: unknown): Promise<void> {
+    if (Array.isArray(value)) return this.#receiveBatch(value);
+    const text = await this.#serve(value);
+    if (text !== undefined) await this.#sendText(text);
+  }
+
+  /** One array of answers, in the version that has batches. @see MCP 2025-03-26, basic, "Batching" */
+  async #receiveBatch(members: readonly unknown[]): Promise<void> {
+    const problem = this.#refuseBatch(members);
+    if (problem) return this.#sendText(encodeInvalid(undefined, problem));
+    const answers = await Promise.all(members.map((member) => this.#serve(member)));
+    const texts = answers.filter((text) => text !== undefined);
+    if (texts.length > 0) await this.#sendText(`[${texts.join(",")}]`);
+  }
+
+  #refuseBatch(members: readonly unknown[]): string | undefined {
+    const rules = this.#client?.rules;
+    if (!rules?.batch) return "a batch is not allowed in this protocol version; send each message by itself";
+    if (members.length === 0) return "a batch is not empty";
+    if (members.length > this.#limits.batchMax) return `a batch has at most ${this.#limits.batchMax} members`;
+    return undefined;
+  }
+
+  /** The text of the answer, or undefined where none is due. */
+  async #serve(value: unknown): Promise<string | undefined> {
+    const parsed = parseMessage(value);
+    switch (parsed.kind) {
+      case "request":
+        return this.#serveRequest(parsed.message);
+      case "notification":
+        return this.#takeNotification(parsed.message);
+      case "response":
+        this.#questions.settle(parsed.message);
+        return undefined;
+      case "invalid":
+        return parsed.isNotification ? undefined : encodeInvalid(parsed.id, parsed.problem);
+    }
+  }
+
+  #takeNotification(message: JSONRPCNotification): undefined {
+    this.#takeCustomNotification(message);
+    if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
+    const client = this.#client;
+    // Outlives no request: what it asks is given up when the connection ends.
+    if (client) this.#roots.take(this.#server, message, () => this.#call(message, client, new AbortController()));
+    if (message.method !== "notifications/cancelled") return;
+    const id = message.params?.requestId as RequestId;
+    this.#inFlight.get(id)?.abort(new CancelledError(message.params?.reason));
+  }
+
+  #takeCustomNotification(message: JSONRPCNotification): void {
+    const { env, onError } = this.#options;
+    const client = senderOf(message, this.#server.versions, this.#client);
+    const common = { env: env as Env, principal: undefined, execution: this.#execution };
+    const call = { ...common, client, limits: this.#limits, onError };
+    takeCustomNotification(this.#server, message, call);
+  }
+
+  async #serveRequest(request: JSONRPCRequest): Promise<string | undefined> {
+    if (this.#inFlight.has(request.id)) {
+      return encodeInvalid(request.id, `a request with id ${quote(String(request.id))} is still being served`);
+    }
+    const { onError } = this.#options;
+    const controller = new AbortController();
+    this.#inFlight.set(request.id, controller);
+    try {
+      const client = this.#clientFor(request);
+      if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
+      const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined }, onError);
+      const answer = await dispatch(server, request, this.#call(request, client, controller));
+      // Refused by a hook: the client may try again.
+      if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
+        this.#client = undefined;
+      // A cancelled request gets no answer; initialize cannot be cancelled.
+      return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
+    } catch (error) {
+      const known = McpError.is(error) ? error : redact(error, this.#server, request, { ending: controller, onError });
+      return encodeError(request.id, toErrorObject(known));
+    } finally {
+      this.#inFlight.delete(request.id);
+    }
+  }
+
+  /** @throws {McpError} when the request states no era this server serves, or repeats the handshake. */
+  #clientFor(request: JSONRPCRequest): ClientFacts {
+    const { versions } = this.#server;
+    if (hasEnvelope(request.params)) return clientOf(readEnvelope(request.params), versions);
+    if (request.method === "initialize") return this.#introduce(request);
+    const newest = versions.legacy[0];
+    // Without a legacy version the request is a modern one that lacks its fields; this says which.
+    if (!newest) return clientOf(readEnvelope(request.params), versions);
+    return this.#client ?? new ClientFacts(newest, {});
+  }
+
+  #introduce(request: JSONRPCRequest): ClientFacts {
+    if (this.#client) {
+      throw new McpError(ErrorCode.InvalidRequest, "initialize was already answered on this connection.", {
+        reason: "initialized",
+      });
+    }
+    const keeps = { logLevel: true, notices: true };
+    // At once: what is piped in behind the handshake does not wait for its answer.
+    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, keeps).client;
+    return this.#client;
+  }
+
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): Call<Env> {
+    const { onError, env } = this.#options;
+    const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
+    const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });
+    const stateKeys = () => this.#stateKeys();
+    const common = {
+      client,
+      env: env as Env,
+      principal: undefined,
+      execution: this.#execution,
+      limits: this.#limits,
+      ending,
+      emit,
+      onError,
+      stateKeys,
+      once: this.#once,
+      replay: replayRounds,
+      methods: this.#notices.methods(client.era),
+      awaitElicitations: (ids: readonly string[]) => this.#notices.await(ids),
+    };
+    if (client.era === "modern")
+      return { ...common, asker: askNobody(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
+    const setLogLevel = (level: LoggingLevel) => {
+      this.#notices.logLevel = level;
+    };
+    return { ...common, asker, logLevel: this.#notices.logLevel, setLogLevel };
+  }
+
+  #emit(message: JSONRPCNotification | JSONRPCRequest): void {
+    this.#notices.watch(message);
+    this.#track(this.#sendMessage(message), message);
+  }
+
+  /** Made for this connection: a state need not outlive the process that serves it. */
+  #stateKeys(): Promise<KeyRing> {
+    this.#ring ??= KeyRing.ephemeral("request state");
+    return this.#ring;
+  }
+
+  #ring: Promise<KeyRing> | undefined;
+
+  /** What hooks hand over is waited for like a request, when the connection comes to rest. */
+  readonly #execution: Execution = { waitUntil: (work) => this.#track(work.then(() => undefined)) };
+
+  async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
+    const text = JSON.stringify(message);
+    const isFull = this.#queuedChars + text.length > this.#limits.streamBufferBytesMax;
+    if (isFull && isNews(message)) return;
+    if ((isFull || this.#late.size > 0) && isChange(message)) {
+      this.#late.add(text);
+      this.#sendLate();
+    } else await this.#sendQueued(text);
+  }
+
+  async #sendQueued(text: string): Promise<void> {
+    this.#queuedChars += text.length;
+    try {
+      await this.#sendText(text);
+    } finally {
+      this.#queuedChars -= text.length;
+      this.#sendLate();
+    }
+  }
+
+  #sendLate(): void {
+    for (const text of this.#late) {
+      if (this.#queuedChars > 0 && this.#queuedChars + text.length > this.#limits.streamBufferBytesMax) return;
+      this.#late.delete(text);
+      this.#track(this.#sendQueued(text));
+    }
+  }
+
+  /** Async, so that a transport or a message that throws at once rejects too. */
+  async #sendText(text: string): Promise<void> {
+    const { sendText } = this.#transport;
+    if (sendText) return sendText.call(this.#transport, text);
+    return this.#transport.send(JSON.parse(text) as JSONRPCMessage);
+  }
+
+  /** @param message What could not be sent, where it was none of the answers. */
+  #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
+    // What cannot be sent once the peer is gone is nobody's failure.
+    if (this.#isClosed) return;
+    this.#server.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
+  }
+}
+
+/** What may be dropped when the peer is far behind: it tells how things go, and nothing hangs on it. */
+function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
+  return method === "notifications/progress" || method === "notifications/message";
+}
+
+function encodeInvalid(id: RequestId | undefined, problem: string): string {
+  return encodeError(id, { code: ErrorCode.InvalidRequest, message: `Invalid request: ${problem}.` });
+}
+
+function encodeUnreadable({ reason, message }: UnreadableMessage): string {
+  const code = reason === "not-json" ? ErrorCode.ParseError : ErrorCode.InvalidRequest;
+  return encodeError(undefined, { code, message, data: { reason } });
+}

@@ -1,0 +1,80 @@
+/**
+ * Completion of prompt arguments and template variables.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/utilities/completion
+ */
+
+import { invalidParams, KitError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { quote } from "../protocol/quote.ts";
+import type { HandlerContext } from "../serve/context.ts";
+
+/** Suggests values. `chosen` holds the other arguments the user has filled in already. */
+export type Completer<Env = unknown> = (
+  value: string,
+  chosen: { readonly [name: string]: string },
+  ctx: HandlerContext<Env>,
+) => readonly string[] | Promise<readonly string[]>;
+
+/** Completers by the name of the argument or variable. */
+export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
+
+/** Values in one answer. @see `CompleteResult` in the schema */
+const VALUES_MAX = 100;
+
+/** A `completion/complete` request, read. */
+export interface CompletionRequest {
+  readonly ref:
+    | { readonly type: "ref/prompt"; readonly name: string }
+    | { readonly type: "ref/resource"; readonly uri: string };
+  readonly name: string;
+  readonly value: string;
+  readonly chosen: { readonly [name: string]: string };
+}
+
+/** @throws {McpError} -32602 naming the field. */
+export function readCompletionRequest(params: JsonObject | undefined): CompletionRequest {
+  const { ref, argument, context } = params ?? {};
+  if (!isObject(argument) || typeof argument.name !== "string" || typeof argument.value !== "string") {
+    throw invalidParams("completion/complete: params.argument needs string name and value.", { field: "argument" });
+  }
+  const chosen = isObject(context) && isObject(context.arguments) ? context.arguments : {};
+  for (const [name, value] of Object.entries(chosen)) {
+    if (typeof value !== "string")
+      throw invalidParams(`completion/complete: params.context.arguments[${quote(name)}] is not a string.`);
+  }
+  return {
+    ref: readRef(ref),
+    name: argument.name,
+    value: argument.value,
+    chosen: chosen as { [name: string]: string },
+  };
+}
+
+function readRef(ref: unknown): CompletionRequest["ref"] {
+  if (isObject(ref) && ref.type === "ref/prompt" && typeof ref.name === "string")
+    return { type: ref.type, name: ref.name };
+  if (isObject(ref) && ref.type === "ref/resource" && typeof ref.uri === "string")
+    return { type: ref.type, uri: ref.uri };
+  throw invalidParams(
+    'completion/complete: params.ref is neither a "ref/prompt" with name nor a "ref/resource" with uri.',
+    { field: "ref" },
+  );
+}
+
+/** The result: at most 100 values, with the true total. An argument without a completer has none. */
+export async function complete(
+  completers: Completers<never> | undefined,
+  { name, value, chosen }: CompletionRequest,
+  ctx: HandlerContext<never>,
+): Promise<JsonObject> {
+  const completer = completers && Object.hasOwn(completers, name) ? completers[name] : undefined;
+  const values = completer ? await completer(value, chosen, ctx) : [];
+  if (!Array.isArray(values) || values.some((suggestion) => typeof suggestion !== "string")) {
+    throw new KitError("result-invalid", `The completer of "${name}" did not return a list of strings.`);
+  }
+  return {
+    completion: { values: values.slice(0, VALUES_MAX), total: values.length, hasMore: values.length > VALUES_MAX },
+  };
+}

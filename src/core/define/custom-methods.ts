@@ -1,0 +1,80 @@
+/**
+ * Methods and notifications of the author's own.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
+import { KitError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import { isInputRequired } from "../run/run-handler.ts";
+import type { ContextOf, HandlerContext } from "../serve/context.ts";
+
+/** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
+export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;
+
+/** What a handler of a notification is given beside its params. It can neither answer nor ask: nobody waits for it. */
+export interface NotificationContext<Env = unknown> {
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  readonly env: Env;
+  /** What the server's option `context` gave for this notification. */
+  readonly context: ContextOf<Env>;
+  /** Who the notification acts for; undefined when anonymous. */
+  readonly principal: Principal | undefined;
+  /** Who sent it, as far as that is known: a modern notification need not say it. */
+  readonly client: ClientFacts;
+  /** The notification's `_meta`, unknown keys kept. */
+  readonly meta: JsonObject;
+  /** Aborts when the time of `limits.handlerTimeoutMs` is over. */
+  readonly signal: AbortSignal;
+}
+
+/** Hears of a notification of the author's own. What it throws goes to `onError`. */
+export type CustomNotificationHandler<Env = unknown> = (
+  params: JsonObject,
+  ctx: NotificationContext<Env>,
+) => void | Promise<void>;
+
+/** The names that a protocol version or the extension for tasks defines. A custom one would change what they mean. */
+const PROTOCOL = new Set(
+  [
+    "initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list",
+    "resources/templates/list resources/read resources/subscribe resources/unsubscribe subscriptions/listen",
+    "completion/complete logging/setLevel sampling/createMessage roots/list elicitation/create",
+    "tasks/get tasks/result tasks/cancel tasks/list tasks/update",
+    ...[
+      "initialized cancelled progress message roots/list_changed tools/list_changed prompts/list_changed",
+      "resources/list_changed resources/updated elicitation/complete subscriptions/acknowledged tasks tasks/status",
+    ].map((names) => names.replace(/\S+/g, "notifications/$&")),
+  ].flatMap((names) => names.split(" ")),
+);
+
+/** @throws {KitError} `method-defined` when the name is the protocol's, or taken; `definition-invalid`. */
+export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<string, unknown>): void {
+  if (typeof name !== "string" || name === "")
+    throw new KitError("definition-invalid", "A custom method needs a name.");
+  if (typeof handler !== "function")
+    throw new KitError("definition-invalid", `Custom method "${name}" has no handler function.`);
+  if (PROTOCOL.has(name))
+    throw new KitError(
+      "method-defined",
+      `"${name}" is a name of the protocol. Choose another, such as "example.com/${name}".`,
+    );
+  if (taken.has(name)) throw new KitError("method-defined", `Method "${name}" is already defined.`);
+}
+
+/** The result of a custom method, as the version has results. */
+export function toCustomResult(value: unknown, rules: VersionRules): JsonObject {
+  if (isInputRequired(value)) {
+    throw new KitError(
+      "result-invalid",
+      "A method of your own cannot return inputRequired(); tools, prompts and resources can.",
+    );
+  }
+  if (isObject(value)) return value;
+  if (typeof value === "function" || typeof value === "symbol")
+    throw new KitError("result-invalid", `A custom method returned a ${typeof value}, which is no JSON.`);
+  // Legacy clients take any JSON value; the type says objects because everything else is.
+  if (!rules.resultEnvelope) return (value ?? {}) as JsonObject;
+  return { value: value ?? null };
+}

@@ -1,0 +1,194 @@
+/**
+ * Prompts: templates of messages that a user picks.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/prompts
+ */
+
+import { type ContentBlock, encodeBlock, type Icon, pick } from "../protocol/content.ts";
+import { invalidParams, KitError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { quote } from "../protocol/quote.ts";
+import {
+  type AnySchema,
+  type CompiledSchema,
+  compileSchema,
+  describeIssues,
+  type InferOutput,
+} from "../protocol/schema.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import type { HandlerContext } from "../serve/context.ts";
+import type { Shelved } from "./catalog.ts";
+import type { Completers } from "./completion.ts";
+import type { InputRequired } from "./input-required.ts";
+
+/** One argument in a plain list. Values are always strings. */
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** @default false */
+  readonly required?: boolean;
+}
+
+/** Arguments as a schema of an object of strings, or as a plain list. */
+export type PromptArguments = AnySchema | readonly PromptArgument[] | undefined;
+
+export interface PromptOptions<Args extends PromptArguments = undefined, Env = unknown> {
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: Args;
+  /** Completers of arguments, by name. */
+  readonly complete?: Completers<Env>;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
+}
+
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  /** A string is one text block. */
+  readonly content: ContentBlock | string;
+}
+
+/** What a prompt handler may return. A string is one message of the user. */
+export type PromptReturn =
+  | string
+  | PromptMessage
+  | readonly PromptMessage[]
+  | { readonly description?: string; readonly messages: readonly PromptMessage[]; readonly _meta?: JsonObject }
+  | InputRequired;
+
+/** What the handler is given for its arguments. */
+export type PromptValues<Args extends PromptArguments> = Args extends AnySchema
+  ? InferOutput<Args>
+  : { readonly [name: string]: string | undefined };
+
+export type PromptHandler<Args extends PromptArguments, Env> = (
+  args: PromptValues<Args>,
+  ctx: HandlerContext<Env>,
+) => PromptReturn | Promise<PromptReturn>;
+
+/** A prompt as a value; see {@link definePrompt}. */
+export interface PromptDefinition<Env = unknown> {
+  readonly kind: "prompt";
+  readonly name: string;
+  readonly options: PromptOptions<PromptArguments, Env>;
+  handler(args: never, ctx: HandlerContext<Env>): PromptReturn | Promise<PromptReturn>;
+}
+
+/** A prompt as a value in a module of its own. */
+export function definePrompt<const Args extends PromptArguments = undefined, Env = unknown>(
+  name: string,
+  options: PromptOptions<Args, Env>,
+  handler: PromptHandler<Args, Env>,
+): PromptDefinition<Env> {
+  const definition: PromptDefinition<Env> = { kind: "prompt", name, options, handler };
+  compilePrompt(definition);
+  return definition;
+}
+
+export interface CompiledPrompt<Env> extends Shelved {
+  readonly definition: PromptDefinition<Env>;
+  readonly options: PromptOptions<PromptArguments, Env>;
+  readonly arguments: readonly PromptArgument[];
+  readonly schema: CompiledSchema | undefined;
+  readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
+}
+
+/** @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt. */
+export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledPrompt<Env> {
+  const { name, options } = definition;
+  if (typeof name !== "string" || name.length === 0 || name.length > 128) {
+    throw new KitError(
+      "definition-invalid",
+      `Prompt name ${JSON.stringify(name)} is not allowed: 1 to 128 characters.`,
+    );
+  }
+  if (typeof definition.handler !== "function")
+    throw new KitError("definition-invalid", `Prompt "${name}" has no handler function.`);
+  const given = options.arguments;
+  const isList = Array.isArray(given);
+  const schema =
+    given && !isList ? compileSchema(`arguments of prompt "${name}"`, given as AnySchema, "input") : undefined;
+  const list: readonly PromptArgument[] = isList ? (given as readonly PromptArgument[]) : argumentsOf(schema?.json);
+  for (const completed of Object.keys(options.complete ?? {})) {
+    if (list.some((argument) => argument.name === completed)) continue;
+    throw new KitError(
+      "definition-invalid",
+      `Prompt "${name}" has a completer for "${completed}", which is no argument of it.`,
+    );
+  }
+  const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  const entry = (rules: VersionRules) => {
+    const { title, description, icons, _meta } = options;
+    const shown = list.map((argument) => pick(argument, rules.promptArgumentFields));
+    return pick(
+      { name, title, description, icons, _meta, arguments: shown.length > 0 ? shown : undefined },
+      rules.promptFields,
+    );
+  };
+  return { key: name, definition, options, arguments: list, schema, handler, entry };
+}
+
+/** The arguments a JSON Schema describes: its properties. */
+function argumentsOf(json: JsonObject | undefined): PromptArgument[] {
+  const properties = isObject(json?.properties) ? json.properties : {};
+  const required: readonly unknown[] = Array.isArray(json?.required) ? json.required : [];
+  return Object.entries(properties).map(([name, property]) => {
+    const shown = isObject(property) ? pick(property, ["title", "description"]) : {};
+    return { name, ...shown, required: required.includes(name) };
+  });
+}
+
+/**
+ * The arguments of a request, checked, defaults filled in.
+ *
+ * @throws {McpError} -32602 naming the argument.
+ */
+export async function readPromptArguments(prompt: CompiledPrompt<never>, given: unknown): Promise<unknown> {
+  const args = given ?? {};
+  if (!isObject(args)) throw invalidParams("prompts/get: params.arguments is not an object.", { field: "arguments" });
+  for (const { name, required } of prompt.arguments) {
+    if (required && !Object.hasOwn(args, name)) {
+      throw invalidParams(`prompts/get: prompt "${prompt.key}" needs the argument "${name}".`, {
+        field: `arguments.${name}`,
+      });
+    }
+  }
+  for (const [name, value] of Object.entries(args)) {
+    if (typeof value !== "string")
+      throw invalidParams(`prompts/get: argument ${quote(name)} is not a string.`, { field: "arguments" });
+  }
+  const checked = prompt.schema ? await prompt.schema.validate(args) : { value: args };
+  if (checked.issues)
+    throw invalidParams(`prompts/get: ${describeIssues(checked.issues, "arguments")}`, { field: "arguments" });
+  return checked.value;
+}
+
+/** The result of `prompts/get`. @throws {KitError} `result-invalid` when a message is not one. */
+export function toPromptResult(prompt: CompiledPrompt<never>, returned: unknown, rules: VersionRules): JsonObject {
+  const result = isObject(returned) && Array.isArray(returned.messages) ? returned : { messages: listOf(returned) };
+  const description = result.description ?? prompt.options.description;
+  const messages = (result.messages as readonly unknown[]).map((message) => encodeMessage(prompt.key, message, rules));
+  return {
+    ...(description === undefined ? {} : { description }),
+    messages,
+    ...(result._meta ? { _meta: result._meta } : {}),
+  };
+}
+
+function listOf(returned: unknown): readonly unknown[] {
+  if (typeof returned === "string") return [{ role: "user", content: returned }];
+  return Array.isArray(returned) ? returned : [returned];
+}
+
+function encodeMessage(name: string, message: unknown, rules: VersionRules): JsonObject {
+  if (!isObject(message) || (message.role !== "user" && message.role !== "assistant")) {
+    throw new KitError(
+      "result-invalid",
+      `Prompt "${name}" returned a message whose role is neither "user" nor "assistant".`,
+    );
+  }
+  const { role, content } = message;
+  return { role, content: encodeBlock(typeof content === "string" ? { type: "text", text: content } : content, rules) };
+}

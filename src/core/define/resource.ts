@@ -1,0 +1,226 @@
+/**
+ * Resources: fixed ones, templates, and a provider for names that live elsewhere.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/resources
+ */
+
+import { CACHE, checkNumbers } from "../protocol/check-options.ts";
+import {
+  type Annotations,
+  type Base64OrBytes,
+  checkMediaType,
+  encodeContents,
+  type Icon,
+  pick,
+} from "../protocol/content.ts";
+import { KitError, McpError } from "../protocol/errors.ts";
+import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { quote } from "../protocol/quote.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import type { HandlerContext } from "../serve/context.ts";
+import type { Shelved } from "./catalog.ts";
+import type { Completers } from "./completion.ts";
+import type { InputRequired } from "./input-required.ts";
+import type { CacheHint } from "./server-options.ts";
+import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
+
+/** One thing a read gives. Without `uri` and `mimeType` those of the resource count. */
+export interface ResourceContent {
+  readonly uri?: string;
+  readonly mimeType?: string;
+  readonly text?: string;
+  readonly blob?: Base64OrBytes;
+  readonly _meta?: JsonObject;
+}
+
+/** What a reader may return: text, bytes, one content or several (a folder). `undefined` or null: there is no such resource. */
+export type ReadReturn =
+  | string
+  | Uint8Array
+  | ResourceContent
+  | readonly ResourceContent[]
+  | InputRequired
+  | undefined
+  | null;
+
+/** Reads one resource. */
+export type ResourceReader<Env> = (uri: string, ctx: HandlerContext<Env>) => ReadReturn | Promise<ReadReturn>;
+
+/** Reads what a template matched; `variables` are decoded. */
+export type TemplateReader<Env> = (
+  uri: string,
+  variables: TemplateVariables,
+  ctx: HandlerContext<Env>,
+) => ReadReturn | Promise<ReadReturn>;
+
+interface CommonOptions {
+  /** @default the URI */
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** A media type, such as `text/plain; charset=utf-8` (RFC 6838). */
+  readonly mimeType?: string;
+  readonly annotations?: Annotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
+  /** How long what is read may be kept. @default the server's hint for `resources/read` */
+  readonly cache?: CacheHint;
+}
+
+export interface ResourceOptions extends CommonOptions {
+  /** Bytes, where known. */
+  readonly size?: number;
+}
+
+export interface TemplateOptions<Env = unknown> extends CommonOptions {
+  /** Completers of variables, by name. */
+  readonly complete?: Completers<Env>;
+}
+
+/** A resource as a value; see `defineResource`. */
+export interface ResourceDefinition<Env = unknown> {
+  readonly kind: "resource";
+  readonly uri: string;
+  readonly options: ResourceOptions;
+  read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
+}
+
+/** A template as a value; see `defineResourceTemplate`. */
+export interface TemplateDefinition<Env = unknown> {
+  readonly kind: "template";
+  readonly uriTemplate: string;
+  readonly options: TemplateOptions<Env>;
+  read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
+}
+
+/** Names that live elsewhere: asked for what no definition has. */
+export interface ResourceProvider<Env = unknown> {
+  /** What to list after the definitions. */
+  list?(ctx: HandlerContext<Env>): readonly ListedResource[] | Promise<readonly ListedResource[]>;
+  /** Reads a URI; `undefined` when there is none. */
+  read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
+}
+
+export interface ListedResource extends Omit<ResourceOptions, "cache"> {
+  readonly uri: string;
+}
+
+/** A resource as a value in a module of its own. Any URI scheme works. */
+export function defineResource<Env = unknown>(
+  uri: string,
+  options: ResourceOptions,
+  read: ResourceReader<Env>,
+): ResourceDefinition<Env> {
+  const definition: ResourceDefinition<Env> = { kind: "resource", uri, options, read };
+  compileResource(definition);
+  return definition;
+}
+
+/** A family of resources by URI template, as a value. */
+export function defineResourceTemplate<Env = unknown>(
+  uriTemplate: string,
+  options: TemplateOptions<Env>,
+  read: TemplateReader<Env>,
+): TemplateDefinition<Env> {
+  const definition: TemplateDefinition<Env> = { kind: "template", uriTemplate, options, read };
+  compileTemplate(definition);
+  return definition;
+}
+
+export interface CompiledResource<Env> extends Shelved {
+  readonly definition: ResourceDefinition<Env>;
+}
+
+export interface CompiledTemplate<Env> extends Shelved {
+  readonly definition: TemplateDefinition<Env>;
+  readonly template: UriTemplate;
+}
+
+/** @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no reader. */
+export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource<Env> {
+  const { uri, options } = definition;
+  if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
+    throw new KitError(
+      "definition-invalid",
+      `Resource ${JSON.stringify(uri)} is not a URI: it needs a scheme, as in "file:///a.txt", and other characters percent-encoded (RFC 3986).`,
+    );
+  }
+  requireReader(definition.read, `Resource "${uri}"`);
+  checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
+  checkNumbers(`Resource "${uri}": `, options, { size: [0, Number.MAX_SAFE_INTEGER] });
+  checkNumbers(`Resource "${uri}": cache.`, options.cache ?? {}, CACHE);
+  return { key: uri, definition, entry: (rules) => listedResource({ ...options, uri }, rules) };
+}
+
+/**
+ * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
+ *   names no variable, or there is no reader.
+ */
+export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate<Env> {
+  const { uriTemplate, options } = definition;
+  const template = new UriTemplate(uriTemplate);
+  requireReader(definition.read, `Resource template "${uriTemplate}"`);
+  checkMediaType(`resource template "${uriTemplate}"`, options.mimeType, "definition-invalid");
+  checkNumbers(`Resource template "${uriTemplate}": cache.`, options.cache ?? {}, CACHE);
+  for (const name of Object.keys(options.complete ?? {})) {
+    if (template.names.includes(name)) continue;
+    throw new KitError(
+      "definition-invalid",
+      `Resource template "${uriTemplate}" has a completer for "${name}", which is no variable of it.`,
+    );
+  }
+  const entry = (rules: VersionRules) => {
+    const { annotations, ...rest } = options;
+    return pick(
+      { ...rest, ...shapeAnnotations(annotations, rules), name: options.name ?? uriTemplate, uriTemplate },
+      rules.templateFields,
+    );
+  };
+  return { key: uriTemplate, definition, template, entry };
+}
+
+/** An entry of `resources/list`, with only what the version has. */
+export function listedResource(resource: ListedResource, rules: VersionRules): JsonObject {
+  const { annotations, ...rest } = resource;
+  return pick(
+    { ...rest, ...shapeAnnotations(annotations, rules), name: resource.name ?? resource.uri },
+    rules.resourceFields,
+  );
+}
+
+function shapeAnnotations(annotations: Annotations | undefined, rules: VersionRules): JsonObject {
+  return annotations ? { annotations: pick(annotations, rules.annotationFields) } : {};
+}
+
+function requireReader(read: unknown, what: string): void {
+  if (typeof read !== "function") throw new KitError("definition-invalid", `${what} has no reader function.`);
+}
+
+/** The `contents` of a read. @throws {McpError} not found; {KitError} `result-invalid` as {@link encodeContents} does. */
+export function toContents(
+  returned: ReadReturn,
+  uri: string,
+  mimeType: string | undefined,
+  rules: VersionRules,
+): JsonObject[] {
+  if (returned === undefined || returned === null) throw resourceNotFound(uri, rules);
+  const own = mimeType === undefined ? { uri } : { uri, mimeType };
+  if (typeof returned === "string") return [{ ...own, text: returned }];
+  if (returned instanceof Uint8Array) return [encodeContents({ ...own, blob: returned }, rules)];
+  const contents: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
+  return contents.map((content) => {
+    if (!isObject(content))
+      throw new KitError(
+        "result-invalid",
+        `The reader of ${quote(uri)} returned a ${typeof content} among its contents.`,
+      );
+    return encodeContents({ ...own, ...content }, rules);
+  });
+}
+
+/** @see MCP 2026-07-28, server/resources, "Error Handling" */
+export function resourceNotFound(uri: string, rules: VersionRules): McpError {
+  const code = rules.resourceNotFoundCode ?? ErrorCode.InvalidParams;
+  return new McpError(code, "Resource not found", { uri });
+}

@@ -1,0 +1,123 @@
+/**
+ * What an author says about a server, and what the ways of serving tell it.
+ *
+ * @module
+ */
+import type { ClientFacts, Implementation, Principal } from "../protocol/client-facts.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { ContextOf, ErrorReporter } from "../serve/context.ts";
+import type { AroundHook, RequestEndHook, SampleHook } from "../serve/hooks.ts";
+import type { PromptDefinition } from "./prompt.ts";
+import type { ResourceDefinition, TemplateDefinition } from "./resource.ts";
+import type { ToolDefinition } from "./tool.ts";
+
+/** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
+export interface CacheHint {
+  /** Milliseconds, an integer; 0 means "ask again each time". @default 0 */
+  readonly ttlMs?: number;
+  /** `public`: the same for every caller. @default "private" */
+  readonly cacheScope?: "public" | "private";
+}
+
+/** The methods whose results carry a {@link CacheHint}. */
+export type CacheableMethod =
+  | "server/discover"
+  | "tools/list"
+  | "prompts/list"
+  | "resources/list"
+  | "resources/templates/list"
+  | "resources/read";
+
+/** Anything `add` takes. */
+export type Definition<Env> =
+  | ToolDefinition<Env>
+  | PromptDefinition<Env>
+  | ResourceDefinition<Env>
+  | TemplateDefinition<Env>;
+
+/** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
+export interface Keeps {
+  readonly logLevel: boolean;
+  /** Whether notices of changes reach the client. */
+  readonly notices: boolean;
+}
+
+/** What is known of an HTTP request beside its body; a web `Request` is one. */
+export interface RequestFacts {
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+/** For whom a server is asked what it offers. */
+export interface CallerFacts<Env> {
+  readonly env: Env;
+  readonly principal: Principal | undefined;
+}
+
+export type ContextFunction<Env> = (
+  request: RequestFacts | undefined,
+  env: Env,
+  principal: Principal | undefined,
+) => ContextOf<Env> | Promise<ContextOf<Env>>;
+
+/** Whose subscription it is. */
+export interface SubscriptionPlace<Env> {
+  readonly env: Env;
+  /** Undefined when anonymous, and when a session that nobody uses any more ends. */
+  readonly principal: Principal | undefined;
+  readonly client: ClientFacts;
+  /** Aborts when the request that subscribes or unsubscribes is cancelled; never where the client is simply gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts or stops watching a resource for one subscriber. */
+export type SubscriptionHook<Env> = (uri: string, place: SubscriptionPlace<Env>) => void | Promise<void>;
+
+export interface ServerOptions<Env> extends Implementation {
+  /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
+  readonly instructions?: string;
+  readonly tools?: readonly ToolDefinition<Env>[];
+  readonly prompts?: readonly PromptDefinition<Env>[];
+  readonly resources?: readonly (ResourceDefinition<Env> | TemplateDefinition<Env>)[];
+  /** Entries on a page of each list. @default all at once */
+  readonly pageSize?: number;
+  /** Members put over the capabilities that follow from what is defined; `undefined` removes one. */
+  readonly capabilities?: JsonObject;
+  /** Protocol versions to serve. @default all the kit knows */
+  readonly protocolVersions?: readonly string[];
+  readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
+  /** Around every request, the first one outermost. */
+  readonly around?: readonly AroundHook<Env>[];
+  /**
+   * What every handler gets as `ctx.context`: a value, or a function called for each request (with no `request` on
+   * stdio), so that nothing of one person's request reaches another's. See `WithContext` for its type.
+   */
+  readonly context?: ContextOf<Env> | ContextFunction<Env>;
+  /**
+   * Definitions that depend on stored state or on the caller, beside the fixed ones. Asked before each request, in
+   * whichever isolate serves it, so that none lists what another refuses. Return the same objects where you can: they
+   * are compiled once each.
+   */
+  readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
+  /**
+   * Whether a caller sees a definition. What it does not see it cannot call either. Only `true` shows it: anything that
+   * is not a boolean, such as a Promise, hides it, and `onError` is told once.
+   *
+   * @default everything is shown
+   */
+  readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
+  /** Before a client is subscribed to a resource. Throw McpError to refuse. */
+  readonly onSubscribe?: SubscriptionHook<Env>;
+  /** After a client is no longer subscribed: it said so, its listen stream closed, or its session ended. */
+  readonly onUnsubscribe?: SubscriptionHook<Env>;
+  /** Called once for each request, however it ends. Its own failure changes nothing. */
+  readonly onRequestEnd?: RequestEndHook<Env>;
+  /**
+   * Called once for each sampling request that a client was sent, however it ends. Its own failure changes nothing.
+   * Modern clients answer with their next request, and are heard of then: one that never comes back is not, one that
+   * presents its answer twice is twice. What a task asked and nobody answered is `cancelled` when the task ends.
+   */
+  readonly onSample?: SampleHook;
+  /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
+  readonly onError?: ErrorReporter;
+}

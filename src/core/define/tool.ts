@@ -1,0 +1,240 @@
+/**
+ * Tools: how an author defines one, and the checked form the registry keeps.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools
+ */
+
+import { checkNumbers, TIMER, TIMER_OR_ZERO } from "../protocol/check-options.ts";
+import type { ClientCapabilityName } from "../protocol/client-facts.ts";
+import { type ContentBlock, type Icon, pick } from "../protocol/content.ts";
+import { KitError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import {
+  type AnySchema,
+  type CompiledSchema,
+  compileSchema,
+  type InferInput,
+  type InferOutput,
+} from "../protocol/schema.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import type { HandlerContext } from "../serve/context.ts";
+import type { Shelved } from "./catalog.ts";
+import type { InputRequired } from "./input-required.ts";
+import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
+
+/**
+ * Hints for clients about what a tool does. A hint left out stays out of the list, and every decision of the kit
+ * then uses its default: not read-only, destructive, not idempotent, open world.
+ */
+export interface ToolAnnotations {
+  readonly title?: string;
+  /** @default false */
+  readonly readOnlyHint?: boolean;
+  /** @default true */
+  readonly destructiveHint?: boolean;
+  /** @default false */
+  readonly idempotentHint?: boolean;
+  /** @default true */
+  readonly openWorldHint?: boolean;
+}
+
+/** The hints of a tool with the specification's defaults filled in. */
+export interface ToolHints {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  readonly openWorld: boolean;
+}
+
+/** A full tool result, for handlers that want to say everything themselves. */
+export interface ToolResult {
+  readonly content?: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
+
+/** What a tool without `output` may return. A plain object becomes JSON text; nothing becomes empty content. */
+export type ToolReturn =
+  | string
+  | ContentBlock
+  | readonly ContentBlock[]
+  | ToolResult
+  | object
+  | null
+  | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement has the type void.
+  | void;
+
+export type AnySchemaOrNone = AnySchema | undefined;
+
+/** The arguments a handler gets: what the input schema yields, or an empty object. */
+export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? InferOutput<In> : Record<string, never>;
+
+/** What a handler may return, given its output schema. */
+export type ToolReturnFor<Out extends AnySchemaOrNone> =
+  // Outside the condition, so that literals such as `type: "text"` keep their type while Out is still being inferred.
+  ToolResult | InputRequired | (Out extends AnySchema ? InferInput<Out> : ToolReturn);
+
+/** Does the work of a tool. Throw {@link import("../protocol/errors.ts").ToolError} for a failure the model should read. */
+export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone, Env> = (
+  args: ToolArguments<In>,
+  ctx: HandlerContext<Env>,
+) => ToolReturnFor<Out> | Promise<ToolReturnFor<Out>>;
+
+/** What a tool is, beside its name and handler. */
+export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
+  readonly title?: string;
+  readonly description?: string;
+  /** Schema of the arguments; its root is an object. Without it the tool takes none. */
+  readonly input?: In;
+  /** Schema of the structured result. Results that do not fit are not sent. */
+  readonly output?: Out;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
+  /**
+   * Milliseconds the handler may run, at most 2^31 - 1; then `ctx.signal` aborts and the client gets an error result.
+   * 0 and Infinity are no bound.
+   *
+   * @default limits.toolTimeoutMs
+   */
+  readonly timeoutMs?: number;
+  /**
+   * A call that its client sends again is not run again: it gets what came of the first. At the edge this needs the
+   * option `once`; see `mcp-edge/worker/once`.
+   *
+   * @default false
+   */
+  readonly once?: boolean;
+  /**
+   * Whether a call runs as a task, in the background, where `edge()` has the option `tasks` and the client takes tasks
+   * (2026-07-28) or asks for one (2025-11-25): never; if it can; or not at all otherwise, which a client without tasks is
+   * told.
+   *
+   * @default "forbidden"
+   */
+  readonly task?: "forbidden" | "optional" | "required";
+  /**
+   * Where a task begins: before the handler does, or where it says `await ctx.task()`, up to which it runs on the request
+   * and may ask there. A handler that returns before is no task. Of 2025-11-25 a task always begins before.
+   *
+   * @default "call"
+   */
+  readonly taskFrom?: "call" | "handler";
+  /**
+   * Milliseconds from its creation until a task of this tool is forgotten, from 1 to 2^31 - 1.
+   *
+   * @default ttlMs of `tasks()`
+   */
+  readonly taskTtlMs?: number;
+  /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
+  readonly asks?: readonly ClientCapabilityName[];
+}
+
+/** A tool as a value: made by {@link defineTool}, added to any number of servers. */
+export interface ToolDefinition<Env = unknown> {
+  readonly kind: "tool";
+  readonly name: string;
+  readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
+  // Method syntax: a definition that needs no bindings fits a server that has some.
+  handler(args: never, ctx: HandlerContext<Env>): unknown;
+}
+
+/**
+ * A tool as a value in a module of its own, to be given to `server.add()` or to the constructor's `tools`.
+ *
+ * To use bindings, annotate the context: `async (args, ctx: HandlerContext<Env>) => ...`.
+ *
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member.
+ */
+export function defineTool<
+  const In extends AnySchemaOrNone = undefined,
+  const Out extends AnySchemaOrNone = undefined,
+  Env = unknown,
+>(name: string, options: ToolOptions<In, Out>, handler: ToolHandler<In, Out, Env>): ToolDefinition<Env> {
+  const definition: ToolDefinition<Env> = { kind: "tool", name, options, handler };
+  compileTool(definition);
+  return definition;
+}
+
+/** A tool ready to be listed and called. */
+export interface CompiledTool<Env = unknown> extends Shelved {
+  readonly definition: ToolDefinition<Env>;
+  readonly name: string;
+  readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
+  readonly hints: ToolHints;
+  readonly input: CompiledSchema | undefined;
+  readonly output: CompiledSchema | undefined;
+  /** The JSON Schema shown; an object at its root, also for a tool without arguments. */
+  readonly inputJson: JsonObject;
+  /** Arguments that modern HTTP clients mirror into headers. */
+  readonly paramHeaders: readonly ParamHeader[];
+  readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
+}
+
+/** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
+const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
+
+/** Checks a definition and makes its schemas ready. */
+export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<Env> {
+  const { name, options } = definition;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new KitError(
+      "definition-invalid",
+      `Tool name ${JSON.stringify(name)} is not allowed: 1 to 128 letters, digits, "_", "-", "." or "/" (MCP 2026-07-28, server/tools, "Tool Names").`,
+    );
+  }
+  if (typeof definition.handler !== "function") {
+    throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
+  }
+  const { timeoutMs, taskTtlMs } = options;
+  const numbers = { timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs, taskTtlMs };
+  checkNumbers(`Tool "${name}": `, numbers, { timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER });
+  const given = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
+  // Arguments are objects before they are checked, so a root that leaves its type open is one too.
+  const input = given && { ...given, json: { type: "object", ...given.json } };
+  const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
+  if (input && input.json.type !== "object") {
+    throw new KitError(
+      "definition-invalid",
+      `The input of tool "${name}" has ${JSON.stringify(input.json.type)} at its root; arguments are always an object (MCP 2026-07-28, server/tools, "Tool").`,
+    );
+  }
+  // JSON Schema validation gives the handler what the schema yields, which is what its type says.
+  const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  const inputJson = input?.json ?? { type: "object", properties: {} };
+  const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
+  const paramHeaders = paramHeadersOf(name, inputJson);
+  const hints = hintsOf(options.annotations);
+  return { key: name, definition, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
+}
+
+/** One entry of `tools/list`, with only what the version has. */
+function toListEntry(
+  { name, options }: ToolDefinition<never>,
+  inputSchema: JsonObject,
+  output: JsonObject | undefined,
+  rules: VersionRules,
+): JsonObject {
+  const { title, description, annotations, icons, _meta } = options;
+  // Older versions know object roots only.
+  const outputSchema = output && (rules.structured === "any" || hasObjectRoot(output)) ? output : undefined;
+  return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
+}
+
+/** The hints with the specification's defaults. @see MCP 2026-07-28, schema, `ToolAnnotations` */
+export function hintsOf(annotations: ToolAnnotations | undefined): ToolHints {
+  return {
+    readOnly: annotations?.readOnlyHint ?? false,
+    destructive: annotations?.destructiveHint ?? true,
+    idempotent: annotations?.idempotentHint ?? false,
+    openWorld: annotations?.openWorldHint ?? true,
+  };
+}
+
+/** True when the JSON Schema has an object at its root. */
+export function hasObjectRoot(json: JsonObject): boolean {
+  return isObject(json) && json.type === "object";
+}

@@ -1,0 +1,139 @@
+/**
+ * Every default bound in one place. Each says which attack or accident it stops, and why the answer is a refusal.
+ *
+ * @module
+ */
+
+import { COUNT, checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "./check-options.ts";
+
+/** Bounds of one endpoint: whole numbers, inclusive, at most 2,147,483,647. */
+export interface Limits {
+  /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
+  readonly bodyBytesMax: number;
+  /** Nesting of arrays and objects in one body. Stops deep recursion in parsers and schemas; refused with -32600. */
+  readonly bodyDepthMax: number;
+  /**
+   * Values in one body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a validator may
+   * take microseconds for each, or make an error of each. Stops one request from taking seconds; refused with 413.
+   */
+  readonly bodyValuesMax: number;
+  /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
+  readonly batchMax: number;
+  /** Milliseconds a response waits to become JSON before it turns into an SSE stream with a heartbeat. */
+  readonly jsonWaitMs: number;
+  /** Milliseconds between SSE heartbeats. Edges cut silent streams after minutes, and the write is what finds a vanished client. */
+  readonly heartbeatMs: number;
+  /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
+  readonly streamBufferBytesMax: number;
+  /** Bytes of what one round of a modern call keeps for the next, sealed in `requestState`. Clients send it back each time. */
+  readonly requestStateBytesMax: number;
+  /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
+  readonly slowReaderMs: number;
+  /**
+   * Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. Where
+   * asking ends the run, also how long a question waits for steps under way: one of them may wait for the answer.
+   */
+  readonly elicitTimeoutMs: number;
+  /** Milliseconds a client has to answer a question for itself (roots, sampling). */
+  readonly askTimeoutMs: number;
+  /** Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a QuestionError. */
+  readonly samplesPerCallMax: number;
+  /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
+  readonly samplesPerSessionMax: number;
+  /**
+   * Greatest `temperature` of a sampling request. Models take 0 to 1, those of some providers 0 to 2. A greater one fails
+   * before it is sent.
+   */
+  readonly temperatureMax: number;
+  /** Resources that one listen stream or one session may be subscribed to. Refused with -32602. */
+  readonly subscriptionUrisMax: number;
+  /**
+   * Characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to: they stay in memory
+   * for as long as the stream or session does. Refused with -32602.
+   */
+  readonly subscriptionCharsMax: number;
+  /**
+   * Listen streams that one principal, or one connection, has open at a time. Callers without a principal share only
+   * `hubStreamsMax`. Stops one client from filling the hub; refused with 429. With shards it counts in each.
+   */
+  readonly listensPerPrincipalMax: number;
+  /** Streams that one object of the hub tells of notices. The platform takes 32,768 WebSockets; refused with 429. */
+  readonly hubStreamsMax: number;
+  /**
+   * Characters that all streams of one object of the hub keep of their subscriptions, with 64 for each URI. Stops streams of
+   * many subscriptions from filling the memory of the Workers that hold them (128 MB each); refused with 429.
+   */
+  readonly hubCharsMax: number;
+  /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
+  readonly toolTimeoutMs: number;
+  /**
+   * Milliseconds that a handler of anything else may run: a custom method or notification, a prompt, a reader or lister of
+   * resources, a completer. Its `ctx.signal` aborts then, and the client gets -32603 with the reason "timeout". The time a
+   * client takes to answer a question counts. 0 is no bound.
+   *
+   * @default 15 minutes
+   */
+  readonly handlerTimeoutMs: number;
+}
+
+const MIB = 1024 * 1024;
+
+export const DEFAULT_LIMITS: Limits = {
+  bodyBytesMax: 4 * MIB,
+  bodyDepthMax: 64,
+  bodyValuesMax: 200_000,
+  batchMax: 50,
+  jsonWaitMs: 2_000,
+  heartbeatMs: 15_000,
+  streamBufferBytesMax: MIB,
+  requestStateBytesMax: 256 * 1024,
+  slowReaderMs: 5 * 60_000,
+  elicitTimeoutMs: 10 * 60_000,
+  askTimeoutMs: 60_000,
+  samplesPerCallMax: 16,
+  samplesPerSessionMax: 1_000,
+  temperatureMax: 1,
+  subscriptionUrisMax: 1_000,
+  subscriptionCharsMax: 64 * 1024,
+  listensPerPrincipalMax: 64,
+  hubStreamsMax: 32_000,
+  hubCharsMax: 32 * MIB,
+  toolTimeoutMs: 0,
+  handlerTimeoutMs: 15 * 60_000,
+};
+
+const RANGES: OptionTable<Limits> = {
+  bodyBytesMax: SIZE,
+  bodyDepthMax: [1, 1_000],
+  bodyValuesMax: SIZE,
+  batchMax: [1, 10_000],
+  jsonWaitMs: TIMER_OR_ZERO,
+  heartbeatMs: TIMER,
+  streamBufferBytesMax: SIZE,
+  requestStateBytesMax: SIZE,
+  slowReaderMs: TIMER,
+  elicitTimeoutMs: TIMER,
+  askTimeoutMs: TIMER,
+  samplesPerCallMax: COUNT,
+  samplesPerSessionMax: COUNT,
+  temperatureMax: COUNT,
+  subscriptionUrisMax: COUNT,
+  subscriptionCharsMax: COUNT,
+  listensPerPrincipalMax: COUNT,
+  hubStreamsMax: COUNT,
+  hubCharsMax: COUNT,
+  toolTimeoutMs: TIMER_OR_ZERO,
+  handlerTimeoutMs: TIMER_OR_ZERO,
+};
+
+/**
+ * The default limits, with an author's limits in their place. A limit that is undefined keeps its default.
+ *
+ * @param where What stands before the name of a limit in a message.
+ * @throws {KitError} `options-invalid` naming the limit, its value and its range.
+ */
+export function resolveLimits(given: Partial<Limits> = {}, where = "limits."): Limits {
+  checkOptions(where, given, RANGES);
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
+}

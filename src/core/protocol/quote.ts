@@ -1,0 +1,27 @@
+/**
+ * A peer's text where a person or a log shows it.
+ *
+ * @module
+ */
+import type { ErrorPlace } from "../serve/context.ts";
+
+/** Characters of a peer's value that an error text repeats. The rest tells nobody anything and may be megabytes. */
+const SHOWN_MAX = 100;
+
+/** Control characters (line breaks and terminal escapes among them), line separators, and marks that reorder text. */
+const UNPRINTABLE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+
+/** A text on one line, which changes nothing of how the text around it is shown. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A peer's value for an error text or a log: as JSON, printable, cut short. */
+export function quote(value: string): string {
+  return printable(JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}...` : value));
+}
+
+/** The line that a log gets of a failure. Method and tool are what a peer has sent, so they are quoted. */
+export function failureLine({ method, tool, correlationId }: ErrorPlace): string {
+  return `mcp-edge: ${quote(method)}${tool ? ` ${quote(tool)}` : ""} failed (${correlationId})`;
+}

@@ -1,0 +1,452 @@
+/**
+ * One run of a handler over a journal. What the journal has is returned at once; what it has not is asked, or done.
+ * Where the client cannot be asked in the middle of a request the run is suspended once it can go no further: it waits
+ * for an answer and no step is under way. Nothing it does afterwards has any effect.
+ *
+ * @module
+ */
+import { type Asker, type Elicited, QuestionError } from "../ask/asker.ts";
+import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
+import type { Question } from "../ask/question.ts";
+import {
+  checkSampling,
+  elicitQuestion,
+  misfit,
+  readAnswer,
+  readRoots,
+  readSampleResult,
+  requireAnswerable,
+  requireJson,
+  tryElicitResult,
+} from "../ask/questions.ts";
+import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
+import type { Attempted } from "../define/input-required.ts";
+import { KitError } from "../protocol/errors.ts";
+import type { AnySchema } from "../protocol/schema.ts";
+import type { Call } from "../serve/context.ts";
+import { closed, diverged, list, overLimit, stalled, twice } from "./failures.ts";
+import {
+  answerOf,
+  digestOf,
+  failedEntry,
+  idFrom,
+  isEarly,
+  type JournalData,
+  type JournalEntry,
+  type StepEntry,
+} from "./journal.ts";
+import { type QuestionOptions, type Step, SUSPENDED } from "./run-handler.ts";
+import { currentStep, withinStep } from "./step-scope.ts";
+import { suspend } from "./suspend.ts";
+
+/** What a run needs of the way it is served. */
+export interface AttemptHost {
+  readonly call: Call<never>;
+  readonly journal: JournalData;
+  /** Asks the client at once; absent where it is asked by ending the run. */
+  readonly live?: Asker;
+  /** Stores an entry. Resolves when it will not be lost. */
+  readonly record: (entry: JournalEntry) => void | Promise<void>;
+  /** Throws when a journal is too large to be kept while the client is asked; absent where each entry is checked. */
+  readonly check?: ((journal: JournalData) => void) | undefined;
+}
+
+/** How often an answer that does not fit is asked for again. */
+const REASKS_MAX = 3;
+/**
+ * Milliseconds a run that seems to be of another handler is given to show that it is not. A branch may wait for a timer
+ * or a `fetch` of the author's that took less time in the run before, and nothing tells the engine that it does.
+ */
+const CATCH_UP_MS = 4_000;
+
+export class Attempt implements Attempted {
+  readonly #host: AttemptHost;
+  readonly #answers = new Map<string, Exclude<JournalEntry, StepEntry>>();
+  readonly #results = new Map<string, StepEntry>();
+  /** What this run has added. */
+  readonly #added: JournalEntry[] = [];
+  /** What runs before asked, and this one has not yet. */
+  readonly #unasked: Set<string>;
+  /** What the run before waited for when it ended. */
+  readonly #askedLast: ReadonlySet<string>;
+  /** Keys of questions whose equal was asked earlier in this run. */
+  readonly #repeated = new Set<string>();
+  /** How often each name was used. */
+  readonly #uses = { questions: new Map<string, number>(), steps: new Map<string, number>() };
+  /** The author's keys of questions without an answer, known or not. */
+  readonly #inUse = new Set<string>();
+  readonly #pending = new Map<string, Pending>();
+  /** Steps, by name. */
+  readonly #underWay = new Map<Promise<unknown>, string>();
+  #samples = 0;
+  #isOnNewGround = false;
+  /** Whether nothing in this run suggests that the handler is another one than that which was asked. */
+  #isSame: boolean;
+  #hasDiverged = false;
+  #isSuspended = false;
+  #isClosed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the timer is that of a handler which seems to be another one. */
+  #isCatchingUp = false;
+  /** Runs while questions wait for steps. */
+  #stall: ReturnType<typeof setTimeout> | undefined;
+  #suspend: (value: typeof SUSPENDED) => void = () => undefined;
+  readonly suspended = new Promise<typeof SUSPENDED>((resolve) => {
+    this.#suspend = resolve;
+  });
+  readonly asker: Asker;
+
+  constructor(host: AttemptHost) {
+    this.#host = host;
+    const { entries, asked } = host.journal;
+    for (const entry of entries) {
+      if ("step" in entry) this.#results.set(entry.key, entry);
+      else this.#answers.set(entry.key, entry);
+    }
+    // What a client says before it was asked need not be of use.
+    const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
+    this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
+    this.#isOnNewGround = this.#unasked.size === 0;
+    this.#askedLast = new Set(asked.map(([key]) => key));
+    this.#isSame = this.#unreached().length === 0;
+    this.asker = this.#createAsker();
+  }
+
+  /** Whether the run repeats what another has said already, or is over: it says nothing. */
+  get isSilent(): boolean {
+    return this.#isSuspended || !this.#isOnNewGround;
+  }
+
+  get hasEntries(): boolean {
+    return this.#host.journal.entries.length + this.#added.length + this.#uses.steps.size > 0;
+  }
+
+  /** The journal with what this run added, and what it waits for. */
+  get journal(): JournalData {
+    const { id, rounds, entries } = this.#host.journal;
+    const asked = [...this.#pending].map(([key, { question }]) => [key, digestOf(question)] as const);
+    return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
+  }
+
+  /** What it waits for. @throws {KitError} `replay-diverged` when it is certain that the handler is another one. */
+  questions(): Record<string, Question> {
+    if (this.#hasDiverged) {
+      const [asked, unreached] = [list(this.#pending.keys()), list(this.#unreached())];
+      throw diverged(`asked for ${asked}, and not again for ${unreached}, which was answered`);
+    }
+    return this.pending;
+  }
+
+  /** The same of a run that goes on, or was ended for another reason: what it has not come to yet is none of it. */
+  get pending(): Record<string, Question> {
+    return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
+  }
+
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay.keys());
+  }
+
+  step<T>(name: string, work: Step<T>): Promise<T> {
+    return this.within(async () => {
+      const key = this.#numbered(name, this.#uses.steps);
+      const known = this.#results.get(`step ${key}`);
+      if (known) return copy(known.result) as T;
+      if (this.#isClosed) throw closed(`Step "${name}"`);
+      const running = this.#run(name, key, work);
+      this.#underWay.set(running, name);
+      try {
+        return await running;
+      } finally {
+        this.#underWay.delete(running);
+        this.#look();
+      }
+    });
+  }
+
+  async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
+    // It failed in the run before, or was not reached: what follows may rightly be something else.
+    this.#isSame = true;
+    const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
+    const result = plain(name, done);
+    await this.#record({ key: `step ${key}`, step: true, result });
+    return copy(result) as T;
+  }
+
+  /** Rejects only who listens: a question or step that nobody waits for must not end the process. */
+  within<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isSuspended) return suspend();
+    const result = (async () => work())();
+    result.catch(() => undefined);
+    return result;
+  }
+
+  // Asking
+
+  #createAsker(): Asker {
+    const { call, live = call.asker } = this.#host;
+    return {
+      elicit: (message, schema, signal, options) => this.within(() => this.#elicit(message, schema, signal, options)),
+      elicitUrl: (elicitation, signal, options) => this.within(() => this.#elicitUrl(elicitation, signal, options)),
+      sample: (params, signal, options) =>
+        this.within(async () => {
+          const question: Question = { method: "sampling/createMessage", params };
+          checkSampling(question, call.limits);
+          return this.#once(question, readSampleResult, signal, options);
+        }),
+      listRoots: (signal, options) =>
+        this.within(() => this.#once({ method: "roots/list" }, readRoots, signal, options)),
+      ping: (signal) => this.within(() => live.ping(signal)),
+      ask: (question, signal) => this.within(() => live.ask(question, signal)),
+      close: () => {
+        this.#isClosed = true;
+        clearTimeout(this.#timer);
+        clearTimeout(this.#stall);
+        live.close?.();
+      },
+    };
+  }
+
+  /** Asks until what the person says fits, some times. */
+  #elicit<S extends AnySchema | ElicitationSchema>(
+    message: string,
+    schema: S,
+    signal: AbortSignal,
+    options?: QuestionOptions,
+  ): Promise<Elicited<S>> {
+    const first = elicitQuestion(message, schema);
+    return this.#named(first, options, async (key) => {
+      for (let [again, question] = [0, first]; ; again += 1) {
+        const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
+        const read = await tryElicitResult(answer, schema);
+        if (typeof read !== "string") return read;
+        if (again === REASKS_MAX) throw misfit(read);
+        question = elicitQuestion(`${message}\n\n(${read})`, schema);
+      }
+    });
+  }
+
+  #once<T>(
+    question: Question,
+    read: (answer: unknown) => T,
+    signal: AbortSignal,
+    options: QuestionOptions | undefined,
+  ): Promise<T> {
+    return this.#named(question, options, async (key) => read(await this.#ask(key, question, signal, read)));
+  }
+
+  #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
+    const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
+    return this.#named({ method: "elicitation/create", params }, options, async (key) => {
+      // The same on every run, unlike others: the author may have stored it.
+      const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
+      const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
+      return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
+    });
+  }
+
+  /** @param read Throws what is wrong with an answer, for the record of what was asked. */
+  async #ask(
+    key: string,
+    question: Question,
+    signal: AbortSignal,
+    read?: (answer: unknown) => unknown,
+  ): Promise<unknown> {
+    const { live, call } = this.#host;
+    const isSample = question.method === "sampling/createMessage";
+    if (isSample) this.#samples += 1;
+    const known = this.#answers.get(key);
+    const digest = digestOf(question);
+    this.#reach(key);
+    if (known) {
+      if (isEarly(known)) this.#added.push({ ...known, digest });
+      return copy(answerTo(question, known, digest));
+    }
+    if (live) {
+      const options = { key, digest, ...(read ? { read } : {}) };
+      return this.#askNow({ key, digest }, () => live.ask(question, signal, options));
+    }
+    if (this.#isClosed) throw closed("The question");
+    requireAnswerable(question, call.client);
+    const { samplesPerCallMax } = call.limits;
+    if (isSample && this.#samples > samplesPerCallMax) throw overLimit(samplesPerCallMax);
+    if (this.#pending.has(key)) throw twice(key);
+    return new Promise<never>((_, reject) => {
+      this.#pending.set(key, { question, reject });
+      this.#look();
+    });
+  }
+
+  async #askNow(entry: { key: string; digest: string }, ask: () => Promise<unknown>): Promise<unknown> {
+    try {
+      const answer = await ask();
+      await this.#record({ ...entry, answer });
+      return copy(answer);
+    } catch (error) {
+      if (error instanceof QuestionError) await this.#record(failedEntry(entry.key, entry.digest, error));
+      throw error;
+    }
+  }
+
+  // Keys
+
+  /** Asks under the author's key, or one made of what is asked; used again it gets a number. */
+  async #named<T>(question: Question, { key }: QuestionOptions = {}, ask: (key: string) => Promise<T>): Promise<T> {
+    requireJson(question);
+    const step = currentStep();
+    if (step !== undefined) {
+      const message = `Step "${step}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
+      throw new KitError("options-invalid", message);
+    }
+    if (key === undefined) {
+      const kind = question.method.slice(0, question.method.indexOf("/"));
+      return ask(this.#numberedQuestion(`${kind}-${digestOf(question)}`));
+    }
+    // Which is the first of two at once may differ between runs.
+    if (this.#inUse.has(key)) throw twice(key);
+    this.#inUse.add(key);
+    try {
+      return await ask(this.#numberedQuestion(key));
+    } finally {
+      this.#inUse.delete(key);
+    }
+  }
+
+  #numberedQuestion(name: string): string {
+    const key = this.#numbered(name, this.#uses.questions, 2);
+    if (key !== name) this.#repeated.add(key);
+    return key;
+  }
+
+  /** @param from The first use that shows its number. */
+  #numbered(name: string, uses: Map<string, number>, from = 1): string {
+    const use = (uses.get(name) ?? 0) + 1;
+    uses.set(name, use);
+    return use < from ? name : `${name}.${use}`;
+  }
+
+  /** A question is asked. Once all that were asked before are, what the handler says is new. */
+  #reach(key: string): void {
+    if (!this.#unasked.delete(key)) return;
+    if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
+    if (this.#askedLast.has(key)) this.#isSame = true;
+    this.#look();
+  }
+
+  #arrive(): void {
+    this.#isOnNewGround = true;
+  }
+
+  /** What the run before asked, was answered, and this run has not asked for. */
+  #unreached(): string[] {
+    return [...this.#askedLast].filter((key) => this.#unasked.has(key) && this.#answers.has(key));
+  }
+
+  /**
+   * Whether the handler seems to be another one than that which was asked: it has come to nothing that was asked last,
+   * though that was answered, has begun no step, and asks for something else.
+   *
+   * What makes one handler ask for other things in another run is no sign of it. Branches come to their questions in
+   * another order, because what the journal has is there at once: equal questions then have each other's numbers, and a
+   * branch may wait for an answer that the other one has had. A step that failed is done again, and may succeed. Answers
+   * that such a run has not come to are kept for one that does.
+   */
+  get #seemsOther(): boolean {
+    return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#repeated.has(key));
+  }
+
+  async #record(entry: JournalEntry): Promise<void> {
+    this.#added.push(entry);
+    await this.#host.record(entry);
+  }
+
+  // Suspension
+
+  get #isAtRest(): boolean {
+    return this.#pending.size > 0 && this.#underWay.size === 0 && !this.#isClosed;
+  }
+
+  /**
+   * Suspends in a later turn, so that what is asked in this one goes out together. Only a handler that seems to be another
+   * one is given time: it may be late, and only the clock can tell.
+   */
+  #look(): void {
+    this.#watchStall();
+    const isOther = this.#seemsOther;
+    // Whichever turn is the next stays so; a wait for something late ends when it has come.
+    if (this.#timer !== undefined && (isOther || !this.#isCatchingUp)) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#isAtRest) return;
+    this.#isCatchingUp = isOther;
+    this.#timer = setTimeout(() => this.#suspendNow(), isOther ? CATCH_UP_MS : 0);
+  }
+
+  #suspendNow(): void {
+    this.#timer = undefined;
+    // A step that ends looks again.
+    if (this.#isAtRest) {
+      this.#hasDiverged = this.#isCatchingUp;
+      if (!this.#hasDiverged && this.#failWhatIsTooLarge()) return;
+      this.#isSuspended = true;
+      this.#suspend(SUSPENDED);
+    } else this.#watchStall();
+  }
+
+  /** Fails the questions that wait if the run could not be kept for their answers: the handler goes on. */
+  #failWhatIsTooLarge(): boolean {
+    try {
+      this.#host.check?.(this.journal);
+      return false;
+    } catch (error) {
+      const failure = new QuestionError("limit", (error as Error).message);
+      const pending = [...this.#pending];
+      this.#pending.clear();
+      for (const [key, { question, reject }] of pending) {
+        // A later run meets the same.
+        this.#added.push(failedEntry(key, digestOf(question), failure));
+        reject(failure);
+      }
+      return true;
+    }
+  }
+
+  /** A question waits for the steps under way. One of them may wait for the question, and would for ever. */
+  #watchStall(): void {
+    clearTimeout(this.#stall);
+    if (this.#pending.size === 0 || this.#underWay.size === 0 || this.#isClosed) return;
+    const { elicitTimeoutMs } = this.#host.call.limits;
+    this.#stall = setTimeout(() => {
+      const error = stalled(this.#underWay.values(), elicitTimeoutMs);
+      const pending = [...this.#pending.values()];
+      this.#pending.clear();
+      for (const { reject } of pending) reject(error);
+    }, elicitTimeoutMs);
+  }
+}
+
+/** A question that is asked when the run ends. */
+interface Pending {
+  readonly question: Question;
+  readonly reject: (error: unknown) => void;
+}
+
+function answerTo({ method }: Question, entry: Exclude<JournalEntry, StepEntry>, digest: string): unknown {
+  if (entry.digest !== undefined && entry.digest !== digest) {
+    throw diverged(`asked ${method} under the key "${entry.key}", which named another question`);
+  }
+  return answerOf(entry);
+}
+
+/** For a handler to change as it likes: what the journal has stays as it is. */
+function copy(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+/** What JSON makes of a result, so that the first run sees what later ones will. */
+function plain(name: string, result: unknown): unknown {
+  try {
+    return copy(result);
+  } catch (error) {
+    throw new KitError("result-invalid", `Step "${name}" returned what JSON has no form for.`, { cause: error });
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What the runs of one call have had so far: answers of its client and results of its steps, by key. With it a handler
+ * is run again from the top and comes to where it was.
+ *
+ * @module
+ */
+import { QuestionError } from "../ask/asker.ts";
+import type { Question } from "../ask/question.ts";
+import { canonical } from "../seal/canonical.ts";
+
+/** What came of a question or a step. */
+export type JournalEntry =
+  /** `digest`: of the question; absent when the client answered before any run of ours asked. */
+  | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
+  | { readonly key: string; readonly digest: string; readonly failed: FailedQuestion }
+  | StepEntry;
+
+/** `result` is absent where the step returned nothing: JSON has no undefined. */
+export interface StepEntry {
+  readonly key: string;
+  readonly step: true;
+  readonly result?: unknown;
+}
+
+/** Whether it is of an answer that came before it was asked for. */
+export function isEarly(entry: JournalEntry): boolean {
+  return "answer" in entry && entry.digest === undefined;
+}
+
+/** A question that ended without an answer. */
+export interface FailedQuestion {
+  readonly reason: QuestionError["reason"];
+  readonly message: string;
+  readonly code?: number | undefined;
+}
+
+/** A journal at rest: JSON. */
+export interface JournalData {
+  /** Of the call: steps derive their keys from it. */
+  readonly id: string;
+  /** Runs so far. */
+  readonly rounds: number;
+  readonly entries: readonly JournalEntry[];
+  /** Questions the client was asked last: key and digest. */
+  readonly asked: readonly (readonly [key: string, digest: string])[];
+}
+
+export function newJournal(): JournalData {
+  return { id: crypto.randomUUID(), rounds: 0, entries: [], asked: [] };
+}
+
+/** A journal with the answers a client brought: to what it was asked, and before it was asked anything to whatever it says. */
+export function withAnswers(journal: JournalData, responses: Readonly<Record<string, unknown>>): JournalData {
+  const asked: readonly (readonly [string, string | undefined])[] =
+    journal.rounds === 0 ? Object.keys(responses).map((key) => [key, undefined]) : journal.asked;
+  const answers = asked.flatMap(([key, digest]): JournalEntry[] =>
+    Object.hasOwn(responses, key) ? [{ key, digest, answer: responses[key] }] : [],
+  );
+  return { ...journal, entries: [...journal.entries, ...answers] };
+}
+
+/** What came of a question. @throws {QuestionError} when it ended without an answer. */
+export function answerOf(entry: JournalEntry): unknown {
+  if ("failed" in entry) {
+    const { reason, message, code } = entry.failed;
+    throw new QuestionError(reason, message, code);
+  }
+  return "answer" in entry ? entry.answer : undefined;
+}
+
+/** The entry of a question that ended without an answer. */
+export function failedEntry(
+  key: string,
+  digest: string,
+  { reason, message, code }: FailedQuestion,
+): Exclude<JournalEntry, StepEntry> {
+  return { key, digest, failed: { reason, message, code } };
+}
+
+/** Tells one question from another; it need not resist anybody. */
+export function digestOf({ method, params = {} }: Question): string {
+  // Ids are made anew where the author gave none.
+  const { elicitationId: _, ...rest } = params;
+  return hash(JSON.stringify([method, canonical(rest)]))
+    .map((half) => half.toString(36))
+    .join("");
+}
+
+/** A UUID that is the same for the same name within a call, and for no other call. */
+export function idFrom(callId: string, name: string): string {
+  const hex = hash(name)
+    .map((half) => half.toString(16).padStart(8, "0"))
+    .join("");
+  return callId.slice(0, -12) + hex.slice(0, 12);
+}
+
+/** 64 bits of FNV-1a, as two halves of different seeds. Synchronous: questions of one turn go out together. */
+function hash(text: string): readonly [number, number] {
+  let [left, right] = [0x811c9dc5, 0x2f0b4a27];
+  for (let at = 0; at < text.length; at += 1) {
+    left = Math.imul(left ^ text.charCodeAt(at), 0x01000193);
+    right = Math.imul(right ^ text.charCodeAt(at), 0x01000193) ^ (right >>> 15);
+  }
+  return [left >>> 0, right >>> 0];
+}

@@ -1,0 +1,36 @@
+/**
+ * Handlers that ask in the middle, as straight-line code, for clients of every version.
+ *
+ * @module
+ */
+
+import { type BeginReplay, createRounds } from "../define/input-required.ts";
+import { KitError } from "../protocol/errors.ts";
+import type { Call } from "../serve/context.ts";
+import { Attempt } from "./attempt.ts";
+import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
+import type { RunRounds } from "./run-handler.ts";
+
+/** Runs of one modern call: stops a handler that never has enough. */
+const ROUNDS_MAX = 64;
+
+const begin: BeginReplay = (call, kept, inputResponses, check) => {
+  const journal = (kept as JournalData | undefined) ?? newJournal();
+  if (journal.rounds >= ROUNDS_MAX) {
+    throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one call.`);
+  }
+  if (call.client.era === "legacy")
+    return new Attempt({ call, journal, live: liveAsker(call), record: recorder(call) });
+  return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
+};
+
+/** Runs handlers that ask in the middle: for the calls it is given to. */
+export const replayRounds: RunRounds = createRounds(begin);
+
+function liveAsker({ asker }: Call<never>) {
+  return asker.forContext?.() ?? asker;
+}
+
+function recorder({ record }: Call<never>): (entry: JournalEntry) => void | Promise<void> {
+  return (entry) => record?.(entry);
+}

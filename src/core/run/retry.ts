@@ -1,0 +1,81 @@
+/**
+ * Steps that are tried again.
+ *
+ * @module
+ */
+import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
+import type { Step, StepContext } from "./run-handler.ts";
+
+export interface RetryOptions {
+  /** How often it is tried again after the first time. */
+  readonly retries: number;
+  /** Milliseconds before the second try; each wait is twice the last, less up to a half by chance. @default 500 */
+  readonly backoffMs?: number;
+  /** Milliseconds no wait exceeds. @default 30 seconds */
+  readonly backoffMaxMs?: number;
+  /** Whether an exception is worth another try. @default all are */
+  readonly isWorthIt?: (error: unknown) => boolean;
+  /** Ends the waiting: `ctx.signal`. */
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: OptionTable<RetryOptions> = {
+  retries: COUNT,
+  backoffMs: TIMER_OR_ZERO,
+  backoffMaxMs: TIMER_OR_ZERO,
+  isWorthIt: null,
+  signal: null,
+};
+
+/** What a try is given. */
+export interface TryContext extends Omit<StepContext, "tries"> {
+  /** The number of this try, from 1. */
+  readonly attempt: number;
+}
+
+/**
+ * The same work, tried again when it throws. Every try is given the same key and its own number; when all are used up,
+ * the last exception is thrown, and a run that comes to the step again makes one more try.
+ *
+ * In a task the number of tries that failed is kept, and a wait of more than a second ends the run: the object may sleep,
+ * and another run goes on with the next try when it is due. Elsewhere waits are time the handler runs, and what is lost
+ * meanwhile begins again with the first try.
+ *
+ * @example
+ * ```ts
+ * const receipt = await ctx.step("charge", retrying(({ key }) => charge(order, key), { retries: 5, signal: ctx.signal }));
+ * ```
+ */
+export function retrying<T>(work: (context: TryContext) => T | Promise<T>, options: RetryOptions): Step<T> {
+  checkOptions("retrying(): ", options, OPTIONS);
+  const { retries, backoffMs = 500, backoffMaxMs = 30_000, isWorthIt = () => true, signal } = options;
+  checkNumber("retrying(): retries", retries, COUNT);
+  return async ({ key, tries }) => {
+    for (let attempt = (tries?.failed ?? 0) + 1; ; attempt += 1) {
+      try {
+        return await work({ key, attempt });
+      } catch (error) {
+        const isLast = attempt > retries || signal?.aborted || !isWorthIt(error);
+        const waitMs = isLast
+          ? 0
+          : Math.min(backoffMs * 2 ** Math.min(attempt - 1, 31), backoffMaxMs) * (1 - Math.random() / 2);
+        const elsewhere = tries?.fail(attempt, waitMs);
+        if (isLast) throw error;
+        await (elsewhere ?? pause(waitMs, signal));
+      }
+    }
+  };
+}
+
+/** Resolves after the time, or at once when it is called off: the next try says what became of that. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+    signal?.addEventListener("abort", done);
+  });
+}

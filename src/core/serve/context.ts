@@ -1,0 +1,364 @@
+/**
+ * What a handler is given beside its arguments.
+ *
+ * @module
+ */
+import type { Asker, Elicited } from "../ask/asker.ts";
+import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
+import type { Root, SampleParams, SampleResult } from "../ask/questions.ts";
+import type { ElicitUrlResult, UrlElicitation } from "../ask/url-elicitation.ts";
+import type { RequestFacts } from "../define/server-options.ts";
+import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
+import type { BlobResourceContents, TextResourceContents } from "../protocol/content.ts";
+import { KitError } from "../protocol/errors.ts";
+import {
+  isRequestId,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  type RequestId,
+} from "../protocol/jsonrpc.ts";
+import { metaOf } from "../protocol/lifecycle.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { type LoggingLevel, logNotification, passesLevel } from "../protocol/logging.ts";
+import type { AnySchema } from "../protocol/schema.ts";
+import type { QuestionOptions, Replaying, Round, RunRounds, Step } from "../run/run-handler.ts";
+import type { KeyRing } from "../seal/key-ring.ts";
+import type { Once } from "./idempotency.ts";
+import type { Method } from "./methods.ts";
+import type { TaskNews } from "./subscriptions.ts";
+
+/** Where an exception came from. */
+export interface ErrorPlace {
+  /** Also in the text the client got, so that a report and a log line can be matched. */
+  readonly correlationId: string;
+  /** Of the request or notification; in parentheses where neither failed but what serves them, as in "(transport)". */
+  readonly method: string;
+  /** Absent for a notification. */
+  readonly requestId?: RequestId;
+  readonly tool?: string;
+  readonly prompt?: string;
+  /** Of the resource. */
+  readonly uri?: string;
+  /** As the client sent them, not yet checked. */
+  readonly arguments?: unknown;
+  /** What a notification said. */
+  readonly params?: unknown;
+}
+
+/** Hears of every exception. Its own failure changes nothing for the client. */
+export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
+
+/** What ends something early, as an AbortController does. Others make their signal for who asks for it: it is dear. */
+export interface Ending {
+  readonly signal: AbortSignal;
+}
+
+/** What a platform gives beside a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
+export interface Execution {
+  /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
+  waitUntil(work: Promise<unknown>): void;
+  /** What a wrapper around the Worker, such as an OAuth provider, has found out. */
+  readonly props?: unknown;
+}
+
+/** One request being served: what a transport hands to the core. */
+export interface Call<Env> {
+  readonly client: ClientFacts;
+  readonly env: Env;
+  readonly principal: Principal | undefined;
+  /** The value of the server's option `context`, once it is known. */
+  readonly context?: unknown;
+  /** The HTTP request, where there is one. */
+  readonly request?: RequestFacts | undefined;
+  /** Name of the endpoint that what is issued belongs to; absent where there is only one, as over stdio. */
+  readonly endpoint?: string | undefined;
+  /** What keeps work of hooks running; absent where nothing ends it. */
+  readonly execution?: Execution | undefined;
+  readonly limits: Limits;
+  /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
+  readonly ending: Ending;
+  /** The least grave level the client wants to hear of; undefined: none. */
+  readonly logLevel: LoggingLevel | undefined;
+  /** Methods this way of serving adds to the protocol's own tables. */
+  readonly methods?: Readonly<Record<string, Method>> | undefined;
+  /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
+  readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
+  /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
+  readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
+  /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
+  readonly disconnect?: ((retryMs: number) => void) | undefined;
+  /** Asks the client in the middle of the request. Dispatch puts that of the request in its place. */
+  asker: Asker;
+  /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
+  readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
+  /** What runs of this call have had, before the object that ran it was lost; legacy. */
+  readonly journal?: unknown;
+  /** The last progress that a run before said. */
+  readonly progressAfter?: number | undefined;
+  /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
+  readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
+  /** Runs the handler as a task. */
+  readonly rounds?: RunRounds | undefined;
+  /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
+  readonly replay?: RunRounds | undefined;
+  /** What `subscriptions/listen` tells of tasks; absent where there are none. */
+  readonly tasks?: TaskNews | undefined;
+  /**
+   * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
+   * Absent where no notice reaches the client.
+   */
+  readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
+  /** Runs calls once that are to; absent where nothing can remember them. */
+  readonly once?: Once | undefined;
+  /** Used when the server has no `onError` of its own. */
+  readonly onError: ErrorReporter;
+}
+
+export interface ProgressOptions {
+  /** The value at which the work is done, when it is known. */
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/**
+ * Where a request stands in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not checked.
+ *
+ * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
+ */
+export interface TraceContext {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
+/** What a client would be given of a resource. */
+export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
+
+/** Reads a resource of the server a context belongs to. */
+export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<OwnContents>;
+
+declare const CONTEXT: unique symbol;
+
+/**
+ * The bindings of a server whose handlers are given a value of its own: `new McpServer<WithContext<Env, Team>>(...)`.
+ * Exists for the type of `ctx.context` alone.
+ */
+export type WithContext<Env, Context> = Env & { readonly [CONTEXT]: Context };
+
+/** The type of `ctx.context`, given what {@link WithContext} says. */
+export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ? Context : undefined;
+
+/** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
+export class HandlerContext<Env = unknown> {
+  readonly #call: Call<Env>;
+  readonly #asker: Asker;
+  readonly #replay: Replaying | undefined;
+  readonly #progressToken: unknown;
+  readonly #read: OwnReader;
+  #lastProgress: number;
+  #isClosed = false;
+
+  /** The id of the request, as the client sent it. */
+  readonly requestId: RequestId;
+  /** The request's `_meta`, unknown keys kept. */
+  readonly meta: JsonObject;
+  /** Answers to what an earlier run of this handler asked for with `inputRequired`, by its keys; not yet checked. */
+  readonly inputResponses: JsonObject;
+  /** The state that run gave to `inputRequired`. */
+  readonly requestState: string | undefined;
+
+  constructor(call: Call<Env>, { id, params }: JSONRPCRequest, round: Round, read: OwnReader) {
+    this.#call = call;
+    this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
+    this.#replay = round.replay;
+    this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
+    this.#read = read;
+    this.requestId = id;
+    this.meta = metaOf(params);
+    this.#progressToken = this.meta.progressToken;
+    this.inputResponses = round.inputResponses;
+    this.requestState = round.requestState;
+  }
+
+  /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
+  get signal(): AbortSignal {
+    return this.#call.ending.signal;
+  }
+
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  get env(): Env {
+    return this.#call.env;
+  }
+
+  /** What the server's option `context` gave for this request. A client cannot reach it; see {@link HandlerContext.meta}. */
+  get context(): ContextOf<Env> {
+    // The option has this type.
+    return this.#call.context as ContextOf<Env>;
+  }
+
+  /** Who the request acts for; undefined when anonymous. */
+  get principal(): Principal | undefined {
+    return this.#call.principal;
+  }
+
+  /** Name, version, capabilities and protocol version of the client. */
+  get client(): ClientFacts {
+    return this.#call.client;
+  }
+
+  /** What the request's `_meta` says of its trace, to hand on to the services a handler calls. */
+  get traceContext(): TraceContext {
+    const fields = ["traceparent", "tracestate", "baggage"].map((key) => [key, this.meta[key]] as const);
+    return Object.fromEntries(fields.filter(([, value]) => typeof value === "string"));
+  }
+
+  /**
+   * Tells the client how far the work is. Nothing is sent when the client did not ask (then the response stays
+   * JSON), when the value is not greater than the last one, or after the result.
+   *
+   * @throws {KitError} `progress-invalid` when a number is not finite.
+   * @see MCP 2026-07-28, basic/patterns/progress
+   */
+  progress(value: number, options: ProgressOptions = {}): void {
+    if (!Number.isFinite(value) || (options.total !== undefined && !Number.isFinite(options.total))) {
+      throw new KitError(
+        "progress-invalid",
+        `ctx.progress(${value}, { total: ${options.total} }) needs finite numbers.`,
+      );
+    }
+    const token = this.#progressToken;
+    // A token is a string or an integer, as a request id is. Any other value could not be repeated in a valid notification.
+    if (!isRequestId(token) || this.#isMute || value <= this.#lastProgress) return;
+    this.#lastProgress = value;
+    const params: JsonObject = { progressToken: token, progress: value };
+    if (options.total !== undefined) params.total = options.total;
+    if (options.message !== undefined && this.client.rules.progressMessage) params.message = options.message;
+    this.#call.emit({ jsonrpc: "2.0", method: "notifications/progress", params });
+  }
+
+  /**
+   * Sends a log message to the client whose request this is, when it asked for messages of this level or less grave
+   * ones. Never fails a call: what cannot be said is dropped.
+   *
+   * @param data Any JSON value.
+   * @param logger Name of what logs.
+   * @see MCP 2026-07-28, server/utilities/logging
+   */
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    if (this.#isMute || !passesLevel(level, this.#call.logLevel)) return;
+    this.#call.emit(logNotification(level, data, logger));
+  }
+
+  /**
+   * The contents of one of the server's own resources, as a client would be given them.
+   *
+   * @throws {McpError} when there is no such resource.
+   */
+  readResource(uri: string): Promise<OwnContents> {
+    const read = async () => this.#read(uri, this as unknown as HandlerContext<never>);
+    return this.#replay?.within(read) ?? read();
+  }
+
+  /**
+   * Asks the user to fill in a form. Declining and cancelling are values of the result.
+   *
+   * @param schema Flat: strings, numbers, booleans, choices. What comes back is checked against it.
+   * @throws {QuestionError} when the client cannot be asked, does not answer in time, or answers wrongly.
+   * @see MCP 2025-11-25, client/elicitation
+   */
+  elicit<const S extends AnySchema | ElicitationSchema>(
+    message: string,
+    schema: S,
+    options?: QuestionOptions,
+  ): Promise<Elicited<S>> {
+    return this.#asker.elicit(message, schema, this.signal, options);
+  }
+
+  /**
+   * Asks the user to open a URL: for what the client must not see, such as passwords and payments. `accept` means that
+   * the user agreed, not that anything was completed there.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` when the URL does not parse.
+   * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
+   */
+  elicitUrl(elicitation: UrlElicitation, options?: QuestionOptions): Promise<ElicitUrlResult> {
+    return this.#asker.elicitUrl(elicitation, this.signal, options);
+  }
+
+  /**
+   * Asks the client's model.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} when a parameter is wrong.
+   * @see MCP 2025-11-25, client/sampling
+   */
+  sample(params: SampleParams, options?: QuestionOptions): Promise<SampleResult> {
+    return this.#asker.sample(params, this.signal, options);
+  }
+
+  /**
+   * The folders the user has opened to the server: a guide, not a protection.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does.
+   * @see MCP 2025-11-25, client/roots
+   */
+  listRoots(options?: QuestionOptions): Promise<readonly Root[]> {
+    return this.#asker.listRoots(this.signal, options);
+  }
+
+  /**
+   * Does a part of the work that must not be repeated, or that could come out otherwise the next time: a handler that
+   * asks may be run again from the top, and then gets what this returned. Interrupted before it returned it is done
+   * again, with the same key.
+   *
+   * @param name Names the step within the handler; the same name again is another step, so branches that run at once
+   *   need names of their own.
+   * @param work Returns a JSON value.
+   * @throws what `work` throws, which is not kept; {@link KitError} `result-invalid` when JSON has no form for its result.
+   */
+  step<T>(name: string, work: Step<T>): Promise<T> {
+    const alone = async () => work({ key: `${crypto.randomUUID()}/${name}` });
+    return this.#replay?.step(name, work) ?? alone();
+  }
+
+  /**
+   * Goes on as a task, for tools that say `taskFrom: "handler"`: what was asked before was asked on the request, what
+   * comes after runs in the background. The handler runs again from the top, with all it had before returned at once.
+   * Where the call is not to be a task, or is one, it goes on at once.
+   */
+  async task(): Promise<void> {
+    await this.#replay?.task?.();
+  }
+
+  /**
+   * Ends the connection the client waits on, not the work: the client connects again after `retryMs` and gets what
+   * happened meanwhile. For work that takes long. Does nothing where the client could not come back.
+   *
+   * @param retryMs Milliseconds the client is told to wait.
+   * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+   */
+  disconnect(retryMs = 1_000): void {
+    if (!this.#isMute) this.#call.disconnect?.(retryMs);
+  }
+
+  /**
+   * Resolves when the client has answered: it is there, and so is the way to it.
+   *
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does.
+   * @see MCP 2025-11-25, basic/utilities/ping
+   */
+  ping(): Promise<void> {
+    return this.#asker.ping(this.signal);
+  }
+
+  /** Nothing may be said: the result is on its way, nobody wants it, or it was said by a run before. */
+  get #isMute(): boolean {
+    return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
+  }
+
+  /** Makes a context inert. For the core: nothing may follow the result. */
+  static close(context: HandlerContext<never> | HandlerContext): void {
+    context.#isClosed = true;
+    context.#asker.close?.();
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * From one request to the text of its response, for both eras. A method an era lacks is absent from its table, so it
+ * falls to -32601 by itself.
+ *
+ * @module
+ */
+
+import type { McpServer } from "../define/server.ts";
+import { BusyError, isReasonOf, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  encodeError,
+  encodeResult,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  JsonText,
+} from "../protocol/jsonrpc.ts";
+import { completeResult, metaOf } from "../protocol/lifecycle.ts";
+import { quote } from "../protocol/quote.ts";
+import { isAnswering } from "../run/run-handler.ts";
+import type { Call, ContextOf } from "./context.ts";
+import type { RequestEnd, RequestWork } from "./hooks.ts";
+import { hookData, noticeData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
+import { METHODS, type Serve, serveCustom } from "./methods.ts";
+import { elicitationIdsOf } from "./subscriptions.ts";
+import { withinTime } from "./with-context.ts";
+
+/** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
+export interface Answer {
+  readonly text: string;
+  readonly errorCode: number | undefined;
+  /** Whether it is a tool's result that says so. */
+  readonly isError?: boolean;
+  /** Whether it is refused for the time being. */
+  readonly isBusy?: boolean;
+}
+
+/** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
+export function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
+  // Handlers see the Env they were defined with; in between it is opaque.
+  const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
+  anyCall.asker = anyCall.asker.for?.({ server: anyServer, request, call: anyCall }) ?? anyCall.asker;
+  return server.hearsOfEnds ? serveAndReport(anyServer, request, anyCall) : serve(anyServer, request, anyCall);
+}
+
+async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
+  const startedAtMs = performance.now();
+  const { signal } = call.ending;
+  let isTold = false;
+  const tell = (outcome: RequestEnd["outcome"], errorCode?: number) => {
+    if (isTold) return;
+    isTold = true;
+    const about = hookData(server, request, call);
+    const durationMs = performance.now() - startedAtMs;
+    server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError);
+  };
+  // At once: a runtime may stop whatever works for a client that is gone, and a handler may go on for long.
+  const onAbort = () => tell("cancelled");
+  signal.addEventListener("abort", onAbort);
+  const answer = await serve(server, request, call);
+  signal.removeEventListener("abort", onAbort);
+  const { errorCode, isError } = answer;
+  if (signal.aborted) onAbort();
+  else tell(errorCode === undefined && !isError ? "ok" : "error", errorCode);
+  return answer;
+}
+
+async function serve(server: McpServer<never>, request: JSONRPCRequest, given: Call<never>): Promise<Answer> {
+  try {
+    const call = await server.withContext(given);
+    const { around } = server;
+    const result = await (around.length === 0
+      ? run(server, request, call)
+      : runAround(around, hookData(server, request, call), () => run(server, request, call)));
+    const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
+    // A legacy client's custom method may have given any JSON value.
+    const { isError } = (complete ?? {}) as { isError?: unknown };
+    return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
+  } catch (error) {
+    const known = McpError.is(error) ? error : redact(error, server, request, given);
+    try {
+      // Before the client has the error: the elicitations may be complete at once.
+      if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
+      return encode(known, request);
+    } catch (unencodable) {
+      // An author's data that JSON has no form for.
+      return encode(redact(unencodable, server, request, given), request);
+    }
+  }
+}
+
+async function run(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): ReturnType<RequestWork> {
+  try {
+    return await findMethod(server, request, call)(server, request, call);
+  } catch (error) {
+    if (isAnswering(error)) return error.answer(server, request, call);
+    throw error;
+  }
+}
+
+function encode(error: McpError, { id }: JSONRPCRequest): Answer {
+  return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
+}
+
+function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
+  const found =
+    findIn(call.methods, server, request, call) ?? findIn(METHODS[call.client.rules.era], server, request, call);
+  if (found) return found;
+  if (server.methods.has(request.method)) return serveCustom;
+  throw new McpError(ErrorCode.MethodNotFound, `Method not found: ${quote(request.method)}`);
+}
+
+function findIn(
+  methods: Call<never>["methods"] = {},
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Serve | undefined {
+  const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+  return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;
+}
+
+/**
+ * True for requests that run no author code: they end at once and emit nothing, so they are served where they arrive
+ * and wake no object for the work.
+ */
+export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boolean {
+  if (server.around.length > 0) return false;
+  const method = Object.hasOwn(METHODS.legacy, request.method) ? METHODS.legacy[request.method] : undefined;
+  return method?.isStatic?.(server) ?? false;
+}
+
+/**
+ * -32603 with a correlation id in place of the exception, which goes to `onError` under the same id, unless the request
+ * is over and the exception only says so.
+ */
+export function redact<Env>(
+  error: unknown,
+  server: McpServer<Env>,
+  request: JSONRPCRequest,
+  { ending, onError }: Pick<Call<Env>, "ending" | "onError">,
+): McpError {
+  const correlationId = crypto.randomUUID();
+  if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
+  const isTimeout = KitError.is(error) && error.code === "timeout";
+  const what = isTimeout ? "The request did not finish in time." : "Internal error.";
+  return new McpError(ErrorCode.InternalError, `${what} Reference: ${correlationId}`, {
+    reason: isTimeout ? error.code : "internal",
+    correlationId,
+  });
+}
+
+/** What a custom notification needs of the way it came. */
+export type NotificationCall<Env> = Pick<
+  Call<Env>,
+  "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context"
+>;
+
+/**
+ * Hands a notification to its custom handler, within the hooks. A failure goes to `onError`.
+ *
+ * @returns A promise that resolves when the handler has ended; undefined when the server has none for this notification.
+ */
+export function takeCustomNotification<Env>(
+  server: McpServer<Env>,
+  message: JSONRPCNotification,
+  call: NotificationCall<Env>,
+): Promise<void> | undefined {
+  const handler = server.notifications.get(message.method);
+  if (!handler) return undefined;
+  const { client, env, principal, limits, onError } = call;
+  const { method, params = {} } = message;
+  const handle = async () => {
+    const context = (await server.withContext(call)).context as ContextOf<Env>;
+    const about = { env, context, principal, client, meta: metaOf(params) };
+    const what = `The handler of ${quote(method)}`;
+    const serve = () =>
+      withinTime(what, limits.handlerTimeoutMs, new AbortController(), async ({ signal }, passed) => {
+        const handled = handler(params, { ...about, signal });
+        await (passed ? Promise.race([handled, passed]) : handled);
+        return {};
+      });
+    const { around } = server;
+    await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call) as never, serve));
+  };
+  const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
+  // The answer does not wait for it, and the platform would stop it then.
+  call.execution?.waitUntil(handled);
+  return handled;
+}

@@ -1,0 +1,38 @@
+/**
+ * Finding and reading a resource: an exact one wins over a template, a template over the provider.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/resources, "Reading Resources"
+ */
+
+import { type ReadReturn, resourceNotFound } from "../define/resource.ts";
+import type { McpServer } from "../define/server.ts";
+import type { CacheHint } from "../define/server-options.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import type { HandlerContext } from "./context.ts";
+
+/** What reads a URI. */
+export interface FoundReader {
+  readonly mimeType: string | undefined;
+  /** The hint of the definition, where it has one. */
+  readonly cache: CacheHint | undefined;
+  read(ctx: HandlerContext<never>): ReadReturn | Promise<ReadReturn>;
+}
+
+/** @throws {McpError} "not found" of the version, with the URI. */
+export function findReader(server: McpServer<never>, uri: string, rules: VersionRules): FoundReader {
+  const exact = server.resources.find(uri)?.definition;
+  if (exact) {
+    const { mimeType, cache } = exact.options;
+    return { mimeType, cache, read: (ctx) => exact.read(uri, ctx) };
+  }
+  for (const { template, definition } of server.templates.values()) {
+    const variables = template.match(uri);
+    if (!variables) continue;
+    const { mimeType, cache } = definition.options;
+    return { mimeType, cache, read: (ctx) => definition.read(uri, variables, ctx) };
+  }
+  const { provider } = server;
+  if (!provider) throw resourceNotFound(uri, rules);
+  return { mimeType: undefined, cache: undefined, read: (ctx) => provider.read(uri, ctx) };
+}

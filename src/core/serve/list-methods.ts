@@ -1,0 +1,72 @@
+/**
+ * The list methods: what is compiled, page by page, as ready text.
+ *
+ * @module
+ */
+
+import type { ListedEntry } from "../define/catalog.ts";
+import type { McpServer } from "../define/server.ts";
+import type { CacheableMethod } from "../define/server-options.ts";
+import { type JSONRPCRequest, JsonText } from "../protocol/jsonrpc.ts";
+import { completeResult } from "../protocol/lifecycle.ts";
+import type { Call } from "./context.ts";
+import { pageOf } from "./pagination.ts";
+
+/** The member of a list result that holds its entries. */
+const MEMBERS = {
+  "tools/list": "tools",
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+} as const satisfies Partial<Record<CacheableMethod, string>>;
+
+export type ListMethod = keyof typeof MEMBERS;
+
+/** First pages as they were last made. */
+const made = new WeakMap<readonly ListedEntry[], FirstPage>();
+
+interface FirstPage {
+  readonly server: McpServer<never>;
+  readonly endpoint: string | undefined;
+  readonly page: JsonText;
+}
+
+/** One page of a list, spliced from the entries' texts. */
+export function listResult(
+  method: ListMethod,
+  entries: readonly ListedEntry[],
+  server: McpServer<never>,
+  { params }: JSONRPCRequest,
+  call: Call<never>,
+): JsonText {
+  if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, call);
+  const { endpoint } = call;
+  let first = made.get(entries);
+  // A page may hold a cursor, which is good at one endpoint only.
+  if (first?.server !== server || first.endpoint !== endpoint) {
+    first = { server, endpoint, page: makePage(method, entries, server, undefined, call) };
+    made.set(entries, first);
+  }
+  return first.page;
+}
+
+function makePage(
+  method: ListMethod,
+  entries: readonly ListedEntry[],
+  server: McpServer<never>,
+  cursor: unknown,
+  { client: { rules }, endpoint }: Call<never>,
+): JsonText {
+  const page = pageOf(method, entries, cursor, server.pageSize, endpoint);
+  const rest = completeResult(
+    {
+      ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      ...(rules.resultEnvelope ? server.cacheHint(method) : {}),
+    },
+    server,
+    rules,
+  );
+  const tail = JSON.stringify(rest).slice(1);
+  const list = `"${MEMBERS[method]}":[${page.entries.map(({ text }) => text).join(",")}]`;
+  return new JsonText(tail === "}" ? `{${list}}` : `{${list},${tail}`);
+}

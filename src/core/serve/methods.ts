@@ -1,0 +1,190 @@
+/**
+ * The methods of each era: one row each, with when a server offers it.
+ *
+ * @module
+ */
+
+import type { ListedEntry } from "../define/catalog.ts";
+import { complete, readCompletionRequest } from "../define/completion.ts";
+import { toCustomResult } from "../define/custom-methods.ts";
+import { readPromptArguments, toPromptResult } from "../define/prompt.ts";
+import { type ListedResource, listedResource, type ReadReturn, toContents } from "../define/resource.ts";
+import type { McpServer } from "../define/server.ts";
+import { checkMediaType } from "../protocol/content.ts";
+import { invalidParams } from "../protocol/errors.ts";
+import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
+import { negotiate } from "../protocol/lifecycle.ts";
+import { readLevel } from "../protocol/logging.ts";
+import { quote } from "../protocol/quote.ts";
+import type { Era } from "../protocol/versions.ts";
+import { FIRST_ROUND, type Round, runRounds } from "../run/run-handler.ts";
+import type { Call, HandlerContext } from "./context.ts";
+import { findReader } from "./find-resource.ts";
+import { type ListMethod, listResult } from "./list-methods.ts";
+import { callTool } from "./tool-call.ts";
+import { withTimedContext } from "./with-context.ts";
+
+/** Serves one request of a method. */
+export type Serve = (
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
+
+export interface Method {
+  readonly serve: Serve;
+  /** Whether this server has it for this call. @default always */
+  readonly isOffered?: (server: McpServer<never>, call: Call<never>) => boolean;
+  /** Whether it runs no author code. @default false */
+  readonly isStatic?: (server: McpServer<never>) => boolean;
+}
+
+const always = () => true;
+const hasTools = (server: McpServer<never>) => server.offers("tools");
+const hasPrompts = (server: McpServer<never>) => server.offers("prompts");
+const hasResources = (server: McpServer<never>) => server.offers("resources");
+
+function list(
+  method: ListMethod,
+  isOffered: (server: McpServer<never>) => boolean,
+  shelf: "tools" | "prompts" | "templates",
+): Method {
+  const serve: Serve = (server, request, call) => {
+    return listResult(method, server[shelf].list(call.client.rules), server, request, call);
+  };
+  return { serve, isOffered, isStatic: always };
+}
+
+const BOTH: Readonly<Record<string, Method>> = {
+  "tools/list": list("tools/list", hasTools, "tools"),
+  "tools/call": { serve: callTool, isOffered: hasTools },
+  "prompts/list": list("prompts/list", hasPrompts, "prompts"),
+  "prompts/get": { serve: getPrompt, isOffered: hasPrompts },
+  "resources/list": { serve: listResources, isOffered: hasResources, isStatic: (server) => !server.provider?.list },
+  "resources/templates/list": list("resources/templates/list", hasResources, "templates"),
+  "resources/read": { serve: read, isOffered: hasResources },
+  "completion/complete": { serve: completeArgument, isOffered: (server) => hasPrompts(server) || hasResources(server) },
+};
+
+/** What each era answers. */
+export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+  legacy: {
+    ...BOTH,
+    initialize: {
+      serve: (server, request, call) =>
+        negotiate(server, request, { logLevel: call.setLogLevel !== undefined, notices: call.methods !== undefined })
+          .result,
+    },
+    ping: { serve: () => ({}), isStatic: always },
+    "logging/setLevel": { serve: setLevel, isOffered: (_, call) => call.setLogLevel !== undefined },
+  },
+  modern: { ...BOTH, "server/discover": { serve: discover } },
+};
+
+function discover(server: McpServer<never>, _: JSONRPCRequest, call: Call<never>): JsonObject {
+  return {
+    supportedVersions: server.versions.modern.map((rules) => rules.version),
+    capabilities: server.capabilities(call.client.rules, { logLevel: true, notices: call.methods !== undefined }),
+    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    ...server.cacheHint("server/discover"),
+  };
+}
+
+async function setLevel(_: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  await call.setLogLevel?.(readLevel(request.params?.level, "params.level"));
+  return {};
+}
+
+async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const name = request.params?.name;
+  if (typeof name !== "string") throw invalidParams("prompts/get: params.name is not a string.", { field: "name" });
+  const prompt = server.prompts.find(name);
+  if (!prompt) throw invalidParams(`Unknown prompt: ${quote(name)}`, { field: "name" });
+  const args = await readPromptArguments(prompt, request.params?.arguments);
+  const outcome = await runRounds(server, request, call, (round) => {
+    return timed(`Prompt ${quote(name)}`, server, request, call, round, (ctx) => prompt.handler(args, ctx));
+  });
+  return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
+}
+
+async function listResources(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonText> {
+  const { rules } = call.client;
+  const defined = server.resources.list(rules);
+  const { provider } = server;
+  const provided = provider?.list
+    ? await timed("The list of resources", server, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
+    : [];
+  // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
+  const others = new Map<string, ListedResource>();
+  for (const resource of provided ?? []) {
+    checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
+    if (!server.resources.find(resource.uri)) others.set(resource.uri, resource);
+  }
+  const more = [...others].map(([key, resource]): ListedEntry => {
+    return { key, text: JSON.stringify(listedResource(resource, rules)) };
+  });
+  return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, server, request, call);
+}
+
+async function read(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const uri = request.params?.uri;
+  if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
+  const { rules } = call.client;
+  const found = findReader(server, uri, rules);
+  const outcome = await runRounds(server, request, call, (round) =>
+    timed(`The reader of ${quote(uri)}`, server, request, call, round, (ctx) => found.read(ctx)),
+  );
+  if ("asked" in outcome) return outcome.asked;
+  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache } : {};
+  return { contents: toContents(outcome.returned as ReadReturn, uri, found.mimeType, rules), ...hint };
+}
+
+async function completeArgument(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const asked = readCompletionRequest(request.params);
+  const completers = findCompleters(server, asked.ref);
+  const what = `The completer of ${quote(asked.name)}`;
+  return timed(what, server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
+}
+
+/** @throws {McpError} -32602 when the reference names nothing of this server. */
+function findCompleters(server: McpServer<never>, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
+  if (ref.type === "ref/prompt") {
+    const prompt = server.prompts.find(ref.name);
+    if (!prompt) throw invalidParams(`completion/complete: unknown prompt ${quote(ref.name)}.`, { field: "ref" });
+    return prompt.options.complete;
+  }
+  const template = server.templates.find(ref.uri);
+  if (template) return template.definition.options.complete;
+  // A plain resource has no variables, but asking about it is no mistake.
+  if (server.resources.find(ref.uri)) return undefined;
+  throw invalidParams(`completion/complete: unknown resource or template ${quote(ref.uri)}.`, { field: "ref" });
+}
+
+/** A method of the author's own. */
+export async function serveCustom(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const handler = server.methods.get(request.method);
+  const { method, params = {} } = request;
+  const what = `Method ${quote(method)}`;
+  const value = await timed(what, server, request, call, FIRST_ROUND, (ctx) => handler?.(params, ctx));
+  return toCustomResult(value, call.client.rules);
+}
+
+/** Runs a handler of anything but a tool, under the limit for these. */
+function timed<Result>(
+  what: string,
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  return withTimedContext(what, call.limits.handlerTimeoutMs, server, request, call, round, work);
+}

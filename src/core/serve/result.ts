@@ -1,0 +1,105 @@
+/**
+ * From what a tool's handler returned to a result that is valid on the wire of a version.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools, "Tool Result"
+ */
+
+import { type CompiledTool, hasObjectRoot, type ToolResult } from "../define/tool.ts";
+import { type ContentBlock, encodeBlock, isContentBlock } from "../protocol/content.ts";
+import { KitError, type ToolError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { describeIssues } from "../protocol/schema.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+
+/**
+ * Makes the result of a call.
+ *
+ * @throws {KitError} `output-misfit` when it does not fit the output schema, naming the failing path;
+ *   `result-invalid` when a content block is not one. Nothing of it may be sent then.
+ */
+export async function toToolResult(
+  tool: CompiledTool<never>,
+  returned: unknown,
+  rules: VersionRules,
+): Promise<JsonObject> {
+  const result = tool.output ? structuredResult(returned) : plainResult(returned, tool.name);
+  const isError = result.isError === true;
+  const checked = tool.output && !isError ? await checkStructured(tool, result) : result.structuredContent;
+  return encodeToolResult({ ...result, structuredContent: checked }, rules, objectRootOnly(tool, isError));
+}
+
+/** The result of a failure the model should read. */
+export function toErrorResult(error: ToolError, rules: VersionRules): JsonObject {
+  const content = (error.content ?? [{ type: "text", text: error.message }]) as readonly ContentBlock[];
+  return encodeToolResult({ content, structuredContent: error.structuredContent, isError: true }, rules, false);
+}
+
+/** An error result of one text block, in any version. */
+export function errorText(text: string): JsonObject {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/**
+ * With an output schema, whatever does not say by name that it is a full result is the structured content: a value may
+ * well have a list called `content`.
+ */
+function structuredResult(returned: unknown): ToolResult {
+  const isFull = isObject(returned) && (returned.isError === true || Object.hasOwn(returned, "structuredContent"));
+  return isFull ? (returned as ToolResult) : { structuredContent: returned };
+}
+
+function plainResult(returned: unknown, name: string): ToolResult {
+  if (returned === undefined || returned === null) return { content: [] };
+  if (typeof returned === "string") return { content: [{ type: "text", text: returned }] };
+  if (isFullResult(returned)) return returned;
+  if (isContentBlock(returned)) return { content: [returned] };
+  if (Array.isArray(returned) && returned.every(isContentBlock)) return { content: returned };
+  if (typeof returned === "object") return { content: [{ type: "text", text: toJson(returned) }] };
+  throw new KitError(
+    "result-invalid",
+    `Tool "${name}" returned a ${typeof returned}; return text, content blocks or an object.`,
+  );
+}
+
+/** A full result has a `content` array of blocks, or says `isError` or `structuredContent` by name. */
+function isFullResult(value: unknown): value is ToolResult {
+  if (!isObject(value)) return false;
+  if (Array.isArray(value.content)) return value.content.every(isContentBlock);
+  return value.content === undefined && (value.isError === true || Object.hasOwn(value, "structuredContent"));
+}
+
+async function checkStructured(tool: CompiledTool<never>, result: ToolResult): Promise<unknown> {
+  const outcome = await tool.output?.validate(result.structuredContent);
+  if (!outcome?.issues) return outcome?.value;
+  const why = describeIssues(outcome.issues, "structuredContent");
+  throw new KitError("output-misfit", `The result of tool "${tool.name}" does not fit its output schema: ${why}`);
+}
+
+/** Older versions carry structured content only for tools whose declared root they can show. */
+function objectRootOnly(tool: CompiledTool<never>, isError: boolean): boolean {
+  return tool.output !== undefined && !isError && !hasObjectRoot(tool.output.json);
+}
+
+function encodeToolResult(result: ToolResult, rules: VersionRules, rootIsNoObject: boolean): JsonObject {
+  const { structuredContent: structured, content, isError, _meta } = result;
+  const encoded: JsonObject = { content: encodeContent(content, structured, rules) };
+  const carries =
+    rules.structured === "any" || (rules.structured === "object" && isObject(structured) && !rootIsNoObject);
+  if (structured !== undefined && carries) encoded.structuredContent = structured;
+  if (isError !== undefined) encoded.isError = isError;
+  if (_meta !== undefined) encoded._meta = _meta;
+  return encoded;
+}
+
+/** Structured content also travels as JSON text, unless the author gave content. */
+function encodeContent(content: ToolResult["content"], structured: unknown, rules: VersionRules): JsonObject[] {
+  if (content !== undefined) return content.map((block) => encodeBlock(block, rules));
+  return structured === undefined ? [] : [{ type: "text", text: toJson(structured) }];
+}
+
+function toJson(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new KitError("result-invalid", `A ${typeof value} has no JSON text.`);
+  return text;
+}

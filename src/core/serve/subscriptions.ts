@@ -1,0 +1,308 @@
+/**
+ * Who hears of which notices: `subscriptions/listen` of the modern era; in the legacy era list notices for every client
+ * and updates of the resources it subscribed to.
+ *
+ * Not part of the tables of methods: a way of serving adds them where notices can reach its clients.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
+ */
+
+import { resourceNotFound } from "../define/resource.ts";
+import type { McpServer } from "../define/server.ts";
+import type { SubscriptionPlace } from "../define/server-options.ts";
+import { invalidParams, isReasonOf, McpError } from "../protocol/errors.ts";
+import {
+  isObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  type RequestId,
+} from "../protocol/jsonrpc.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { logNotification } from "../protocol/logging.ts";
+import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
+import { compileFilter, sizeOf } from "../protocol/notices.ts";
+import type { VersionRules } from "../protocol/versions.ts";
+import { suspend } from "../run/suspend.ts";
+import type { Call } from "./context.ts";
+import type { Method } from "./methods.ts";
+
+const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
+  tools: "notifications/tools/list_changed",
+  prompts: "notifications/prompts/list_changed",
+  resources: "notifications/resources/list_changed",
+};
+
+export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+
+/** The notices of this process as a source. */
+export function localNotices(bus: NoticeBus): NoticeSource {
+  return {
+    open: async (first, listener) => {
+      let admits = compileFilter(first);
+      const stop = bus.subscribe((notices) => notices.filter((notice) => admits(notice)).forEach(listener));
+      return {
+        stop,
+        ended: suspend(),
+        update: async (filter) => {
+          admits = compileFilter(filter);
+        },
+      };
+    },
+  };
+}
+
+/** A notice as legacy clients get it. Undefined where the version has no such notification. */
+export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPCNotification | undefined {
+  switch (notice.kind) {
+    case "resource":
+      return notification("notifications/resources/updated", { uri: notice.uri });
+    case "elicitation":
+      if (!rules.elicitationModes) return undefined;
+      return notification("notifications/elicitation/complete", { elicitationId: notice.id });
+    case "log":
+      return logNotification(notice.level, notice.data, notice.logger);
+    default:
+      return notification(LIST_CHANGED[notice.kind]);
+  }
+}
+
+/** The id of the URL elicitation a message asks for, if it is one. */
+export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): string | undefined {
+  const id = message.method === "elicitation/create" ? message.params?.elicitationId : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+/** The ids of the URL elicitations that an error -32042 requires. */
+export function elicitationIdsOf({ data }: McpError): string[] {
+  const list: unknown = isObject(data) ? data.elicitations : undefined;
+  const ids = Array.isArray(list) ? list.map((each: unknown) => isObject(each) && each.elicitationId) : [];
+  return ids.filter((id) => typeof id === "string");
+}
+
+function notification(method: string, params?: JsonObject): JSONRPCNotification {
+  return { jsonrpc: "2.0", method, params };
+}
+
+/** Keeps which resources a legacy client is subscribed to. */
+export interface UriKeeper {
+  read(): readonly string[];
+  /** Resolves once notices about these, and no others, will reach the client. */
+  keep(uris: readonly string[]): void | Promise<void>;
+}
+
+/** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
+export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Method>> {
+  const isOffered = (server: McpServer<never>) => server.offers("resources");
+  return {
+    "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, keeper) },
+    "resources/unsubscribe": {
+      isOffered,
+      serve: (server, request, call) => unsubscribe(server, request, call, keeper),
+    },
+  };
+}
+
+async function subscribe(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  keeper: UriKeeper,
+): Promise<JsonObject> {
+  const uri = readUri(request);
+  if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
+  if (keeper.read().includes(uri)) return {};
+  withRoomFor(uri, keeper, call.limits);
+  const { onSubscribe, onUnsubscribe } = server.subscriptionHooks;
+  await onSubscribe?.(uri, placeOf(call));
+  // Other subscriptions may have been kept meanwhile.
+  if (keeper.read().includes(uri)) return {};
+  try {
+    await keeper.keep(withRoomFor(uri, keeper, call.limits));
+  } catch (error) {
+    await onUnsubscribe?.(uri, placeOf(call));
+    throw error;
+  }
+  return {};
+}
+
+/** The kept URIs and one more. @throws {McpError} -32602 when there is no room for it. */
+function withRoomFor(uri: string, keeper: UriKeeper, limits: Limits): string[] {
+  const uris = [...keeper.read(), uri];
+  checkUris(uris, uris.join("").length, "resources/subscribe", limits);
+  return uris;
+}
+
+async function unsubscribe(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  keeper: UriKeeper,
+): Promise<JsonObject> {
+  const uri = readUri(request);
+  if (!keeper.read().includes(uri)) return {};
+  await keeper.keep(keeper.read().filter((kept) => kept !== uri));
+  await server.subscriptionHooks.onUnsubscribe?.(uri, placeOf(call));
+  return {};
+}
+
+function readUri(request: JSONRPCRequest): string {
+  const uri = request.params?.uri;
+  if (typeof uri !== "string") throw invalidParams(`${request.method}: params.uri is not a string.`, { field: "uri" });
+  return uri;
+}
+
+/** Whether the caller could read it, as far as its URI tells: what `visible` hides is not among what the server has. */
+function isKnown(server: McpServer<never>, uri: string): boolean {
+  return (
+    server.resources.find(uri) !== undefined ||
+    server.provider !== undefined ||
+    [...server.templates.values()].some(({ template }) => template.match(uri))
+  );
+}
+
+/** @throws {McpError} -32602 naming the bounds. */
+function checkUris(uris: readonly string[], chars: number, method: string, limits: Limits): void {
+  const { subscriptionUrisMax: urisMax, subscriptionCharsMax: charsMax } = limits;
+  if (uris.length <= urisMax && chars <= charsMax) return;
+  throw invalidParams(
+    `${method}: ${uris.length} resources in ${chars} characters are too many; subscribe to at most ${urisMax} in ${charsMax} characters.`,
+    { field: "uri" },
+  );
+}
+
+function placeOf({ env, principal, client, ending }: Call<never>): SubscriptionPlace<never> {
+  return { env, principal, client, signal: ending.signal };
+}
+
+/** Tells `onUnsubscribe` of every resource a client that is gone was subscribed to. Failures go to `onError`. */
+export async function releaseUris(
+  server: McpServer<never>,
+  uris: readonly string[],
+  given: Omit<SubscriptionPlace<never>, "signal">,
+  onError: Call<never>["onError"],
+): Promise<void> {
+  // The end of what the client asked for is why this runs, so it must not stop it: nothing aborts this signal.
+  const place = { ...given, signal: new AbortController().signal };
+  for (const uri of uris) {
+    try {
+      await server.subscriptionHooks.onUnsubscribe?.(uri, place);
+    } catch (error) {
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
+    }
+  }
+}
+
+/** Tasks a listen stream hears of, beside what it was asked for. */
+export interface TaskNews {
+  readonly ids: readonly string[];
+  /** Says how a task stands, when that is known. */
+  tell(taskId: string): void;
+}
+
+/** `subscriptions/listen` from a source of notices. */
+export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
+  return {
+    "subscriptions/listen": { serve: (server, request, call) => listen(server, request, call, source) },
+  };
+}
+
+/** Stays open until the client cancels it or the source ends. */
+async function listen(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<JsonObject> {
+  const filter = await honour(readFilter(request, call.limits), server, call);
+  const size = sizeOf(request, filter.uris);
+  // The stream keeps the request for as long as it is open, and may have been asked for much more than it grants.
+  if (request.params) request.params.notifications = undefined;
+  try {
+    await deliver(filter, size, request.id, call, source);
+  } finally {
+    await releaseUris(server, filter.uris, placeOf(call), call.onError);
+  }
+  return { _meta: { [SUBSCRIPTION_ID]: request.id } };
+}
+
+async function deliver(
+  filter: NoticeFilter,
+  size: number,
+  id: RequestId,
+  call: Call<never>,
+  source: NoticeSource,
+): Promise<void> {
+  const _meta = { [SUBSCRIPTION_ID]: id };
+  // The acknowledgement comes first, though notices may arrive while the source opens.
+  let tell: (notice: Notice) => void = (notice) => early.push(notice);
+  const early: Notice[] = [];
+  const claim = { principal: call.principal, size };
+  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice), claim);
+  if (call.ending.signal.aborted) {
+    tap.stop();
+    return;
+  }
+  call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
+  tell = (notice) => (notice.kind === "elicitation" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
+  early.forEach(tell);
+  await new Promise<void>((resolve) => {
+    void tap.ended.then(resolve);
+    call.ending.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  tap.stop();
+}
+
+/** What was asked for. The stream keeps the whole request, so all of it counts. */
+function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
+  const asked = request.params?.notifications;
+  if (!isObject(asked))
+    throw invalidParams("subscriptions/listen: params.notifications is not an object.", { field: "notifications" });
+  const uris = asked.resourceSubscriptions ?? [];
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+    throw invalidParams("subscriptions/listen: resourceSubscriptions is not a list of strings.", {
+      field: "notifications.resourceSubscriptions",
+    });
+  }
+  checkUris(uris, JSON.stringify(request).length, "subscriptions/listen", limits);
+  const lists = (["tools", "prompts", "resources"] as const).filter((kind) => asked[`${kind}ListChanged`] === true);
+  return { lists, uris: [...new Set<string>(uris)] };
+}
+
+/**
+ * What of it is honoured: kinds the server has none of, and resources that do not exist, are hidden from the caller or
+ * refused by a hook, are left out.
+ */
+async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
+  const has = {
+    tools: server.offers("tools"),
+    prompts: server.offers("prompts"),
+    resources: server.offers("resources"),
+  };
+  const uris: string[] = [];
+  for (const uri of has.resources ? asked.uris : []) {
+    if (!isKnown(server, uri)) continue;
+    try {
+      await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
+      uris.push(uri);
+    } catch (error) {
+      if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
+      server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);
+    }
+  }
+  return { lists: asked.lists.filter((kind) => has[kind]), uris };
+}
+
+function shown({ lists, uris }: NoticeFilter): JsonObject {
+  const wire: JsonObject = {};
+  for (const kind of lists) wire[`${kind}ListChanged`] = true;
+  if (uris.length > 0) wire.resourceSubscriptions = uris;
+  return wire;
+}
+
+function tagged(notice: Notice, id: RequestId): JSONRPCNotification {
+  const _meta = { [SUBSCRIPTION_ID]: id };
+  if (notice.kind === "resource") return notification("notifications/resources/updated", { _meta, uri: notice.uri });
+  return notification(LIST_CHANGED[notice.kind as ListKind], { _meta });
+}

@@ -1,0 +1,150 @@
+/**
+ * `tools/call`: find the tool, check the arguments, run the handler, check what it returned.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/tools, "Calling Tools"
+ */
+
+import type { McpServer } from "../define/server.ts";
+import type { CompiledTool } from "../define/tool.ts";
+import { capabilityObject } from "../protocol/client-facts.ts";
+import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
+import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import { quote } from "../protocol/quote.ts";
+import { describeIssues } from "../protocol/schema.ts";
+import { type Round, runRounds } from "../run/run-handler.ts";
+import type { Call } from "./context.ts";
+import { subjectOf } from "./hooks.ts";
+import { errorText, toErrorResult, toToolResult } from "./result.ts";
+import { withTimedContext } from "./with-context.ts";
+
+/** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
+export async function callTool(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  const { tool, args } = readCall(server, request);
+  requireCapabilities(tool, call);
+  let value: unknown;
+  try {
+    if (tool.options.once && !call.once) {
+      throw new KitError(
+        "options-invalid",
+        `Tool "${tool.name}" has once: true, which needs the option once. Write edge(server, { once: once() }), with once from "mcp-edge/worker/once".`,
+      );
+    }
+    // Modern clients without tasks were refused already, where there are tasks.
+    if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);
+    // Within the try: a validator may run code of the author's, and fail like a handler.
+    const checked = tool.input ? await tool.input.validate(args) : { value: {} };
+    if (checked.issues) {
+      return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
+    }
+    value = checked.value;
+  } catch (error) {
+    if (McpError.is(error)) throw error;
+    return failureOf(error, server, tool, request, call);
+  }
+  const run = () => runTool(server, tool, value, request, call);
+  // Only now: a call that is refused is not remembered.
+  return call.once ? call.once(server, request, call, run) : run();
+}
+
+async function runTool(
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  args: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): Promise<JsonObject> {
+  try {
+    const outcome = await runRounds(server, request, call, (round) =>
+      runHandler(server, tool, args, request, call, round),
+    );
+    return "asked" in outcome ? outcome.asked : await toToolResult(tool, outcome.returned, call.client.rules);
+  } catch (error) {
+    if (McpError.is(error)) throw error;
+    return failureOf(error, server, tool, request, call);
+  }
+}
+
+/** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
+function failureOf(
+  error: unknown,
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): JsonObject {
+  let failure = error;
+  try {
+    if (ToolError.is(error)) return toErrorResult(error, call.client.rules);
+  } catch (misfit) {
+    failure = misfit;
+  }
+  return reportFailure(failure, server, tool, request, call);
+}
+
+/** What is malformed here is the request's fault (-32602), never the tool's. */
+function readCall(server: McpServer<never>, request: JSONRPCRequest): { tool: CompiledTool<never>; args: JsonObject } {
+  const { name, arguments: args = {} } = request.params ?? {};
+  if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
+  if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
+  const tool = server.tools.find(name);
+  if (!tool) throw invalidParams(`Unknown tool: ${quote(name)}`);
+  return { tool, args };
+}
+
+/** Legacy has no such error: there the handler meets the lack when it asks. */
+function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void {
+  const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
+  if (missing.length === 0 || call.client.era === "legacy") return;
+  throw new McpError(
+    ErrorCode.MissingRequiredClientCapability,
+    `Tool "${tool.name}" needs the client capability ${missing.join(", ")}.`,
+    { requiredCapabilities: capabilityObject(missing) },
+  );
+}
+
+/** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
+function runHandler(
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  args: unknown,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+): Promise<unknown> {
+  const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
+  const what = `Tool "${tool.name}"`;
+  return withTimedContext(what, timeoutMs, server, request, call, round, (ctx) => tool.handler(args, ctx));
+}
+
+/** The client learns what kind of failure it was and a reference; `onError` gets the exception itself. */
+function reportFailure(
+  error: unknown,
+  server: McpServer<never>,
+  tool: CompiledTool<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+): JsonObject {
+  const correlationId = crypto.randomUUID();
+  // Nobody reads the text of one that ends because nobody wants its work any more.
+  if (!isReasonOf(call.ending.signal, error))
+    server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
+  return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);
+}
+
+function describeFailure(error: unknown): string {
+  if (!KitError.is(error)) return "failed";
+  switch (error.code) {
+    case "output-misfit":
+    case "result-invalid":
+      return "produced a result that does not fit its declaration";
+    case "timeout":
+      return "did not finish in time";
+    default:
+      return "failed";
+  }
+}

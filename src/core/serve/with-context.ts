@@ -1,0 +1,91 @@
+/**
+ * Running author code.
+ *
+ * @module
+ */
+
+import { toContents } from "../define/resource.ts";
+import type { McpServer } from "../define/server.ts";
+import { KitError } from "../protocol/errors.ts";
+import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
+import type { Round } from "../run/run-handler.ts";
+import { type Call, type Ending, HandlerContext, type OwnContents } from "./context.ts";
+import { findReader } from "./find-resource.ts";
+
+async function readOwn(server: McpServer<never>, uri: string, ctx: HandlerContext<never>): Promise<OwnContents> {
+  const { rules } = ctx.client;
+  const found = findReader(server, uri, rules);
+  // Each is one or the other: toContents makes no third kind.
+  return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
+}
+
+/** Runs author code with a context of its own, which is inert once the code has settled. */
+export async function withContext<Result>(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  const context = new HandlerContext(call, request, round, (uri, ctx) => readOwn(server, uri, ctx));
+  const { replay } = round;
+  try {
+    // What is suspended goes on as far as the engine: handlers end in between with what they return.
+    return await (replay ? Promise.race([work(context), replay.suspended as Promise<never>]) : work(context));
+  } finally {
+    HandlerContext.close(context);
+  }
+}
+
+/**
+ * The same, for so long: then its signal aborts, and nobody waits for it any more.
+ *
+ * @param what Begins the sentence that says so.
+ * @param timeoutMs 0 or Infinity: it is not bounded.
+ * @throws {KitError} `timeout`.
+ */
+export function withTimedContext<Result>(
+  what: string,
+  timeoutMs: number,
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  round: Round,
+  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+): Promise<Result> {
+  return withinTime(what, timeoutMs, call.ending, (ending, passed) => {
+    if (!passed) return withContext(server, request, call, round, work);
+    // Within the context, which is inert once the time is over.
+    return withContext(server, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
+  });
+}
+
+/** Runs author code for so long. @param run Given what ends it then, and a promise that rejects then; undefined: never. */
+export function withinTime<Result>(
+  what: string,
+  timeoutMs: number,
+  given: Ending,
+  run: (ending: Ending, passed: Promise<never> | undefined) => Promise<Result>,
+): Promise<Result> {
+  const isBounded = timeoutMs > 0 && timeoutMs < Infinity;
+  if (!isBounded) return run(given, undefined);
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const passed = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
+      // First: what the handler makes of the abort is no answer any more.
+      reject(error);
+      controller.abort(error);
+    }, timeoutMs);
+  });
+  // Made for a handler that asks for it: joining signals is dear.
+  let signal: AbortSignal | undefined;
+  const ending: Ending = {
+    get signal() {
+      signal ??= AbortSignal.any([given.signal, controller.signal]);
+      return signal;
+    },
+  };
+  return run(ending, passed).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,138 @@
+/**
+ * The methods of tasks for clients of 2025-11-25, and what they change about others: a tool call may ask to be a task,
+ * tools say whether they can be, and the handshake says that there are tasks.
+ *
+ * There is no `tasks/list`: a task belongs to a principal and is found by its id alone; nothing keeps the ids.
+ *
+ * @module
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ */
+
+import type { McpServer } from "../../define/server.ts";
+import { invalidParams, McpError } from "../../protocol/errors.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
+import { newJournal } from "../../run/journal.ts";
+import type { Call } from "../../serve/context.ts";
+import { listResult } from "../../serve/list-methods.ts";
+import { METHODS, type Method } from "../../serve/methods.ts";
+import { callTool } from "../../serve/tool-call.ts";
+import { type TaskView, unknownTask } from "../task.ts";
+import { isOver, readTtl, statusOf, toOwnTask, withRelatedTask } from "./own-task.ts";
+import { awaitResult, type TaskChanges, type WaitingKeeper } from "./own-task-result.ts";
+
+type Table = Readonly<Record<string, Method>>;
+
+/** Of the calls of servers, those that may be tasks. */
+const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
+
+const isOffered = (server: McpServer<never>) => server.offers("tools");
+
+/**
+ * The table of these clients with tasks in it.
+ *
+ * @param inner What is served beside the protocol's own: of notices, where there are any.
+ * @param changes Of the client's session.
+ */
+export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, changes: TaskChanges): Table {
+  const about = (
+    work: (taskId: string, call: Call<never>, server: McpServer<never>) => Promise<JsonObject>,
+  ): Method => ({
+    isOffered,
+    serve: (server, { method, params }, call) => {
+      const taskId = params?.taskId;
+      if (typeof taskId === "string") return work(taskId, call, server);
+      throw invalidParams(`${method}: params.taskId is not a string.`, { field: "taskId" });
+    },
+  });
+  return {
+    ...inner,
+    initialize: { serve: (server, request, call) => initialize(server, request, { ...call, methods: inner }) },
+    "tools/list": { isOffered, serve: listTools },
+    "tools/call": { isOffered, serve: (server, request, call) => callAsTask(server, request, call, keeper) },
+    "tasks/get": about(async (taskId, call) => toOwnTask(await find(taskId, call, keeper))),
+    "tasks/result": about((taskId, call, server) => awaitResult(taskId, server, call, keeper, changes)),
+    "tasks/cancel": about(async (taskId, call) => {
+      const task = await cancel(taskId, call, keeper);
+      changes.tell(taskId);
+      return task;
+    }),
+  };
+}
+
+/** @throws {McpError} -32602. */
+async function find(taskId: string, call: Call<never>, keeper: WaitingKeeper): Promise<TaskView> {
+  const task = await keeper.read(taskId, call);
+  if (!task) throw unknownTask();
+  return task;
+}
+
+/** @throws {McpError} -32602 when it is over already. */
+async function cancel(taskId: string, call: Call<never>, keeper: WaitingKeeper): Promise<JsonObject> {
+  const requireCancellable = (task: TaskView, isSo: boolean) => {
+    if (!isSo) throw invalidParams(`The task is over: it is ${statusOf(task)}.`, { field: "taskId" });
+  };
+  const before = await find(taskId, call, keeper);
+  requireCancellable(before, !isOver(before));
+  await keeper.cancel(taskId, call);
+  const after = await find(taskId, call, keeper);
+  // It may have come to its end meanwhile.
+  requireCancellable(after, after.status === "cancelled");
+  return toOwnTask(after);
+}
+
+async function initialize(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+  const found = (await METHODS.legacy.initialize?.serve(server, request, call)) as JsonObject;
+  if (!server.offers("tools")) return found;
+  return { ...found, capabilities: { ...(found.capabilities as JsonObject), tasks: CAPABILITY } };
+}
+
+/** The entries that are compiled, with what each says of tasks put in. */
+function listTools(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonText {
+  const entries = server.tools.list(call.client.rules).map((entry) => {
+    const { task } = server.tools.find(entry.key)?.options ?? {};
+    if (task === undefined) return entry;
+    return { ...entry, text: `${entry.text.slice(0, -1)},"execution":{"taskSupport":"${task}"}}` };
+  });
+  return listResult("tools/list", entries, server, request, call);
+}
+
+/**
+ * A task at once, whatever the tool says about where one begins: the client has asked for one, and gets nothing else.
+ * What is wrong with the arguments is the task's result.
+ */
+async function callAsTask(
+  server: McpServer<never>,
+  request: JSONRPCRequest,
+  call: Call<never>,
+  keeper: WaitingKeeper,
+): Promise<JsonObject> {
+  const { task: asked, ...params } = request.params ?? {};
+  const tool = typeof params.name === "string" ? server.tools.find(params.name) : undefined;
+  if (!tool) return callTool(server, request, call);
+  const { task = "forbidden" } = tool.options;
+  if (asked === undefined) {
+    if (task === "required") throw notSo(`Tool "${tool.name}" runs only as a task: send params.task.`);
+    return callTool(server, request, call);
+  }
+  if (task === "forbidden") throw notSo(`Tool "${tool.name}" does not run as a task: send no params.task.`);
+  const ttlMs = readTtl(asked);
+  const { rules, capabilities, info } = call.client;
+  const start = {
+    request: { ...request, params },
+    journal: newJournal(),
+    round: { inputResponses: {} },
+    client: { version: rules.version, capabilities, info },
+    ...(ttlMs === undefined ? {} : { ttlMs }),
+  };
+  const create = async () => {
+    // A keeper creates what it reads.
+    const created = (await keeper.create(start, server, call)) as unknown as TaskView;
+    return withRelatedTask({ task: toOwnTask(created) }, created.taskId);
+  };
+  return call.once ? call.once(server, request, call, create) : create();
+}
+
+/** -32601, as the specification wants it. @see "Tool-Level Negotiation" */
+function notSo(message: string): McpError {
+  return new McpError(ErrorCode.MethodNotFound, message, { field: "task" });
+}
