@@ -13,9 +13,16 @@ export const SUPERSEDED = 4001;
 /** Says that the client of a stream is gone, and cannot come back to it. */
 export const GONE = 4002;
 
-/** How often a lost link is dialled again, and the first pause, which doubles each time. */
-const TRIES = 6;
+/** How often a lost link is dialled again. The longest pause in milliseconds doubles each time, up to a maximum. */
+const TRIES = 24;
 const PAUSE_MS = 100;
+const PAUSE_MAX_MS = 250;
+
+/**
+ * Milliseconds within which a link that still exists has been dialled again, counted from the moment at which its object
+ * can be reached: the longest pause, and time for the network.
+ */
+export const BACK_MS = 700;
 
 export interface LinkOptions {
   /** Asks the object for a WebSocket. Any other response is a refusal. */
@@ -82,7 +89,7 @@ export class Link {
 
   async #redial(): Promise<void> {
     for (let attempt = 0; attempt < TRIES && !this.#isOver; attempt++) {
-      await pause(PAUSE_MS * 2 ** attempt * Math.random());
+      await pause(Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS) * Math.random());
       const refusal = await this.#dial().catch(() => "unreachable" as const);
       if (refusal === "unreachable") continue;
       if (refusal) break;

@@ -7,6 +7,7 @@ import { PARTS } from "./lists/parts.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
+import { STREAMS } from "./lists/streams.ts";
 import type { EquivalentMutant, Mutant } from "./mutant.ts";
 
 /** The mutants that the tests must notice. */
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SESSIONS,
   ...PARTS,
   ...SERVING,
+  ...STREAMS,
 ];
 
 /** Changes that were considered and make no difference. */

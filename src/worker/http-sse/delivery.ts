@@ -27,7 +27,7 @@ export async function deliver<Env>(
   post: SessionPost,
 ): Promise<PostOutcome | undefined> {
   const { streams } = session;
-  if (streams.speaking === undefined && streams.mayComeBack) {
+  if (streams.speaking === undefined && streams.backWithinMs > 0) {
     // Whoever waits takes up memory, so it counts as a request in flight.
     const refusal = session.tooMany(1);
     if (refusal) return { refusal };

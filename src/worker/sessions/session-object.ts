@@ -56,7 +56,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     super(ctx, env);
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
-    this.#host = { ctx, env, runtime, log: this.#log, ...options, wakeAt: (atMs) => this.#wakeAt(atMs) };
+    const bornAtMs = Date.now();
+    this.#host = { ctx, env, runtime, log: this.#log, ...options, bornAtMs, wakeAt: (atMs) => this.#wakeAt(atMs) };
   }
 
   // RPC

@@ -8,7 +8,7 @@ import { ErrorCode, encodeError, type RequestId } from "../../core/protocol/json
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
-import { OVER, SUPERSEDED } from "../reconnecting-socket.ts";
+import { BACK_MS, OVER, SUPERSEDED } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
 import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
@@ -40,6 +40,8 @@ export interface StreamHost {
   readonly log: EventLog;
   readonly session: number;
   readonly caps: StreamCaps;
+  /** When this life of the object began: every socket of the life before was lost by then. */
+  readonly bornAtMs: number;
   /** Called when something is stored. */
   readonly onBegin: () => void;
   /** Whether a call whose run was lost goes on nevertheless. */
@@ -56,8 +58,6 @@ interface Start extends Position {
 
 /** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
 const FILTER_WAIT_MS = 2_000;
-/** Milliseconds a Worker has to come back to the stream of an HTTP+SSE client after a loss. */
-const BACK_MS = 5_000;
 /** Bytes of messages that wait for a client to open a stream. */
 const WAITING_MAX = 64 * 1024;
 /** What is freed at once, as a part of the cap: pruning is not to run for each event. */
@@ -73,6 +73,8 @@ export class SessionStreams implements StreamOwner {
   readonly #heard = new Set<number>();
   /** Its streams whose client is gone. */
   readonly #gone = new Set<number>();
+  /** When a socket of the session was last lost. */
+  #lostAtMs = 0;
   /** Called when a Worker has come for a stream. */
   readonly #onBack = new Set<() => void>();
   readonly #carriers = new Map<WebSocket, Carrier>();
@@ -104,9 +106,13 @@ export class SessionStreams implements StreamOwner {
     return socket && this.#carrier(socket).attached.stream;
   }
 
-  /** Whether a Worker may come back to the stream of the client, which it lost: the client is not known to be gone. */
-  get mayComeBack(): boolean {
-    return this.#gone.size === 0;
+  /**
+   * Milliseconds for which a Worker may still come back to the stream of the client, which it lost; not above 0 when the
+   * client is gone: a Worker that held its response would have come back by now.
+   */
+  get backWithinMs(): number {
+    if (this.#gone.size > 0) return 0;
+    return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();
   }
 
   /** How many wait in {@link back}. */
@@ -114,7 +120,7 @@ export class SessionStreams implements StreamOwner {
     return this.#onBack.size;
   }
 
-  /** Resolves when a Worker has come for a stream, or after a while. */
+  /** Resolves when a Worker has come for a stream, or can no longer be expected to. */
   back(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -122,7 +128,7 @@ export class SessionStreams implements StreamOwner {
         this.#onBack.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, BACK_MS);
+      const timer = setTimeout(done, this.backWithinMs);
       this.#onBack.add(done);
     });
   }
@@ -197,6 +203,7 @@ export class SessionStreams implements StreamOwner {
   async left(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
     const { stream, order } = this.#carrier(socket).attached;
     if (isGone) this.#gone.add(stream);
+    else this.#lostAtMs = Date.now();
     this.#carriers.delete(socket);
     if (this.#sockets(stream).every((other) => other === socket)) this.#owned.delete(stream);
     const speaker = isOwnStream(stream) ? this.#speaker(socket) : undefined;

@@ -48,6 +48,8 @@ export interface SessionHost<Env> {
   readonly caps: SessionCaps;
   /** Milliseconds a stream can be resumed after the last word on it. */
   readonly resumeMs: number;
+  /** When this life of the object began. */
+  readonly bornAtMs: number;
   /** Asks for an alarm, no later than this. */
   wakeAt(atMs: number): Promise<void>;
 }
@@ -126,7 +128,7 @@ export class Session<Env> {
   });
 
   constructor(host: SessionHost<Env>, session: number) {
-    const { ctx, log, caps, resumeMs } = host;
+    const { ctx, log, caps, resumeMs, bornAtMs } = host;
     this.#host = host;
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
@@ -140,7 +142,7 @@ export class Session<Env> {
       expire: (id) => this.#questions.expire(id),
     });
     const goesOn = (row: StreamRow) => this.#lasting?.goesOn(row) ?? false;
-    this.#streams = new SessionStreams({ ctx, log, session, caps, onBegin, goesOn });
+    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onBegin, goesOn });
   }
 
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */

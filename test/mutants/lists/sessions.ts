@@ -422,8 +422,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "a2-reader-that-comes-back-is-waited-for",
     file: "src/worker/sessions/session-streams.ts",
-    find: "return this.#gone.size === 0;",
-    replace: "return this.#gone.size < 0;",
+    find: "if (this.#gone.size > 0) return 0;",
+    replace: "if (this.#gone.size >= 0) return 0;",
     tests: ["test/worker/heard.test.ts"],
     title: "that is posted right after a reset waits",
   },
