@@ -58,6 +58,7 @@ export type {
   Definition,
   RequestFacts,
   ServerOptions,
+  SubscribeHook,
   SubscriptionHook,
   SubscriptionPlace,
 } from "./define/server-options.ts";

@@ -102,6 +102,8 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
       principal: undefined,
       durationMs: expect.any(Number),
       client: expect.objectContaining({ info: { name: "peer", version: "1.0.0" } }),
+      env: undefined,
+      waitUntil: expect.any(Function),
     };
     expect(records).toEqual([record, record]);
   });
@@ -203,6 +205,8 @@ describe("sampling in 2026-07-28", () => {
       principal: undefined,
       durationMs: expect.any(Number),
       client: expect.objectContaining({ protocolVersion: MODERN_VERSION }),
+      env: undefined,
+      waitUntil: expect.any(Function),
     };
     expect(records).toEqual([record, record, record]);
   });
@@ -260,4 +264,44 @@ test.each([...LEGACY_VERSIONS, MODERN_VERSION])("S4: in %s a record says how lon
   expect(records).toHaveLength(1);
   // setTimeout and performance.now() may disagree by a millisecond.
   expect(records[0]?.durationMs).toBeGreaterThanOrEqual(28);
+});
+
+describe.each([...LEGACY_VERSIONS, MODERN_VERSION])("A28: the hook onSample in %s", (version) => {
+  interface Bindings {
+    readonly NAME: string;
+  }
+
+  test("has the bindings, and its work and its promise are waited for; what fails goes to onError", async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const done: string[] = [];
+    const work = async (what: string) => {
+      await released;
+      done.push(what);
+      throw new Error(`${what} failed`);
+    };
+    const onSample: SampleHook<Bindings> = ({ env, waitUntil }) => {
+      waitUntil(work(`work of ${env.NAME}`));
+      return work(`promise of ${env.NAME}`);
+    };
+    const server = new McpServer<Bindings>({ name: "asker", version: "1.0.0", onSample });
+    server.tool("ask", {}, async (_, ctx) => (await ctx.sample(PARAMS)).model);
+    const peer = await openPeer(server, version, { ...answering, env: { NAME: "the binding" } });
+    const first = resultOf(await peer.request("tools/call", { name: "ask" }));
+    if (version === MODERN_VERSION) {
+      const [key = ""] = Object.keys(first.inputRequests as Json);
+      const more = { inputResponses: { [key]: ANSWER }, requestState: first.requestState };
+      resultOf(await peer.request("tools/call", { name: "ask", ...more }));
+    }
+    let isIdle = false;
+    const idle = peer.connection.idle().then(() => {
+      isIdle = true;
+    });
+    await new Promise(setImmediate);
+    expect([isIdle, done]).toEqual([false, []]);
+    release();
+    await idle;
+    expect(done.sort()).toEqual(["promise of the binding", "work of the binding"]);
+    const failures = ["Error: promise of the binding failed", "Error: work of the binding failed"];
+    expect(peer.reports.map(String).sort()).toEqual(failures);
+  });
 });

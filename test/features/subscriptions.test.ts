@@ -278,6 +278,68 @@ test("a resource that onSubscribe refuses is not acknowledged, and its updates a
   await peer.close();
 });
 
+describe("a hook onSubscribe", () => {
+  /** A server whose hook returns what the host of a URI says; it is typed as an author without types would have it. */
+  function deciding() {
+    const answers: Readonly<Record<string, unknown>> = {
+      nothing: undefined,
+      true: true,
+      false: false,
+      later: Promise.resolve(false),
+      null: null,
+      zero: 0,
+      text: "no",
+      object: { allowed: false },
+    };
+    const released: string[] = [];
+    const server = new McpServer({
+      name: "deciding",
+      version: "1.0.0",
+      onSubscribe: (uri) => answers[new URL(uri).hostname] as boolean,
+      onUnsubscribe: (uri) => void released.push(uri),
+    });
+    for (const name of Object.keys(answers)) server.resource(`test://${name}`, {}, () => "content");
+    return { server, released, uris: Object.keys(answers).map((name) => `test://${name}`) };
+  }
+  const admitted = ["test://nothing", "test://true"];
+  const refused = ["test://false", "test://later"];
+
+  test.each(LEGACY_VERSIONS)("that returns false refuses as if there were no such resource (%s)", async (version) => {
+    const { server, released, uris } = deciding();
+    const peer = await openPeer(server, version);
+    const absent = await peer.request("resources/subscribe", { uri: "test://absent" });
+    if (!("error" in absent)) throw new Error("an unknown resource was subscribed to");
+    for (const uri of uris) {
+      const answer = await peer.request("resources/subscribe", { uri });
+      if (admitted.includes(uri)) expect(answer).toMatchObject({ result: {} });
+      else if (refused.includes(uri)) expect(answer).toMatchObject({ error: { ...absent.error, data: { uri } } });
+      else expect(answer).toMatchObject({ error: { code: -32603 } });
+    }
+    expect(peer.reports).toMatchObject(
+      ["null", "a value of type number", "a value of type string", "a value of type object"].map((what) => {
+        return { code: "options-invalid", message: expect.stringContaining(`onSubscribe returned ${what}`) };
+      }),
+    );
+    for (const uri of uris) server.resourceUpdated(uri);
+    const heard = () => peer.notifications.map(({ params }) => params?.uri);
+    await expect.poll(heard).toEqual(admitted);
+    await peer.close();
+    // Whoever was refused has nothing to end.
+    expect(released.sort()).toEqual(admitted);
+  });
+
+  test("that returns false, or decides nothing, leaves the resource out of a listen stream", async () => {
+    const { server, released, uris } = deciding();
+    const peer = await openPeer(server, MODERN_VERSION);
+    peer.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } }).catch(() => undefined);
+    await expect.poll(() => peer.notifications.length).toBe(1);
+    expect(peer.notifications[0]?.params?.notifications).toEqual({ resourceSubscriptions: admitted });
+    expect(peer.reports).toMatchObject(Array(4).fill({ code: "options-invalid" }));
+    await peer.close();
+    await expect.poll(() => released.sort()).toEqual(admitted);
+  });
+});
+
 test.each(LEGACY_VERSIONS)("in %s subscribing twice and leaving twice runs each hook once", async (version) => {
   const told: string[] = [];
   const server = new McpServer({

@@ -5,6 +5,7 @@ import { FEATURES } from "./lists/features.ts";
 import { HTTP_ROOM } from "./lists/http.ts";
 import { PARTS } from "./lists/parts.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
+import { RARE } from "./lists/rare.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
 import { STREAMS } from "./lists/streams.ts";
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PARTS,
   ...SERVING,
   ...STREAMS,
+  ...RARE,
 ];
 
 /** Changes that were considered and make no difference. */

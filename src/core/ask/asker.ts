@@ -11,7 +11,7 @@ import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { memo } from "../protocol/memo.ts";
 import type { AnySchema, InferOutput } from "../protocol/schema.ts";
 import type { QuestionOptions } from "../run/run-handler.ts";
-import type { Call } from "../serve/context.ts";
+import type { HookedCall } from "../serve/hooks.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
 import type { Question } from "./question.ts";
 import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
@@ -26,7 +26,7 @@ export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
 export interface AskedBy {
   readonly server: McpServer<never>;
   readonly request: JSONRPCRequest;
-  readonly call: Pick<Call<never>, "client" | "principal" | "onError">;
+  readonly call: HookedCall<never>;
 }
 
 export interface AskedOptions extends QuestionOptions {

@@ -6,7 +6,7 @@
 
 import { attempt } from "../define/server.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { describeRequest, type SampleRecord } from "../serve/hooks.ts";
+import { describeRequest, reachOf, type SampleRecord } from "../serve/hooks.ts";
 import { type AskedBy, QuestionError } from "./asker.ts";
 
 /** Sends and reads one sampling request, and tells `onSample` how it ended. */
@@ -45,7 +45,8 @@ export function reportSample(
   if (!onSample) return;
   const { method, requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
   const { model, stopReason } = isObject(answer) ? answer : {};
-  const record: SampleRecord = {
+  const { env, waitUntil } = reachOf(server, request, call);
+  const record: SampleRecord<never> = {
     requestId,
     client,
     principal,
@@ -56,10 +57,13 @@ export function reportSample(
     ...(typeof stopReason === "string" ? { stopReason } : {}),
     outcome,
     durationMs,
+    env,
+    waitUntil,
   };
   const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
   attempt(
     () => onSample(record),
     (error) => server.report(error, where, call.onError),
+    waitUntil,
   );
 }

@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, server/prompts
  */
 
+import { checkOptions, type OptionTable } from "../protocol/check-options.ts";
 import { type ContentBlock, encodeBlock, type Icon, pick } from "../protocol/content.ts";
 import { invalidParams, KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -95,7 +96,19 @@ export interface CompiledPrompt<Env> extends Shelved {
   readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
 }
 
-/** @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt. */
+const OPTIONS: OptionTable<PromptDefinition["options"]> = {
+  title: null,
+  description: null,
+  arguments: null,
+  complete: null,
+  icons: null,
+  _meta: null,
+};
+
+/**
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt; `options-invalid` for an option that
+ *   does not exist.
+ */
 export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledPrompt<Env> {
   const { name, options } = definition;
   if (typeof name !== "string" || name.length === 0 || name.length > 128) {
@@ -106,6 +119,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
   }
   if (typeof definition.handler !== "function")
     throw new KitError("definition-invalid", `Prompt "${name}" has no handler function.`);
+  checkOptions(`Prompt "${name}": `, options, OPTIONS);
   const given = options.arguments;
   const isList = Array.isArray(given);
   const schema =

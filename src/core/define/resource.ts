@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/resources
  */
 
-import { CACHE, checkNumbers } from "../protocol/check-options.ts";
+import { CACHE, checkOptions, type OptionTable } from "../protocol/check-options.ts";
 import {
   type Annotations,
   type Base64OrBytes,
@@ -137,7 +137,23 @@ export interface CompiledTemplate<Env> extends Shelved {
   readonly template: UriTemplate;
 }
 
-/** @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no reader. */
+const COMMON: OptionTable<CommonOptions> = {
+  name: null,
+  title: null,
+  description: null,
+  mimeType: null,
+  annotations: null,
+  icons: null,
+  _meta: null,
+  cache: null,
+};
+const RESOURCE: OptionTable<ResourceOptions> = { ...COMMON, size: [0, Number.MAX_SAFE_INTEGER] };
+const TEMPLATE: OptionTable<TemplateOptions> = { ...COMMON, complete: null };
+
+/**
+ * @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no
+ *   reader; `options-invalid` for an option that does not exist or a number out of its range.
+ */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource<Env> {
   const { uri, options } = definition;
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
@@ -146,23 +162,20 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
       `Resource ${JSON.stringify(uri)} is not a URI: it needs a scheme, as in "file:///a.txt", and other characters percent-encoded (RFC 3986).`,
     );
   }
-  requireReader(definition.read, `Resource "${uri}"`);
+  checkCommon(`Resource "${uri}"`, definition, RESOURCE);
   checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
-  checkNumbers(`Resource "${uri}": `, options, { size: [0, Number.MAX_SAFE_INTEGER] });
-  checkNumbers(`Resource "${uri}": cache.`, options.cache ?? {}, CACHE);
   return { key: uri, definition, entry: (rules) => listedResource({ ...options, uri }, rules) };
 }
 
 /**
  * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
- *   names no variable, or there is no reader.
+ *   names no variable, or there is no reader; `options-invalid` as {@link compileResource} does.
  */
 export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate<Env> {
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
-  requireReader(definition.read, `Resource template "${uriTemplate}"`);
+  checkCommon(`Resource template "${uriTemplate}"`, definition, TEMPLATE);
   checkMediaType(`resource template "${uriTemplate}"`, options.mimeType, "definition-invalid");
-  checkNumbers(`Resource template "${uriTemplate}": cache.`, options.cache ?? {}, CACHE);
   for (const name of Object.keys(options.complete ?? {})) {
     if (template.names.includes(name)) continue;
     throw new KitError(
@@ -193,8 +206,15 @@ function shapeAnnotations(annotations: Annotations | undefined, rules: VersionRu
   return annotations ? { annotations: pick(annotations, rules.annotationFields) } : {};
 }
 
-function requireReader(read: unknown, what: string): void {
+/** Checks what resources and templates have in common: the reader and the options. */
+function checkCommon(
+  what: string,
+  { read, options }: ResourceDefinition<never> | TemplateDefinition<never>,
+  table: typeof RESOURCE | typeof TEMPLATE,
+): void {
   if (typeof read !== "function") throw new KitError("definition-invalid", `${what} has no reader function.`);
+  checkOptions(`${what}: `, options, table);
+  checkOptions(`${what}: cache.`, options.cache ?? {}, CACHE);
 }
 
 /** The `contents` of a read. @throws {McpError} not found; {KitError} `result-invalid` as {@link encodeContents} does. */

@@ -70,8 +70,19 @@ export interface SubscriptionPlace<Env> {
   readonly signal: AbortSignal;
 }
 
-/** Starts or stops watching a resource for one subscriber. */
+/** Stops watching a resource for one subscriber. */
 export type SubscriptionHook<Env> = (uri: string, place: SubscriptionPlace<Env>) => void | Promise<void>;
+
+/**
+ * Decides whether a client may subscribe to a resource, and starts watching it. `true` or nothing admits the client.
+ * `false` refuses it as if there were no such resource. A hook that throws McpError refuses with that error. Anything else
+ * is a mistake: the client is refused, and `onError` is told.
+ */
+export type SubscribeHook<Env> = (
+  uri: string,
+  place: SubscriptionPlace<Env>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement has the type void.
+) => boolean | undefined | void | Promise<boolean | undefined | void>;
 
 export interface ServerOptions<Env> extends Implementation {
   /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
@@ -106,8 +117,13 @@ export interface ServerOptions<Env> extends Implementation {
    * @default everything is shown
    */
   readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
-  /** Before a client is subscribed to a resource. Throw McpError to refuse. */
-  readonly onSubscribe?: SubscriptionHook<Env>;
+  /**
+   * Called before a client is subscribed to a resource. Return `false` to refuse as if there were no such resource, or
+   * throw McpError to refuse with an error; `subscriptions/listen` leaves out what is refused either way.
+   *
+   * @default every resource that the client can see
+   */
+  readonly onSubscribe?: SubscribeHook<Env>;
   /** After a client is no longer subscribed: it said so, its listen stream closed, or its session ended. */
   readonly onUnsubscribe?: SubscriptionHook<Env>;
   /** Called once for each request, however it ends. Its own failure changes nothing. */
@@ -117,7 +133,7 @@ export interface ServerOptions<Env> extends Implementation {
    * Modern clients answer with their next request, and are heard of then: one that never comes back is not, one that
    * presents its answer twice is twice. What a task asked and nobody answered is `cancelled` when the task ends.
    */
-  readonly onSample?: SampleHook;
+  readonly onSample?: SampleHook<Env>;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
   readonly onError?: ErrorReporter;
 }

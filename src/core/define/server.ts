@@ -4,7 +4,7 @@
  * @module
  */
 
-import { CACHE, checkNumbers, SIZE } from "../protocol/check-options.ts";
+import { CACHE, checkOptions, type OptionTable, SIZE } from "../protocol/check-options.ts";
 import { pick } from "../protocol/content.ts";
 import { checkFunction, KitError, unfit } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -88,7 +88,8 @@ export class McpServer<Env = unknown> {
   readonly versions: ServedVersions;
 
   /**
-   * @throws {KitError} when a tool of the list is refused; the text names its place in the list.
+   * @throws {KitError} `options-invalid` for an option that does not exist or a number out of its range; or when a
+   *   definition of a list is refused: the text names its place in the list.
    * @throws {RangeError} when `protocolVersions` is empty or names an unknown version.
    */
   constructor(options: ServerOptions<Env>) {
@@ -97,11 +98,12 @@ export class McpServer<Env = unknown> {
     }
     this.#options = options;
     this.versions = serveVersions(options.protocolVersions);
-    const { pageSize } = options;
     checkFunction("visible of new McpServer()", options.visible);
-    checkNumbers("new McpServer(): ", { pageSize }, { pageSize: SIZE });
-    for (const [method, hint] of Object.entries(options.cacheHints ?? {})) {
-      checkNumbers(`new McpServer(): cacheHints["${method}"].`, hint, CACHE);
+    checkOptions("new McpServer(): ", options, OPTIONS);
+    const { cacheHints = {} } = options;
+    checkOptions("new McpServer(): cacheHints: ", cacheHints, CACHEABLE);
+    for (const [method, hint] of Object.entries(cacheHints)) {
+      checkOptions(`new McpServer(): cacheHints["${method}"].`, hint, CACHE);
     }
     for (const list of ["tools", "prompts", "resources"] as const) {
       options[list]?.forEach((definition, at) => {
@@ -468,7 +470,7 @@ export class McpServer<Env = unknown> {
     return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
   }
 
-  get onSample(): SampleHook | undefined {
+  get onSample(): SampleHook<Env> | undefined {
     return this.#options.onSample;
   }
 
@@ -490,11 +492,7 @@ export class McpServer<Env = unknown> {
         { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
         runtime,
       );
-    attempt(() => {
-      const told = this.#options.onRequestEnd?.(end);
-      // Else the platform would end it with the request.
-      if (told instanceof Promise) end.waitUntil(told.catch(failed));
-    }, failed);
+    attempt(() => this.#options.onRequestEnd?.(end), failed, end.waitUntil);
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */
@@ -511,10 +509,21 @@ export class McpServer<Env = unknown> {
   }
 }
 
-/** Runs a callback nobody waits for; `failed` hears of what it throws, now or later. */
-export function attempt(callback: () => void | Promise<void>, failed: (error: unknown) => void): void {
+/**
+ * Runs a callback nobody waits for; `failed` hears of what it throws, now or later.
+ *
+ * @param waitUntil Keeps a promise that the callback returns alive. Else the platform would end it with the request.
+ */
+export function attempt(
+  callback: () => void | Promise<void>,
+  failed: (error: unknown) => void,
+  waitUntil?: (work: Promise<unknown>) => void,
+): void {
   try {
-    Promise.resolve(callback()).catch(failed);
+    const told = callback();
+    if (!told) return;
+    const heard = Promise.resolve(told).catch(failed);
+    waitUntil?.(heard);
   } catch (error) {
     failed(error);
   }
@@ -534,6 +543,41 @@ function compile<Env>(definition: Definition<Env>): Compiled<Env> {
       return compileTemplate(definition);
   }
 }
+
+const OPTIONS: OptionTable<ServerOptions<unknown>> = {
+  name: null,
+  version: null,
+  title: null,
+  description: null,
+  websiteUrl: null,
+  icons: null,
+  instructions: null,
+  tools: null,
+  prompts: null,
+  resources: null,
+  pageSize: SIZE,
+  capabilities: null,
+  protocolVersions: null,
+  cacheHints: null,
+  around: null,
+  context: null,
+  definitions: null,
+  visible: null,
+  onSubscribe: null,
+  onUnsubscribe: null,
+  onRequestEnd: null,
+  onSample: null,
+  onError: null,
+};
+
+const CACHEABLE: OptionTable<Record<CacheableMethod, CacheHint>> = {
+  "server/discover": null,
+  "tools/list": null,
+  "prompts/list": null,
+  "resources/list": null,
+  "resources/templates/list": null,
+  "resources/read": null,
+};
 
 /** What the view of a caller does not take over from the options of its server: it has been decided already. */
 const VIEWED = Object.fromEntries(

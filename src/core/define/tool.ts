@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, server/tools
  */
 
-import { checkNumbers, TIMER, TIMER_OR_ZERO } from "../protocol/check-options.ts";
+import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../protocol/check-options.ts";
 import type { ClientCapabilityName } from "../protocol/client-facts.ts";
 import { type ContentBlock, type Icon, pick } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
@@ -147,7 +147,8 @@ export interface ToolDefinition<Env = unknown> {
  *
  * To use bindings, annotate the context: `async (args, ctx: HandlerContext<Env>) => ...`.
  *
- * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member.
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member; `options-invalid` for an
+ *   option that does not exist or a number out of its range.
  */
 export function defineTool<
   const In extends AnySchemaOrNone = undefined,
@@ -177,6 +178,22 @@ export interface CompiledTool<Env = unknown> extends Shelved {
 /** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
 const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
 
+const OPTIONS: OptionTable<CompiledTool["options"]> = {
+  title: null,
+  description: null,
+  input: null,
+  output: null,
+  annotations: null,
+  icons: null,
+  _meta: null,
+  timeoutMs: TIMER_OR_ZERO,
+  once: null,
+  task: null,
+  taskFrom: null,
+  taskTtlMs: TIMER,
+  asks: null,
+};
+
 /** Checks a definition and makes its schemas ready. */
 export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<Env> {
   const { name, options } = definition;
@@ -189,9 +206,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
-  const { timeoutMs, taskTtlMs } = options;
-  const numbers = { timeoutMs: timeoutMs === Infinity ? undefined : timeoutMs, taskTtlMs };
-  checkNumbers(`Tool "${name}": `, numbers, { timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER });
+  // Infinity is no bound, and no whole number either.
+  const bounded = options?.timeoutMs === Infinity ? { ...options, timeoutMs: 0 } : options;
+  checkOptions(`Tool "${name}": `, bounded, OPTIONS);
   const given = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
   // Arguments are objects before they are checked, so a root that leaves its type open is one too.
   const input = given && { ...given, json: { type: "object", ...given.json } };

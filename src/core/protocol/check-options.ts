@@ -31,8 +31,8 @@ export const TIMER: Range = [1, TIMER_MAX_MS];
 export const TIMER_OR_ZERO: Range = [0, TIMER_MAX_MS];
 /** A duration that is compared with the clock. The shorter ones serve tests. */
 export const PERIOD: Range = [1_000, 365 * DAY_MS];
-/** The numbers of a hint on caching. */
-export const CACHE = { ttlMs: [0, 10 * 365 * DAY_MS] } as const;
+/** The options of a hint on caching. */
+export const CACHE = { ttlMs: [0, 10 * 365 * DAY_MS], cacheScope: null } as const;
 /** How many of something; 0 means none. */
 export const COUNT: Range = [0, 2 ** 31 - 1];
 /** A size in memory or storage, or a number of entries. */
@@ -75,7 +75,8 @@ export function checkOptions(where: string, options: object, table: Readonly<Rec
   const known = Object.keys(table);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
-    const similar = known.find((each) => isSimilar(name.toLowerCase(), each.toLowerCase()));
+    const far = (each: string) => distance(name.toLowerCase(), each.toLowerCase());
+    const [similar] = known.filter((each) => isSimilar(name, each)).sort((a, b) => far(a) - far(b));
     const hint = similar ? `Did you mean "${similar}"?` : `Use ${known.join(", ") || "none"}.`;
     throw new KitError("options-invalid", `${where}there is no option "${name}". ${hint}`);
   }
@@ -97,8 +98,9 @@ function duration(ms: number): string {
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-/** Whether one contains the other, or at most two letters were added, left out or changed. */
-function isSimilar(a: string, b: string): boolean {
+/** Whether one contains the other, or at most two letters were added, left out or changed; case does not count. */
+function isSimilar(one: string, other: string): boolean {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   return a.length > 2 && (a.includes(b) || b.includes(a) || distance(a, b) <= 2);
 }
 

@@ -90,7 +90,7 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
 export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;
 
 /** What is known when a sampling request to a client is over. */
-export interface SampleRecord {
+export interface SampleRecord<Env = unknown> extends Pick<RequestData<Env>, "env" | "waitUntil"> {
   /** The request whose handler asked. */
   readonly requestId: RequestId;
   readonly client: ClientFacts;
@@ -108,7 +108,8 @@ export interface SampleRecord {
   readonly durationMs: number;
 }
 
-export type SampleHook = (record: SampleRecord) => void | Promise<void>;
+/** Hears that a sampling request is over. A promise it returns is waited for as by `waitUntil`, and never by the client. */
+export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;
 
 /** What a request is about, for reports. */
 export function describeRequest(
@@ -138,7 +139,8 @@ export function noticeData<Env>(
   return { method, params, client, principal, ...reachOf(server, { method }, call) };
 }
 
-function reachOf<Env>(
+/** What hooks are given to work with. */
+export function reachOf<Env>(
   server: McpServer<Env>,
   { method, id }: { readonly method: string; readonly id?: RequestId },
   { env, execution, onError }: HookedCall<Env>,

@@ -11,7 +11,7 @@
 import { resourceNotFound } from "../define/resource.ts";
 import type { McpServer } from "../define/server.ts";
 import type { SubscriptionPlace } from "../define/server-options.ts";
-import { invalidParams, isReasonOf, McpError } from "../protocol/errors.ts";
+import { invalidParams, isReasonOf, KitError, McpError, unfit } from "../protocol/errors.ts";
 import {
   isObject,
   type JSONRPCNotification,
@@ -114,13 +114,13 @@ async function subscribe(
   if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
   if (keeper.read().includes(uri)) return {};
   withRoomFor(uri, keeper, call.limits);
-  const { onSubscribe, onUnsubscribe } = server.subscriptionHooks;
-  await onSubscribe?.(uri, placeOf(call));
+  if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(uri, call.client.rules);
   // Other subscriptions may have been kept meanwhile.
   if (keeper.read().includes(uri)) return {};
   try {
     await keeper.keep(withRoomFor(uri, keeper, call.limits));
   } catch (error) {
+    const { onUnsubscribe } = server.subscriptionHooks;
     await onUnsubscribe?.(uri, placeOf(call));
     throw error;
   }
@@ -151,6 +151,13 @@ function readUri(request: JSONRPCRequest): string {
   const uri = request.params?.uri;
   if (typeof uri !== "string") throw invalidParams(`${request.method}: params.uri is not a string.`, { field: "uri" });
   return uri;
+}
+
+/** Asks `onSubscribe`. @throws what it throws; {KitError} `options-invalid` when it decides nothing. */
+async function isAdmitted(server: McpServer<never>, uri: string, call: Call<never>): Promise<boolean> {
+  const answer: unknown = await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
+  if (answer === undefined || typeof answer === "boolean") return answer !== false;
+  throw new KitError("options-invalid", `onSubscribe returned ${unfit(answer)}; return true or false, or nothing.`);
 }
 
 /** Whether the caller could read it, as far as its URI tells: what `visible` hides is not among what the server has. */
@@ -284,8 +291,7 @@ async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<
   for (const uri of has.resources ? asked.uris : []) {
     if (!isKnown(server, uri)) continue;
     try {
-      await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
-      uris.push(uri);
+      if (await isAdmitted(server, uri, call)) uris.push(uri);
     } catch (error) {
       if (McpError.is(error) || isReasonOf(call.ending.signal, error)) continue;
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onSubscribe)", uri }, call.onError);

@@ -47,8 +47,12 @@ export class TaskReports<Env> {
       .filter(({ request }) => request.method === "sampling/createMessage");
     if (samples.length === 0) return;
     await this.#tell(start, (server, call) => {
-      // Hooks see no bindings.
-      const by = { server: server as unknown as McpServer<never>, request: start.request, call };
+      // Hooks see the Env they were defined with; in between it is opaque.
+      const by = {
+        server: server as unknown as McpServer<never>,
+        request: start.request,
+        call: call as unknown as HookedCall<never>,
+      };
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
         if (answers) hearSample(params.maxTokens, askedAtMs, answer, by);

@@ -133,9 +133,9 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "tool-time-limits-unchecked",
     file: "src/core/define/tool.ts",
-    find: "{ timeoutMs: TIMER_OR_ZERO, taskTtlMs: TIMER }",
-    replace: "{}",
-    tests: ["test/features/tools.test.ts", "test/features/tools-errors.test.ts", "test/features/limits.test.ts"],
+    find: 'checkOptions(`Tool "${name}": `, bounded, OPTIONS);',
+    replace: "void bounded;",
+    tests: ["test/features/option-names.test.ts"],
   },
   {
     id: "tool-result-unchecked",
@@ -813,9 +813,10 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "a28-end-promise",
     file: "src/core/define/server.ts",
-    find: "if (told instanceof Promise) end.waitUntil(told.catch(failed));",
-    replace: "if (told instanceof Promise) told.catch(failed);",
+    find: "waitUntil?.(heard);",
+    replace: "void waitUntil;",
     tests: ["test/worker/door.test.ts"],
+    title: "A28",
   },
   {
     id: "a23-cursor-endpoint",

@@ -93,8 +93,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "resource-size-unchecked",
     file: "src/core/define/resource.ts",
-    find: 'checkNumbers(`Resource "${uri}": `, options, { size: [0, Number.MAX_SAFE_INTEGER] });',
-    replace: "",
+    find: "{ ...COMMON, size: [0, Number.MAX_SAFE_INTEGER] }",
+    replace: "{ ...COMMON, size: [Number.NaN, Number.NaN] }",
     tests: RESOURCES,
   },
   {
