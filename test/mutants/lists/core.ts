@@ -7,7 +7,10 @@ const CANCELLING = ["test/features/cancelling.test.ts"];
 const TOOLS = ["test/features/tools.test.ts"];
 const TOOLS_RESULTS = ["test/features/tools-results.test.ts"];
 const DECLARED = ["test/features/declared.test.ts"];
-const HOOKS = ["test/features/hooks.test.ts"];
+const AROUND_HOOKS = ["test/features/around-hooks.test.ts"];
+const REQUEST_END = ["test/features/request-end.test.ts"];
+const CUSTOM_METHODS = ["test/features/custom-methods.test.ts"];
+const CUSTOM_NOTIFICATIONS = ["test/features/custom-notifications.test.ts"];
 const HOOKS_WORK = ["test/features/hooks-work.test.ts"];
 const CONTEXT = ["test/features/context.test.ts"];
 const LIMITS = ["test/features/limits.test.ts"];
@@ -205,7 +208,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: "const durationMs = performance.now() - startedAtMs;",
     replace: "const durationMs = 0;",
-    tests: HOOKS,
+    tests: REQUEST_END,
     title: "H5",
   },
   {
@@ -213,7 +216,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: 'const onAbort = () => tell("cancelled");',
     replace: 'const onAbort = () => tell("ok");',
-    tests: HOOKS,
+    tests: REQUEST_END,
     title: "H5",
   },
   {
@@ -221,21 +224,21 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: 'errorCode === undefined && !isError ? "ok"',
     replace: 'errorCode === undefined ? "ok"',
-    tests: HOOKS,
+    tests: REQUEST_END,
   },
   {
     id: "request-end-told-twice",
     file: "src/core/serve/dispatch.ts",
     find: "if (isTold) return;",
     replace: "",
-    tests: ["test/features/hooks.test.ts", "test/features/cancelling.test.ts"],
+    tests: ["test/features/request-end.test.ts", "test/features/cancelling.test.ts"],
   },
   {
     id: "request-end-without-prompt",
     file: "src/core/serve/hooks.ts",
     find: '...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),',
     replace: "",
-    tests: HOOKS,
+    tests: REQUEST_END,
     title: "H5",
   },
   {
@@ -243,7 +246,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/hooks.ts",
     find: '...(typeof uri === "string" ? { uri } : {}),',
     replace: "",
-    tests: HOOKS,
+    tests: REQUEST_END,
     title: "H5",
   },
   {
@@ -251,7 +254,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/hooks.ts",
     find: '...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),',
     replace: "",
-    tests: HOOKS,
+    tests: REQUEST_END,
   },
   {
     id: "internal-error-leaks",
@@ -279,21 +282,21 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: "withinTime(what, limits.handlerTimeoutMs, new AbortController()",
     replace: "withinTime(what, 0, new AbortController()",
-    tests: HOOKS,
+    tests: ["test/features/handler-time-limit.test.ts"],
   },
   {
     id: "notification-skips-hooks",
     file: "src/core/serve/dispatch.ts",
     find: "await (around.length === 0 ? serve() :",
     replace: "await (around.length >= 0 ? serve() :",
-    tests: HOOKS,
+    tests: CUSTOM_NOTIFICATIONS,
   },
   {
     id: "request-context-missing",
     file: "src/core/serve/dispatch.ts",
     find: "const call = await server.withContext(given);",
     replace: "const call = given;",
-    tests: ["test/features/context.test.ts", "test/features/hooks.test.ts"],
+    tests: ["test/features/context.test.ts", "test/features/custom-notifications.test.ts"],
   },
   {
     id: "e3-error-is-remembered",
@@ -307,14 +310,14 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/hooks.ts",
     find: "const onion = hooks.reduceRight<() => Promise<JsonObject>>(",
     replace: "const onion = hooks.reduce<() => Promise<JsonObject>>(",
-    tests: HOOKS,
+    tests: AROUND_HOOKS,
   },
   {
     id: "around-hook-returns-nothing",
     file: "src/core/serve/hooks.ts",
     find: "if (isObject(result) || (result !== undefined && !data.client.rules.resultEnvelope)) return",
     replace: "if (data) return",
-    tests: HOOKS,
+    tests: AROUND_HOOKS,
   },
   {
     id: "around-hook-sees-no-error",
@@ -351,14 +354,14 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/methods.ts",
     find: "return withTimedContext(what, call.limits.handlerTimeoutMs,",
     replace: "return withTimedContext(what, 0,",
-    tests: ["test/features/hooks.test.ts", "test/features/limits.test.ts"],
+    tests: ["test/features/handler-time-limit.test.ts", "test/features/limits.test.ts"],
   },
   {
     id: "time-limit-aborts-nothing",
     file: "src/core/serve/with-context.ts",
     find: "controller.abort(error);",
     replace: "",
-    tests: ["test/features/tools-errors.test.ts", "test/features/hooks.test.ts"],
+    tests: ["test/features/tools-errors.test.ts", "test/features/handler-time-limit.test.ts"],
   },
   {
     id: "time-limit-rejects-nothing",
@@ -379,14 +382,14 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/define/custom-methods.ts",
     find: "if (PROTOCOL.has(name))",
     replace: 'if (name === "initialize")',
-    tests: ["test/features/hooks.test.ts", "test/features/declared.test.ts"],
+    tests: ["test/features/custom-methods.test.ts", "test/features/declared.test.ts"],
   },
   {
     id: "custom-method-taken-twice",
     file: "src/core/define/custom-methods.ts",
     find: "if (taken.has(name)) throw",
     replace: 'if (name === "") throw',
-    tests: ["test/features/hooks.test.ts", "test/features/mount.test.ts"],
+    tests: ["test/features/custom-methods.test.ts", "test/features/mount.test.ts"],
   },
   {
     id: "custom-method-asks",
@@ -484,7 +487,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/connection/connection.ts",
     find: "const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined }, onError);",
     replace: "const server = this.#server;",
-    tests: ["test/features/context.test.ts", "test/features/hooks.test.ts"],
+    tests: ["test/features/context.test.ts", "test/features/shared-options.test.ts"],
   },
   {
     id: "connection-notices-told-twice",
@@ -759,7 +762,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/define/server.ts",
     find: "if (onError) attempt(() => onError(error, where), tellRuntime);",
     replace: "if (onError) void onError(error, where);",
-    tests: ["test/features/hooks.test.ts", "test/features/tools-errors.test.ts"],
+    tests: ["test/features/failures-reported.test.ts", "test/features/tools-errors.test.ts"],
   },
   {
     id: "a0-empty-issuer",
@@ -837,21 +840,21 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/define/custom-methods.ts",
     find: "if (PROTOCOL.has(name))",
     replace: 'if (PROTOCOL.has(name) || name.startsWith("tasks/"))',
-    tests: HOOKS,
+    tests: CUSTOM_METHODS,
   },
   {
     id: "u1-notice-context",
     file: "src/core/serve/dispatch.ts",
     find: "const context = (await server.withContext(call)).context as ContextOf<Env>;",
     replace: "const context = undefined as ContextOf<Env>;",
-    tests: HOOKS,
+    tests: CUSTOM_NOTIFICATIONS,
   },
   {
     id: "u1-reason",
     file: "src/core/serve/dispatch.ts",
     find: 'reason: isTimeout ? error.code : "internal",',
     replace: 'reason: "internal",',
-    tests: HOOKS,
+    tests: ["test/features/handler-time-limit.test.ts"],
   },
   {
     id: "r8-padding",

@@ -193,7 +193,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/serve/subscriptions.ts",
     find: "await server.subscriptionHooks.onUnsubscribe?.(uri, placeOf(call));",
     replace: "",
-    tests: ["test/features/subscriptions.test.ts", "test/features/hooks.test.ts"],
+    tests: ["test/features/subscriptions.test.ts", "test/features/shared-options.test.ts"],
   },
   {
     id: "listen-refused-resource-is-heard",
@@ -753,7 +753,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/ask/sampling-audit.ts",
     find: "(error) => server.report(error, where, call.onError),",
     replace: "() => undefined,",
-    tests: ["test/features/sampling-audit.test.ts", "test/features/hooks.test.ts"],
+    tests: ["test/features/sampling-audit.test.ts", "test/features/shared-options.test.ts"],
   },
   {
     id: "sample-of-rounds-is-answered",

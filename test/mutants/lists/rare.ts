@@ -160,7 +160,7 @@ export const RARE: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: "await (passed ? Promise.race([handled, passed]) : handled);",
     replace: "void (passed ? Promise.race([handled, passed]) : handled);",
-    tests: ["test/features/hooks.test.ts"],
+    tests: ["test/features/custom-notifications.test.ts"],
     title: "U1",
   },
   {

@@ -1,0 +1,107 @@
+/** Methods and notifications of the author's own: their names, what they are given, and what they may return. */
+import { describe, expect, test } from "vitest";
+import { McpServer } from "../../src/core/index.ts";
+import { METHODS } from "../oracle/methods.ts";
+import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
+
+const IDENTITY = { name: "hooks", version: "1.0.0" };
+
+describe.each(ALL_VERSIONS)("%s", (version) => {
+  test("U1 a custom method is served with params and context, and a custom notification is heard", async () => {
+    const heard: unknown[] = [];
+    const server = new McpServer(IDENTITY);
+    server.method("example.com/add", ({ a, b }, ctx) => ({
+      sum: Number(a) + Number(b),
+      version: ctx.client.protocolVersion,
+    }));
+    server.notification("notifications/example.com/tick", (params) => {
+      heard.push(params.count);
+    });
+    const peer = await openPeer(server, version);
+    expect(await peer.request("example.com/add", { a: 5, b: 3 })).toMatchObject({ result: { sum: 8, version } });
+    peer.notify("notifications/example.com/tick", { count: 1 });
+    await expect.poll(() => heard).toEqual([1]);
+  });
+});
+
+test("U1: every name that some version or the tasks extension defines is refused, and no other name", () => {
+  const server = new McpServer(IDENTITY);
+  const defined = expect.objectContaining({ code: "method-defined" });
+  for (const { method } of METHODS) {
+    expect(() => server.method(method, () => ({}))).toThrow(defined);
+    expect(() => server.notification(method, () => undefined)).toThrow(defined);
+  }
+  for (const name of [
+    "tools/export",
+    "tasks/run",
+    "rpc.add",
+    "skills/list",
+    "notifications/tasks/mine",
+    "server.info",
+  ]) {
+    server.method(name, () => ({}));
+    server.notification(name, () => undefined);
+    expect(() => server.method(name, () => ({}))).toThrow(defined);
+    expect(() => server.notification(name, () => undefined)).toThrow(defined);
+  }
+});
+
+test("U1 a custom name that is the protocol's, of any version, or taken is refused where it is defined", () => {
+  const server = new McpServer(IDENTITY);
+  const names = [
+    "ping",
+    "initialize",
+    "tools/call",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/get",
+    "sampling/createMessage",
+  ];
+  for (const name of names) {
+    expect(() => server.method(name, () => ({}))).toThrow(expect.objectContaining({ code: "method-defined" }));
+  }
+  const notices = ["notifications/initialized", "notifications/cancelled", "notifications/tools/list_changed"];
+  for (const name of notices) {
+    expect(() => server.notification(name, () => undefined)).toThrow(
+      expect.objectContaining({ code: "method-defined" }),
+    );
+  }
+  server.method("add", () => ({}));
+  expect(() => server.method("add", () => ({}))).toThrow(/already defined/);
+});
+
+test.each(LEGACY_VERSIONS)("U2 add answers the bare value 8 in %s", async (version) => {
+  const server = new McpServer(IDENTITY);
+  server.method("add", ({ a, b }) => Number(a) + Number(b));
+  // The envelope of every version wants an object; a bare value is what the author chose to send.
+  const peer = await openPeer(server, version, { judgeClient: false });
+  expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: 8 });
+});
+
+test("U2 add answers { value: 8 } in 2026-07-28, where results are objects", async () => {
+  const server = new McpServer(IDENTITY);
+  server.method("add", ({ a, b }) => Number(a) + Number(b));
+  const peer = await openPeer(server, MODERN_VERSION);
+  expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: { value: 8, resultType: "complete" } });
+  peer.oracle.expectClean();
+});
+
+test("U2 a method that returns what JSON has nothing for is an error, and onError learns why", async () => {
+  for (const version of ALL_VERSIONS) {
+    for (const value of [() => 1, Symbol("s")]) {
+      const errors: unknown[] = [];
+      const server = new McpServer({ ...IDENTITY, onError: (error) => void errors.push(error) });
+      server.method("strange", () => value);
+      const peer = await openPeer(server, version, { judgeClient: false });
+      expect(await peer.request("strange")).toMatchObject({ error: { code: -32603 } });
+      expect(errors).toMatchObject([{ code: "result-invalid", message: expect.stringContaining(typeof value) }]);
+    }
+  }
+});
+
+test("U1 a method or notification without a function is refused where it is defined, by name", () => {
+  const server = new McpServer(IDENTITY);
+  const invalid = expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining('"mine"') });
+  expect(() => server.method("mine", undefined as never)).toThrow(invalid);
+  expect(() => server.notification("mine", undefined as never)).toThrow(invalid);
+});

@@ -1,0 +1,74 @@
+/** The time that handlers other than tools may run. */
+import { describe, expect, test } from "vitest";
+import { DEFAULT_LIMITS, McpServer } from "../../src/core/index.ts";
+import { ALL_VERSIONS, openPeer } from "./peer.ts";
+
+const IDENTITY = { name: "hooks", version: "1.0.0" };
+
+describe.each(ALL_VERSIONS)("U1: handlers that never return in %s", (version) => {
+  const NAME = "notifications/example.com/hang";
+  /** A server whose handlers wait for ever, and the reasons with which their signals aborted. */
+  function hanging() {
+    const aborted: unknown[] = [];
+    const reports: { readonly code: unknown; readonly message: string; readonly method: string }[] = [];
+    const hang = ({ signal }: { readonly signal: AbortSignal }) => {
+      signal.addEventListener("abort", () => aborted.push((signal.reason as { code?: unknown }).code));
+      return new Promise<never>(() => undefined);
+    };
+    const server = new McpServer({
+      ...IDENTITY,
+      onError: (error, { method }) => {
+        const { code, message } = error as { code?: unknown; message: string };
+        reports.push({ code, message, method });
+      },
+    });
+    server.prompt("hang", { arguments: [{ name: "a" }], complete: { a: (_, __, ctx) => hang(ctx) } }, (_, ctx) =>
+      hang(ctx),
+    );
+    server.resource("hooks://hang", {}, (_, ctx) => hang(ctx));
+    server.resourceTemplate("hooks://many/{name}", {}, (_, __, ctx) => hang(ctx));
+    server.resourceProvider({ list: (ctx) => hang(ctx), read: (_, ctx) => hang(ctx) });
+    server.method("example.com/hang", (_, ctx) => hang(ctx));
+    server.notification(NAME, (_, ctx) => hang(ctx));
+    return { server, aborted, reports };
+  }
+
+  test.each([
+    ["example.com/hang", {}],
+    ["prompts/get", { name: "hang" }],
+    ["resources/read", { uri: "hooks://hang" }],
+    ["resources/read", { uri: "hooks://many/a" }],
+    ["resources/read", { uri: "hooks://elsewhere" }],
+    ["resources/list", {}],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "hang" }, argument: { name: "a", value: "" } }],
+  ] as const)("U1: %s %o ends with -32603 and the reason timeout, and its signal aborts", async (method, params) => {
+    const { server, aborted, reports } = hanging();
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
+    const answer = await peer.request(method, params);
+    expect(answer).toMatchObject({ error: { code: -32603, data: { reason: "timeout" } } });
+    expect(aborted).toEqual(["timeout"]);
+    expect(reports).toMatchObject([{ code: "timeout", method, message: expect.stringContaining("within 20 ms") }]);
+  });
+
+  test("U1: a notification's handler is given up, and onError hears of it", async () => {
+    const { server, aborted, reports } = hanging();
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
+    peer.notify(NAME, {});
+    await expect.poll(() => reports).toMatchObject([{ code: "timeout", method: NAME }]);
+    expect(aborted).toEqual(["timeout"]);
+  });
+
+  test("U1: a time of 0 bounds nothing", async () => {
+    const server = new McpServer(IDENTITY);
+    server.method("example.com/slow", async (_, ctx) => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+      return { aborted: ctx.signal.aborted };
+    });
+    const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 0 } });
+    expect(await peer.request("example.com/slow")).toMatchObject({ result: { aborted: false } });
+  });
+});
+
+test("U1: handlers other than tools may run for 15 minutes by default", () => {
+  expect(DEFAULT_LIMITS.handlerTimeoutMs).toBe(15 * 60_000);
+});
