@@ -43,6 +43,7 @@ interface Look {
   readonly rows: Readonly<Record<string, number>>;
   readonly sockets: readonly { readonly behind?: object }[];
   readonly alarm: number | null;
+  readonly sessionsHeld: number;
 }
 
 /** What the objects of a kind hold. */
@@ -423,6 +424,29 @@ describe("several sessions to an object", () => {
     await held.end();
     expect(held.messages.at(-1)).toMatchObject({ id: "same", result: { content: [{ text: key }] } });
     expect((await one.request("ping")).status).toBe(200);
+  });
+
+  test("D2: an object lets go of the sessions that are idle, and of none that is in use", async () => {
+    const before = (await look("Shared")).length;
+    const [calling, listening, ended] = [await open("crowd"), await open("crowd"), await open("crowd")];
+    const [key, id] = [newKey(), "held"];
+    const call = await calling.stream("hold", { key, events: 1 }, id);
+    await call.has("progress", ({ messages }) => messages.length > 0);
+    const standing = await listening.get();
+    await told(listening.request("logging/setLevel", { level: "info" }));
+    await ended.delete();
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(Array.from({ length: 20 }, () => open("crowd")));
+    }
+    const [object, ...others] = (await look("Shared")).slice(before);
+    expect(others).toEqual([]);
+    expect(object?.sessionsHeld).toBeLessThan(70);
+    // What runs is found by its cancellation, what is open by what is said, and what is stored is still known.
+    await calling.send(notification("notifications/cancelled", { requestId: id }));
+    await until("the call is cancelled", async () => (await tool("heard", `${key} aborted`)) === "true");
+    await listening.send(notification("notifications/roots/list_changed"));
+    await standing.has("the message", ({ messages }) => messages.length > 0);
+    expect((await told(ended.call("echo", { key }))).status).toBe(404);
   });
 
   test("each has a state of its own, which names no principal, when the object has left memory", async () => {

@@ -133,6 +133,11 @@ export class PendingQuestions {
     });
   }
 
+  /** Whether sampling requests have been counted. */
+  get isCounting(): boolean {
+    return this.#samples > 0;
+  }
+
   /** Counts one sampling request. @throws {QuestionError} `limit`. */
   countSample({ samplesPerSessionMax }: Limits): void {
     if (this.#samples >= samplesPerSessionMax) throw overLimit("session", "samplesPerSessionMax", samplesPerSessionMax);

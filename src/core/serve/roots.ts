@@ -17,7 +17,8 @@ import { withContext } from "./with-context.ts";
  * runs once more.
  */
 export class RootsTeller {
-  #isRunning = false;
+  /** Whether a handler is running. */
+  isRunning = false;
   #next: (() => Promise<void>) | undefined;
 
   /** Takes a notification of the client. Failures of the handler go to `onError`; nobody waits for it. */
@@ -36,16 +37,16 @@ export class RootsTeller {
         server.report(error, placeOfNotification(message), anyCall.onError);
       }
     };
-    if (!this.#isRunning) void this.#run();
+    if (!this.isRunning) void this.#run();
   }
 
   async #run(): Promise<void> {
-    this.#isRunning = true;
+    this.isRunning = true;
     while (this.#next) {
       const next = this.#next;
       this.#next = undefined;
       await next();
     }
-    this.#isRunning = false;
+    this.isRunning = false;
   }
 }

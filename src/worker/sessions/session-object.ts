@@ -41,6 +41,9 @@ export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period
   readonly binding: string;
 }
 
+/** Sessions that are held in memory before it is looked which of them are idle. */
+const HELD_MIN = 32;
+
 /** How soon what an open stream has left is looked at again, should nobody tell of its end. */
 const LATER_MS = 24 * 60 * 60_000;
 
@@ -50,6 +53,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   readonly #host: SessionHost<Env>;
   readonly #log: EventLog;
   readonly #sessions = new Map<number, Session<Env>>();
+  /** How many sessions may be held before the idle ones are let go: each look at them is paid for by as many new ones. */
+  #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: SessionObjectOptions) {
@@ -63,21 +68,23 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   // RPC
 
   async admit(caller: Caller): Promise<boolean> {
-    return (await this.#admitted(caller)) !== undefined;
+    return (await this.#use(caller, () => true)) ?? false;
   }
 
   async post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined> {
     const { caller: plain, post } = JSON.parse(wire) as Wire;
     const caller = { ...plain, principal };
-    const outcome = await (await this.#admitted(caller))?.post(caller, post);
+    const outcome = await this.#use(caller, (session) => session.post(caller, post));
     const answer = outcome && "answer" in outcome ? outcome.answer : undefined;
     return (answer?.status === 200 ? answer.text : undefined) ?? outcome;
   }
 
   async end(caller: Caller): Promise<boolean> {
-    const session = await this.#admitted(caller);
-    await session?.end(caller);
-    return session !== undefined;
+    const ended = this.#use(caller, async (session) => {
+      await session.end(caller);
+      return true;
+    });
+    return (await ended) ?? false;
   }
 
   // Sockets
@@ -87,8 +94,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     const refusal = misdirected(request, SESSION_URL);
     if (refusal) return refusal;
     const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
-    const session = await this.#admitted(caller, true);
-    return session?.attach(caller, target) ?? new Response(null, { status: 404 });
+    const attached = await this.#use(caller, (session) => session.attach(caller, target), true);
+    return attached ?? new Response(null, { status: 404 });
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -97,7 +104,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const { stream } = socket.deserializeAttachment() as Attached;
-    await this.#sessionOf(socket).left(socket, code === GONE);
+    await this.#held(this.#sessionOf(socket), (session) => session.left(socket, code === GONE));
     // While it was open the alarm left it alone.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
   }
@@ -109,7 +116,8 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     const nowMs = Date.now();
     const due: number[] = [];
     for (const number of SessionState.stored(this.ctx.storage.kv)) {
-      due.push((await this.#session(number).expire(nowMs)) ?? Number.POSITIVE_INFINITY);
+      const atMs = await this.#held(this.#session(number), (session) => session.expire(nowMs));
+      due.push(atMs ?? Number.POSITIVE_INFINITY);
     }
     for (const number of SessionState.withCalls(this.ctx.storage.kv)) {
       due.push(this.#session(number).expireQuestions(nowMs));
@@ -118,6 +126,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     const { resumeMs, newsMs } = this.#options;
     const isOpen = ({ session, id }: StreamRow) => this.ctx.getWebSockets(socketTag(session, id)).some(isOpenSocket);
     const left = this.#log.collect({ nowMs, resumeMs, newsMs, isOpen });
+    this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
     if (left !== "nothing") due.push(nowMs + (left === "some" ? resumeMs : LATER_MS));
     const nextMs = Math.min(...due);
@@ -136,21 +145,52 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   #session(number = 0): Session<Env> {
     let session = this.#sessions.get(number);
     if (!session) {
+      if (this.#sessions.size >= this.#heldMax) this.#letGo();
       session = new Session(this.#host, number);
       this.#sessions.set(number, session);
     }
     return session;
   }
 
+  /** Lets go of the sessions that nothing needs in memory: what they stored is read again when it is needed. */
+  #letGo(): void {
+    for (const [number, session] of this.#sessions) if (session.isIdle) this.#sessions.delete(number);
+    this.#heldMax = Math.max(HELD_MIN, this.#sessions.size * 2);
+  }
+
+  /** Sessions held in memory. For tests. */
+  get sessionsHeld(): number {
+    return this.#sessions.size;
+  }
+
+  /** Does something with a session, which is not let go of meanwhile. */
+  async #held<T>(session: Session<Env>, use: (session: Session<Env>) => Promise<T>): Promise<T> {
+    session.users += 1;
+    try {
+      return await use(session);
+    } finally {
+      session.users -= 1;
+    }
+  }
+
   /**
-   * The session of a caller, while it lives and is the caller's.
+   * Does something with the session of a caller; resolves undefined when it has ended or is not the caller's.
    *
    * @throws {KitError} `binding-crossed` when the call is meant for another endpoint.
    */
-  async #admitted(caller: Caller, isStream = false): Promise<Session<Env> | undefined> {
+  async #use<T>(
+    caller: Caller,
+    use: (session: Session<Env>) => T | Promise<T>,
+    isStream = false,
+  ): Promise<T | undefined> {
     checkBinding(this.#options.binding, caller.binding);
     const session = this.#session(caller.session);
-    return (await session.admit(caller, isStream)) ? session : undefined;
+    session.users += 1;
+    try {
+      return (await session.admit(caller, isStream)) ? await use(session) : undefined;
+    } finally {
+      session.users -= 1;
+    }
   }
 
   #sessionOf(socket: WebSocket): Session<Env> {

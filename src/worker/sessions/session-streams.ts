@@ -115,6 +115,11 @@ export class SessionStreams implements StreamOwner {
     return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();
   }
 
+  /** Whether a socket was lost so recently that its Worker may still be dialling again. */
+  get isAwaited(): boolean {
+    return this.#lostAtMs + BACK_MS > Date.now();
+  }
+
   /** How many wait in {@link back}. */
   get awaiting(): number {
     return this.#onBack.size;

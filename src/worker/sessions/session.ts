@@ -122,6 +122,8 @@ export class Session<Env> {
   readonly #lasting: LastingCalls | undefined;
   /** Who called last. */
   #caller!: Caller;
+  /** Requests and events of sockets that are using it now. */
+  users = 0;
   readonly #subscribing = subscribeMethods({
     read: () => this.#state.get().uris ?? [],
     keep: (uris) => this.#want({ uris }, this.#caller),
@@ -343,6 +345,14 @@ export class Session<Env> {
     return sockets.some((socket) => socket.readyState === WebSocket.OPEN);
   }
 
+  /** Whether nothing is lost when it is let go of: nothing runs, no socket is open, and all it knows is stored. */
+  get isIdle(): boolean {
+    const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;
+    // How often a client was sampled is counted in memory, for as long as its session id is good.
+    const isCounting = this.#questions.isCounting && this.#isOf(this.#caller);
+    return !isUsed && !isCounting && !this.#isHeld && !this.#streams.isAwaited;
+  }
+
   #goodUntil({ expiresAtMs }: Caller): number {
     return this.#state.get().goodUntilMs ?? expiresAtMs;
   }
@@ -369,7 +379,10 @@ export class Session<Env> {
     }
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
-    if (running.over) stream.end(running.over.text);
+    if (running.over) {
+      stream.end(running.over.text);
+      this.#streams.settle(stream);
+    }
     return { stream: stream.id };
   }
 

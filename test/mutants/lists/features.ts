@@ -779,7 +779,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "a13-one-at-a-time",
     file: "src/core/serve/roots.ts",
-    find: "if (!this.#isRunning) void this.#run();",
+    find: "if (!this.isRunning) void this.#run();",
     replace: "void this.#run();",
     tests: ["test/features/slow-peer.test.ts"],
   },

@@ -250,8 +250,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "object-stream-without-admission",
     file: "src/worker/sessions/session-object.ts",
-    find: "const session = await this.#admitted(caller, true);",
-    replace: "const session = this.#session(caller.session);",
+    find: "const attached = await this.#use(caller, (session) => session.attach(caller, target), true);",
+    replace: "const attached = this.#session(caller.session).attach(caller, target);",
     tests: ["test/conformance/10-3-resume.test.ts"],
     title: "event ids of a deleted session are 404",
   },

@@ -18,4 +18,20 @@ export const STREAMS: readonly Mutant[] = [
     tests: ["test/worker/heard.test.ts"],
     title: "A2: that is posted right after a reset",
   },
+  {
+    id: "object-keeps-every-session",
+    file: "src/worker/sessions/session-object.ts",
+    find: "if (session.isIdle) this.#sessions.delete(number);",
+    replace: "if (number < 0) this.#sessions.delete(number); else void session;",
+    tests: ["test/worker/durable.test.ts"],
+    title: "D2: an object lets go",
+  },
+  {
+    id: "object-lets-go-of-running-calls",
+    file: "src/worker/sessions/session.ts",
+    find: "const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;",
+    replace: "const isUsed = this.users + this.#handling > 0 || this.#roots.isRunning;",
+    tests: ["test/worker/durable.test.ts"],
+    title: "D2: an object lets go",
+  },
 ];
