@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "templates/*/test/**/*.test.ts"],
-    // workerd starts, wrangler bundles: a deadline that a loaded machine of two cores keeps.
+    // Tests start workerd and bundle with wrangler; a loaded machine with two cores still meets this timeout.
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,4 +1,4 @@
-/** Bundles contestants as `wrangler deploy --minify` does. */
+/** Bundles contestants in the way `wrangler deploy --minify` does. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ export interface Bundle {
 }
 
 export interface BundleSettings {
-  /** Tools besides `emit`. @default 52 */
+  /** Number of tools besides `emit`. @default 52 */
   readonly echoTools?: number;
-  /** Counts what goes to objects and what they write: see counted.ts. */
+  /** Counts requests to objects and rows they write: see counted.ts. */
   readonly isCounted?: boolean;
 }
 
-/** Where no checker of source looks. */
+/** In node_modules, so that linters and type checkers ignore it. */
 const BUILD = join(import.meta.dirname, "node_modules/.bench");
 
 export async function bundle(contestant: Contestant, settings: BundleSettings = {}): Promise<Bundle> {
@@ -60,7 +60,7 @@ function countedEntry({ objects = {} }: Contestant, entry: string): string {
   ].join("\n");
 }
 
-/** Names such as "path" mean the runtime's module, as wrangler has it. */
+/** Resolves names such as "path" to the runtime's module, as wrangler does. */
 const nodeModules: Plugin = {
   name: "node-modules",
   setup({ onResolve }) {
@@ -69,7 +69,10 @@ const nodeModules: Plugin = {
   },
 };
 
-/** A module that miniflare and Cloudflare bring and workerd alone does not; `agents` imports it, and nothing here uses it. */
+/**
+ * Replaces a module that miniflare and Cloudflare provide but workerd alone does not. `agents` imports it; nothing uses
+ * it.
+ */
 const noEmail: Plugin = {
   name: "no-email",
   setup({ onResolve, onLoad }) {
@@ -78,7 +81,7 @@ const noEmail: Plugin = {
   },
 };
 
-/** The list that the floors answer, as JSON text made here: they bring no schema library. */
+/** The list that the floors answer, as JSON text that is generated here because they have no schema library. */
 function cannedList(echoTools: number): Plugin {
   return {
     name: "canned-list",

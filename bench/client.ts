@@ -1,20 +1,19 @@
-/** A client of HTTP/1.1 that costs little: one socket, kept; the request is bytes made before. */
+/** An HTTP/1.1 client with little overhead: one kept-alive socket, and requests whose bytes are prepared in advance. */
 import { connect, type Socket } from "node:net";
 
-/** One answer. */
 export interface Answer {
   readonly status: number;
   readonly head: string;
   readonly body: string;
 }
 
-/** What is told while an answer comes. */
+/** Called with the bytes of an answer as they arrive. */
 export type OnBytes = (bytes: Buffer) => void;
 
-/** Nothing that is measured takes as long. */
+/** Far longer than anything that is measured. */
 const ANSWER_MS_MAX = 20_000;
 
-/** A connection that is kept. One request at a time. */
+/** A kept-alive connection. It carries one request at a time. */
 export class Connection {
   readonly #socket: Socket;
   #take: OnBytes = () => undefined;
@@ -41,7 +40,9 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Sends a request whose answer does not end; `onBytes` sees what comes. Settles only when the connection breaks. */
+  /**
+   * Sends a request whose answer does not end; `onBytes` receives its bytes. Settles only when the connection breaks.
+   */
   listen(request: Buffer, onBytes: OnBytes): Promise<never> {
     return new Promise((_, reject) => {
       this.#fail = reject;
@@ -50,7 +51,7 @@ export class Connection {
     });
   }
 
-  /** Sends a request and reads its answer to the end. `onBytes` sees the bytes as they come. */
+  /** Sends a request and reads its answer to the end. `onBytes` receives the bytes as they arrive. */
   send(request: Buffer, onBytes?: OnBytes): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const reader = new AnswerReader();
@@ -72,12 +73,15 @@ export class Connection {
   }
 }
 
-/** Puts one answer together. */
+/** Assembles one answer from the bytes that arrive. */
 class AnswerReader {
   #bytes: Buffer[] = [];
   #length = 0;
   #head: string | undefined;
-  /** Bytes of the whole answer, where the head says so; else it is in chunks, the last of which is empty. */
+  /**
+   * Length of the whole answer in bytes if the head states it; undefined for chunked answers, which end with an empty
+   * chunk.
+   */
   #total: number | undefined;
   #bodyAt = 0;
 
@@ -117,7 +121,7 @@ class AnswerReader {
     if (this.#total !== undefined) return this.#length >= this.#total;
     if (last.length >= 7) return last.subarray(-7).equals(LAST_CHUNK);
     const tail = Buffer.concat(this.#bytes).subarray(-7);
-    // A body without any chunk begins with the empty one.
+    // A body without data starts with the empty chunk.
     return tail.equals(LAST_CHUNK) || (this.#length === this.#bodyAt + 5 && tail.subarray(-5).equals(EMPTY_CHUNK));
   }
 }

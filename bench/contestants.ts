@@ -1,21 +1,21 @@
-/** Who takes part, and in what. */
+/** A participant of the benchmark, and the scenarios it can take part in. */
 export interface Contestant {
   readonly name: string;
-  /** Module in contestants/, without its ending. */
+  /** Module in contestants/, without its extension. */
   readonly entry: string;
-  /** What the table says of it. */
+  /** Description in the table. */
   readonly what: string;
-  /** Serves 2026-07-28. */
+  /** Whether it serves 2026-07-28. */
   readonly hasModern: boolean;
-  /** Serves calls of older versions without a session. */
+  /** Whether it serves calls of older versions without a session. */
   readonly hasStateless: boolean;
-  /** Where its sessions live; undefined: it has none. */
+  /** Where its sessions are kept; undefined if it has none. */
   readonly sessions?: "durable" | "memory";
   /** Path of the endpoint with sessions. @default "/mcp" */
   readonly sessionPath?: string;
-  /** Finished calls can be read again from an event id. */
+  /** Whether the stream of a finished call can be resumed from an event id. */
   readonly resumes?: boolean;
-  /** Durable Objects: binding to class. */
+  /** Durable Objects: binding name to class name. */
   readonly objects?: Readonly<Record<string, string>>;
   /** The newest version it serves by `initialize`. @default "2025-11-25" */
   readonly legacyVersion?: string;
@@ -23,7 +23,7 @@ export interface Contestant {
 
 const SESSION = { SESSION: "Session" };
 
-/** Ours in the small: one tool, its schema written by hand. Shown as `ours`, where only the start is measured. */
+/** mcp-edge with one tool whose schema is written by hand. Shown as `ours`; only its start is measured. */
 export const BARE: Contestant = {
   name: "ours",
   entry: "ours-bare",

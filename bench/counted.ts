@@ -1,17 +1,17 @@
-/** Goes around a contestant and counts: requests to its Durable Objects, and rows that they write. */
+/** Wraps a contestant and counts the requests to its Durable Objects and the rows that they write. */
 import type { DurableObject } from "cloudflare:workers";
 
 type Fetch = (request: Request, env: object, ctx: unknown) => Promise<Response>;
-// biome-ignore lint/suspicious/noExplicitAny: TypeScript wants this of classes that are mixed into.
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires this signature for mixin classes.
 type ObjectClass = new (...given: any[]) => DurableObject;
 type Countable = DurableObjectStub & { benchRowsChanged(): Promise<number> };
 
-/** Fetches and RPCs to objects, and a twentieth for each message over a WebSocket, as they are billed. */
+/** Fetches and RPCs to objects, plus a twentieth for each WebSocket message, as Cloudflare bills them. */
 let requests = 0;
-/** Every object that was asked for. */
+/** Every object that a stub was created for, as "binding id". */
 const known = new Set<string>();
 
-/** The Worker, with `GET /counts` besides. */
+/** The Worker, with the additional route `GET /counts`. */
 export function countedWorker(worker: { fetch: Fetch }): { fetch: Fetch } {
   return {
     async fetch(request, env, ctx) {
@@ -35,7 +35,7 @@ export function countedObject(Base: ObjectClass): ObjectClass {
       return super.webSocketMessage?.(socket, message);
     }
 
-    /** All that this instance's connection to SQLite changed, rows of `storage.put` among them. */
+    /** All rows that this instance's connection to SQLite changed, including those of `storage.put`. */
     benchRowsChanged(): number {
       return Number(this.ctx.storage.sql.exec("SELECT total_changes() AS rows").one().rows);
     }
@@ -49,7 +49,7 @@ function rowsOf(key: string, env: object): Promise<number> {
   return (namespace.get(namespace.idFromString(id)) as Countable).benchRowsChanged();
 }
 
-/** An env whose namespaces count. */
+/** An env whose namespaces count requests. */
 function countedEnv(env: object): object {
   const entries = Object.entries(env).map(([name, value]) => [name, isNamespace(value) ? counted(name, value) : value]);
   return Object.fromEntries(entries);
@@ -83,7 +83,7 @@ function countedStub(stub: Countable): Countable {
       if (typeof value !== "function" || property === "dup") return value;
       return (...given: unknown[]) => {
         requests += 1;
-        // Not by `apply`: on the method of a stub, that would be one more name to call over RPC.
+        // Not `apply`: on a stub's method, `apply` would be taken as the name of another RPC method.
         return (target as unknown as Record<PropertyKey, (...given: unknown[]) => unknown>)[property]?.(...given);
       };
     },

@@ -1,4 +1,4 @@
-/** `npm run bench -- --grow`: how ours grows with tools, events, sessions and subscriptions. */
+/** `npm run bench -- --grow`: how the cost of mcp-edge grows with tools, events, sessions and subscriptions. */
 import { readFileSync } from "node:fs";
 import { bundle } from "./bundle.ts";
 import { Connection } from "./client.ts";
@@ -11,9 +11,9 @@ import { Workerd } from "./workerd.ts";
 type Say = (what: string) => void;
 type Row = Readonly<Record<string, number | string>>;
 
-/** A stream that has said nothing for so long is counted as having missed its notice. */
+/** A stream that has not received the notification by then is counted as having missed it. */
 const HEARD_WITHIN_MS = 20_000;
-/** What workerd opens besides connections: files, timers, its port. */
+/** File descriptors that workerd uses for other things than connections: files, timers, its port. */
 const SPARE_DESCRIPTORS = 100;
 
 export async function grow(say: Say, isQuick: boolean): Promise<Row[]> {
@@ -37,13 +37,13 @@ export async function grow(say: Say, isQuick: boolean): Promise<Row[]> {
   return rows;
 }
 
-/** How many connections the machine lets one workerd hold: each takes two descriptors. */
+/** The number of connections that one workerd can hold here: each takes two file descriptors. */
 function streamsMax(): number {
   const descriptors = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
   return Math.floor((Number(descriptors ?? Number.POSITIVE_INFINITY) - SPARE_DESCRIPTORS) / 2);
 }
 
-/** Calls must not slow down with tools they do not touch. */
+/** Measures whether calls slow down with tools that they do not use. They must not. */
 async function withTools(tools: number): Promise<Row> {
   await using workerd = await startOurs("ours", tools);
   const startedAt = performance.now();
@@ -80,7 +80,7 @@ async function withSessions(workerd: Workerd, sessions: number): Promise<Row> {
   };
 }
 
-/** How long a notice takes to reach the first and the last of so many streams. */
+/** Measures how long a notification takes to reach the first and the last of the streams. */
 async function withSubscriptions(subscriptions: number): Promise<Row> {
   await using workerd = await startOurs("ours-sessions");
   const connections: Connection[] = [];

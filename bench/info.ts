@@ -1,2 +1,2 @@
-/** Who the servers say they are. */
+/** The name and version that all servers report. */
 export const INFO = { name: "bench", version: "1.0.0" } as const;

@@ -1,4 +1,6 @@
-/** One table: a line for each scenario, a column for each contestant; then what ours is to reach, and whether it does. */
+/**
+ * Builds the table: one line per scenario, one column per contestant, then the target and whether mcp-edge meets it.
+ */
 import type { Contestant } from "./contestants.ts";
 import { type Figures, SCENARIOS, type Scenario } from "./scenarios.ts";
 import { medianOf, midmeanOf } from "./statistics.ts";
@@ -6,7 +8,7 @@ import { medianOf, midmeanOf } from "./statistics.ts";
 /** Measurements by scenario, then by contestant. */
 export class Results {
   readonly #samples = new Map<string, Map<string, Figures[]>>();
-  /** What failed, to be said at the end. */
+  /** Failures, which are printed at the end. */
   readonly failures: string[] = [];
 
   add(scenario: string, contestant: string, figures: Figures): void {
@@ -15,7 +17,7 @@ export class Results {
     ofScenario.set(contestant, [...(ofScenario.get(contestant) ?? []), figures]);
   }
 
-  /** Runs one measurement; what it throws is noted, and the run goes on. */
+  /** Runs one measurement. An error is recorded, and the run continues. */
   async measure(scenario: string, { name }: Contestant, run: () => Promise<Figures>): Promise<void> {
     try {
       this.add(scenario, name, await run());
@@ -24,12 +26,12 @@ export class Results {
     }
   }
 
-  /** What was measured last. */
+  /** The latest measurement. */
   last(scenario: string, contestant: string): Figures | undefined {
     return this.#samples.get(scenario)?.get(contestant)?.at(-1);
   }
 
-  /** Medians over the rounds; undefined: it did not take part. */
+  /** Medians over the rounds; undefined if the contestant did not take part. */
   of(scenario: string, contestant: string): Figures | undefined {
     const samples = this.#samples.get(scenario)?.get(contestant);
     if (!samples?.[0]) return undefined;
@@ -39,7 +41,7 @@ export class Results {
     ) as Figures;
   }
 
-  /** The figure that is compared: over the floor of the same round, where there is a floor. */
+  /** The compared figure: the ratio to the floor of the same round, if the scenario has a floor. */
   compared({ key, floor }: Scenario, contestant: string): number | undefined {
     const samples = this.#samples.get(key)?.get(contestant);
     if (!samples) return undefined;

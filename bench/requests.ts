@@ -1,4 +1,4 @@
-/** The requests that are measured, as the bytes that a client sends. */
+/** The measured requests, as the bytes that a client sends. */
 import type { Answer, Connection } from "./client.ts";
 import type { Contestant } from "./contestants.ts";
 
@@ -19,20 +19,20 @@ export const modernList = (): Buffer => modern("tools/list", {});
 export const statelessCall = ({ legacyVersion = LATEST_LEGACY }: Contestant): Buffer =>
   legacy({ path: "/mcp", version: legacyVersion }, "tools/call", { name: ECHO, arguments: FORECAST });
 
-/** Opens a stream of notices about the list of tools. */
+/** Opens a stream of notifications about changes of the tool list. */
 export const listen = (): Buffer => modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
-/** Asks for the notice, of Workers that let a client do so. */
+/** Makes a Worker that has this route publish the notification. */
 export const toolsChanged = (): Buffer => Buffer.from("GET /tools-changed HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
-/** Where a legacy request goes, and which version it speaks. */
+/** The path of a legacy request and its protocol version. */
 interface Place {
   readonly path: string;
   readonly version: string;
-  /** The session; undefined: none. */
+  /** The session id; undefined without a session. */
   readonly id?: string;
 }
 
-/** A session, as its client knows it. */
+/** A session as its client knows it. */
 export interface Session extends Place {
   readonly id: string;
 }
@@ -43,7 +43,7 @@ export const sessionList = (session: Session): Buffer => legacy(session, "tools/
 export const emitCall = (session: Session, count: number): Buffer =>
   legacy(session, "tools/call", { name: "emit", arguments: { count }, _meta: { progressToken: 1 } });
 
-/** A GET that reads a stream again from an event on. */
+/** A GET that resumes a stream after an event. */
 export function resume(session: Session, lastEventId: string): Buffer {
   return Buffer.from(
     `GET ${session.path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n` +
@@ -51,7 +51,7 @@ export function resume(session: Session, lastEventId: string): Buffer {
   );
 }
 
-/** Opens a session as clients do: initialize, and the notification that it was done. */
+/** Opens a session as clients do: `initialize`, then `notifications/initialized`. */
 export async function openSession(connection: Connection, contestant: Contestant): Promise<Session> {
   const place = { path: contestant.sessionPath ?? "/mcp", version: contestant.legacyVersion ?? LATEST_LEGACY };
   const answer = await connection.send(initialize(place));
@@ -62,7 +62,7 @@ export async function openSession(connection: Connection, contestant: Contestant
   return session;
 }
 
-/** Throws unless a call was answered as the echoing tool answers, or the list is there. */
+/** Throws unless the answer is that of the echo tool or the tool list. */
 export function assertServed(contestant: Contestant, answer: Answer): void {
   const isServed = answer.status === 200 && /Oslo: 3 days of sun|"forecast_00"/.test(answer.body);
   if (!isServed) throw new Error(`${contestant.name} answered ${answer.head}\n${answer.body.slice(0, 500)}`);

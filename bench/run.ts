@@ -1,4 +1,4 @@
-/** `npm run bench`: measures every contestant, contestants taking turns, and prints one table. See README.md. */
+/** `npm run bench`: measures all contestants in turn and prints one table. See README.md. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,10 +24,10 @@ const { values: given } = parseArgs({
 });
 
 interface Effort {
-  /** Short slices, many times over: contestants that are compared run close to one another. */
+  /** Many short slices, so that the contestants that are compared run close to one another in time. */
   readonly rounds: number;
   readonly sliceMs: number;
-  /** Calls with events, each in a session of its own. */
+  /** Calls with events, each in a new session. */
   readonly streams: number;
   readonly starts: number;
   readonly sessions: number;
@@ -37,7 +37,7 @@ const EFFORT: Effort = given.quick
   : { rounds: 80, sliceMs: 60, streams: 5, starts: 7, sessions: 1_000 };
 const EVENTS = 1_000;
 const WARM_UP_MS = given.quick ? 250 : 1_500;
-/** Calls with events before any that counts: code that is compiled, and not interpreted, as in what is loaded. */
+/** Calls with events before the measured ones, so that the code is compiled as it is under load. */
 const WARM_UP_STREAMS = given.quick ? 1 : 10;
 
 const only = given.only.split(",").filter(Boolean);
@@ -49,7 +49,7 @@ if (strangers.length > 0) {
   throw new Error(`--only ${strangers.join()} is neither a scenario nor a contestant. There are: ${known.join(", ")}.`);
 }
 const wanted = (...keys: string[]) => chosenScenarios.length === 0 || keys.some((key) => chosenScenarios.includes(key));
-/** The floors take part always: the others are divided by them. */
+/** The floors always take part, because the others are divided by them. */
 const contestants = CONTESTANTS.filter(
   ({ name }) => chosenNames.length === 0 || chosenNames.includes(name) || name.startsWith("floor"),
 );
@@ -98,7 +98,7 @@ async function measureCalls(results: Results, workerds: readonly Workerd[]): Pro
     const taking = workerds.filter(({ contestant }) => takesPart(contestant, key));
     for (const workerd of taking) await slice(workerd, WARM_UP_MS).catch(() => undefined);
     for (let round = 1; round <= EFFORT.rounds; round += 1) {
-      // Each round begins with another contestant.
+      // Each round starts with a different contestant.
       for (const place of taking.keys()) {
         const workerd = taking[(place + round) % taking.length] as Workerd;
         await results.measure(key, workerd.contestant, () => slice(workerd, EFFORT.sliceMs));

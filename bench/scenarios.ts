@@ -1,17 +1,17 @@
-/** What is measured, against what it is held, and what the figures should become. */
+/** The measured scenarios, their floors and their targets. */
 
-/** Figures of one measurement. `value` is the one that is compared; the others say more about it. */
+/** The figures of one measurement. `value` is compared; the others give details. */
 export type Figures = { readonly value: number } & Readonly<Record<string, number>>;
 
 export interface Scenario {
   readonly key: string;
   readonly title: string;
   readonly unit: string;
-  /** The contestant that the others are divided by; undefined: the figures themselves are compared. */
+  /** The contestant that the others are divided by; undefined if the figures themselves are compared. */
   readonly floor?: "floor" | "floor-do";
-  /** What ours is to reach: as a ratio where there is a floor. */
+  /** The target for mcp-edge, as a ratio if there is a floor. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
-  /** Which of ours the target is for. */
+  /** The contestant that the target applies to. */
   readonly ours: "ours" | "ours-sessions";
 }
 

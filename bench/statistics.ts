@@ -6,7 +6,7 @@ export function medianOf(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** The mean of the middle half: as deaf to what disturbs a round as the median, and less a matter of luck. */
+/** The mean of the middle half: as robust against disturbed rounds as the median, and less affected by chance. */
 export function midmeanOf(values: readonly number[]): number {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   const cut = Math.floor(sorted.length / 4);

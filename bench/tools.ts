@@ -1,7 +1,7 @@
-/** The tools that every contestant serves: one that echoes, over and over, and one that reports progress. */
+/** The tools that every contestant serves: many that echo, and one that reports progress. */
 import * as z from "zod";
 
-/** How many echoing tools there are: 52, or what a growth run puts in its place when it bundles. */
+/** The number of echo tools: 52, unless a growth run sets another number when it bundles. */
 declare const ECHO_TOOLS: number;
 
 export const echoInput = z.object({
@@ -21,7 +21,7 @@ export interface EchoTool {
   readonly input: typeof echoInput;
 }
 
-/** Every one with a schema object of its own, as programs have them. */
+/** Each has its own schema object, as in real programs. */
 export const echoTools: readonly EchoTool[] = Array.from({ length: ECHO_TOOLS }, (_, place) => ({
   name: `forecast_${String(place).padStart(2, "0")}`,
   description: `Forecast number ${place} for a place: temperature, wind and rain, day by day`,

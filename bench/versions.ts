@@ -1,4 +1,4 @@
-/** What ran: the versions that a table is worth nothing without. */
+/** The versions of everything that ran, without which a table means nothing. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";

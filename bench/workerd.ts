@@ -1,4 +1,4 @@
-/** Runs a bundle on workerd: one process, nothing between its socket and ours. */
+/** Runs a bundle in one workerd process, which the client connects to directly. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Contestant } from "./contestants.ts";
 
 export const COMPATIBILITY_DATE = "2026-10-20";
-/** A CommonJS module whose `default` is the path of the program. */
+/** A CommonJS module whose `default` is the path of the executable. */
 const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
 
 export class Workerd implements AsyncDisposable {
@@ -24,7 +24,7 @@ export class Workerd implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Starts a contestant's bundle on an empty state; resolves when its port takes connections. */
+  /** Starts a contestant's bundle with empty storage. Resolves when its port accepts connections. */
   static async start(contestant: Contestant, bundlePath: string, extra: readonly string[] = []): Promise<Workerd> {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-bench-"));
     mkdirSync(join(folder, "state"));
@@ -35,7 +35,7 @@ export class Workerd implements AsyncDisposable {
     return started;
   }
 
-  /** Kills the process if there is one, and starts it on the same state and port. */
+  /** Kills the process if it runs, and starts it with the same storage and port. */
   async restart(extra: readonly string[] = []): Promise<void> {
     await this.#kill();
     const config = join(this.#folder, "config.capnp");
@@ -50,7 +50,7 @@ export class Workerd implements AsyncDisposable {
     }
   }
 
-  /** Time of the processor that the threads of the process took so far, in microseconds. */
+  /** CPU time that the threads of the process have used so far, in microseconds. */
   cpuMicroseconds(): number {
     const tasks = `/proc/${this.#process?.pid}/task`;
     const nanoseconds = readdirSync(tasks).map((thread) =>
@@ -64,7 +64,7 @@ export class Workerd implements AsyncDisposable {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
   }
 
-  /** What its objects take on the disk. */
+  /** Disk space that its objects use, in bytes. */
   diskBytes(): number {
     return Number(execFileSync("du", ["-sk", join(this.#folder, "state")], { encoding: "utf8" }).split("\t")[0]) * 1024;
   }

@@ -1,4 +1,4 @@
-/** Compiles src/ to dist/: the package as it is published. */
+/** Compiles src/ to dist/, the content of the published package. */
 import { rmSync } from "node:fs";
 import { ROOT, runTool } from "./tools.ts";
 

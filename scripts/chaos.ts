@@ -1,7 +1,9 @@
 /**
- * Disturbs sessions in every way there is, by scripts made from seeds, and prints what was lost, which has to be nothing.
- * `--seeds N` runs so many, `--seed S` begins at that one, which is printed with each violation; `--released N` runs so
- * many with released clients.
+ * Runs sessions while randomly cutting connections, killing workerd and evicting objects, and prints what was lost.
+ * Nothing may be lost. Each script of disturbances is generated from a seed.
+ *
+ * `--seeds N` is the number of scripts, `--seed S` the first seed, which is printed with each violation; `--released N`
+ * is the number of scripts that run with released clients.
  */
 import { parseArgs } from "node:util";
 import { runSeeds } from "../test/chaos/seeds.ts";
@@ -25,5 +27,5 @@ const [first, count, released, worlds] = [values.seed, values.seeds, values.rele
 const startedAtMs = Date.now();
 await runSeeds({ first, count, released, worlds, trustMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
 console.log(`\n${tally.table()}\n${Math.round((Date.now() - startedAtMs) / 1000)} s`);
-// Released clients leave reconnections and sockets behind, which would hold the process.
+// Released clients leave reconnect timers and sockets behind, which would keep the process alive.
 process.exit(tally.violations.length > 0 ? 1 : 0);

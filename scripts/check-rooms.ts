@@ -1,4 +1,4 @@
-/** Refuses an import arrow that the design does not allow. */
+/** Reports every import that violates the order of the rooms of src/. */
 import { findProblems } from "./rooms.ts";
 import { ROOT } from "./tools.ts";
 

@@ -1,4 +1,4 @@
-/** Type-checks everything, and each neutral room without the types of any runtime it must not use. */
+/** Type-checks everything, and each runtime-neutral room without the types of the runtimes it must not use. */
 import { runTool } from "./tools.ts";
 
 const PROGRAMS = [

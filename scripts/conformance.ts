@@ -1,6 +1,6 @@
 /**
- * Runs the official conformance suite against the reference server on workerd at one URL and prints a table. Exits with
- * 1 unless every scenario that has to be clean is.
+ * Runs the official conformance suite against the reference server on workerd and prints a table. Exits with 1 unless
+ * every scenario that must be clean is clean.
  */
 import { isClean, type Requirements, runOfficialSuite, type Scenario } from "./official-suite.ts";
 

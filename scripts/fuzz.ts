@@ -1,9 +1,11 @@
 /**
- * Sends inputs that are nearly right to a server on workerd and prints what must not happen: a status of 500 or above, an
- * answer slower than a second, a detail of the server's inside, a message that no schema allows, memory that stays.
+ * Sends almost valid inputs to a server on workerd and prints what must not happen: a status of 500 or above, an answer
+ * that takes longer than a second, an internal detail in an answer, a message that no schema allows, memory that is not
+ * released.
  *
- * `--count N` inputs (default 1,000,000), `--seed S`, `--connections N` at once, `--check N`: one answer in N is checked
- * against the schemas. Exits with 1 when there are findings.
+ * `--count N` is the number of inputs (default 1,000,000), `--seed S` the seed, `--connections N` the number of
+ * concurrent connections; with `--check N`, one answer in N is checked against the schemas. Exits with 1 when there are
+ * findings.
  */
 import { parseArgs } from "node:util";
 import { fuzz } from "../test/fuzz/run.ts";
@@ -19,7 +21,7 @@ const { values } = parseArgs({
 const [seed, count, connections, checkEvery] = [values.seed, values.count, values.connections, values.check].map(
   Number,
 ) as [number, number, number, number];
-console.log(`seed ${seed}, ${count} inputs, ${connections} at once`);
+console.log(`seed ${seed}, ${count} inputs, ${connections} concurrent connections`);
 const startedAtMs = Date.now();
 const result = await fuzz({ seed, count, connections, checkEvery, report: console.log });
 const { statuses, checked, slowOnce, findings, memoryMib } = result;
@@ -29,8 +31,8 @@ console.log(
     .map(([status, times]) => `${status}: ${times}`)
     .join(", ")}`,
 );
-console.log(`${checked} answers checked against the schemas; ${slowOnce} slow only while others ran`);
-console.log(`memory of workerd: ${memoryMib.before} MiB after the warm-up, ${memoryMib.after} MiB in the end`);
+console.log(`${checked} answers checked against the schemas; ${slowOnce} were slow only under load`);
+console.log(`memory of workerd: ${memoryMib.before} MiB after the warm-up, ${memoryMib.after} MiB at the end`);
 for (const finding of findings) console.log(`\nFINDING ${finding}`);
 console.log(
   `\n${result.count} inputs, ${findings.length} findings, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,

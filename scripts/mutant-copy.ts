@@ -8,17 +8,17 @@ import type { Mutant } from "../test/mutants/mutant.ts";
 import { ROOT } from "./tools.ts";
 
 /**
- * What became of a mutant. noticed: a test failed. survived: all its tests passed. invalid: the change could not be
- * applied, does not parse, or its tests do not pass without it, so that nothing can be said.
+ * The outcome of a mutant. noticed: a test failed. survived: all its tests passed. invalid: the change could not be
+ * applied, does not parse, or its tests fail without it, so that nothing can be concluded.
  */
 export interface Verdict {
   readonly outcome: "noticed" | "survived" | "invalid";
-  /** The test that failed, or what is wrong. */
+  /** The test that failed, or the reason for the outcome. */
   readonly detail: string;
   readonly durationMs: number;
 }
 
-/** The part of vitest's JSON report that is read here. */
+/** The part of vitest's JSON report that is used. */
 interface Report {
   readonly numFailedTests: number;
   readonly numPassedTests: number;
@@ -28,13 +28,13 @@ interface Report {
   }[];
 }
 
-/** A run that takes longer is ended. A test that hangs fails by its own limit much earlier. */
+/** A run that takes longer is killed. A test that hangs fails by its own timeout much earlier. */
 const RUN_MS_MAX = 240_000;
 
 export class MutantCopy {
   readonly #folder: string;
   readonly #root: string;
-  /** Whether tests pass without any change, by what is run. */
+  /** For each set of tests, the problem they have without any change; undefined if they pass. */
   readonly #baselines = new Map<string, Promise<string | undefined>>();
 
   private constructor(folder: string) {
@@ -42,7 +42,7 @@ export class MutantCopy {
     this.#root = join(folder, "project");
   }
 
-  /** Copies every file that git knows or does not ignore. The installed packages and the built package are shared. */
+  /** Copies every file that git tracks or does not ignore. Installed packages and the built package are shared. */
   static async create(): Promise<MutantCopy> {
     const copy = new MutantCopy(mkdtempSync(join(tmpdir(), "mcp-edge-mutants-")));
     const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
@@ -53,7 +53,7 @@ export class MutantCopy {
     for (const shared of ["node_modules", "dist"]) {
       if (existsSync(join(ROOT, shared))) symlinkSync(join(ROOT, shared), join(copy.#root, shared));
     }
-    // The specification's schemas are read beside the project where they are there.
+    // Tests read the specification's schemas from a folder beside the project if it exists.
     const beside = join(ROOT, "..", "shared");
     if (existsSync(beside)) symlinkSync(beside, join(copy.#folder, "shared"));
     return copy;
@@ -63,7 +63,7 @@ export class MutantCopy {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Applies a mutant, runs its tests, and takes it back. */
+  /** Applies a mutant, runs its tests, and restores the file. */
   async judge(mutant: Mutant): Promise<Verdict> {
     const startedAtMs = Date.now();
     const [outcome, detail] = await this.#judge(mutant);
@@ -89,7 +89,7 @@ export class MutantCopy {
     }
   }
 
-  /** What is wrong with the tests of a mutant before it is applied; undefined when they pass. */
+  /** Returns the problem that the tests of a mutant have before it is applied, or undefined if they pass. */
   #baseline(mutant: Mutant): Promise<string | undefined> {
     const key = JSON.stringify([mutant.tests, mutant.title]);
     const known = this.#baselines.get(key) ?? this.#run(mutant).then(problemOf);
@@ -110,7 +110,7 @@ export class MutantCopy {
       `--outputFile=${output}`,
       "--maxWorkers=1",
     ];
-    // The project's own Node comes first, as in npm scripts.
+    // The project's own Node comes first in PATH, as in npm scripts.
     const env = { ...process.env, PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH ?? ""}` };
     const child = spawn("vitest", args, { cwd: this.#root, stdio: "ignore", detached: true, env });
     return new Promise((resolve) => {
@@ -136,7 +136,7 @@ function judgeReport(report: Report | undefined): [Verdict["outcome"], string] {
   if (!report) return ["noticed", "(the run did not end)"];
   const failed = firstFailure(report);
   if (failed) return ["noticed", failed];
-  // A file that fails as a whole says nothing about a test: its set-up or its imports broke.
+  // A file that fails as a whole says nothing about a test: its set-up or its imports failed.
   const broken = report.testResults.find(({ message }) => message !== "");
   if (broken) return ["invalid", broken.message.split("\n")[0] ?? ""];
   return ["survived", "All tests passed."];

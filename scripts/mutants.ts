@@ -1,9 +1,9 @@
 /**
- * Changes single lines of `src` on purpose, one at a time in a copy of the project, and runs the tests that must notice.
- * Prints a table and exits with 1 if a mutant survives or cannot be judged.
+ * Changes single lines of `src` in a copy of the project, one at a time, and runs the tests that must fail. Prints a
+ * table and exits with 1 if a mutant survives or cannot be judged.
  *
- * `--only id,id` runs those; `--room core/http/...` those below that folder of `src`; `--workers N` so many at once
- * (default 2); `--list` prints them and runs nothing.
+ * `--only id,id` runs the listed mutants; `--room core/http/...` those below that folder of `src`; `--workers N` is the
+ * number of concurrent workers (default 2); `--list` prints the mutants and runs nothing.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";

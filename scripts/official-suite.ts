@@ -1,6 +1,4 @@
-/**
- * The official conformance suite, run against the reference server on workerd at one URL, both requirement sets.
- */
+/** Runs the official conformance suite, with both requirement sets, against the reference server on workerd. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +6,14 @@ import { join } from "node:path";
 import { Workerd } from "../test/harness/workerd.ts";
 import { ROOT } from "./tools.ts";
 
-/** The requirement sets, and the scenarios beyond each that have to be clean as well. */
+/** The requirement sets, each with the further scenarios that must also be clean. */
 export const REQUIREMENTS = {
   "2025-11-25": ["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"],
   "2026-07-28": [
     "json-schema-2020-12",
     "http-header-validation",
     "http-custom-header-server-validation",
-    // The tenth, tasks-status-notifications, skips its only check: 10-9-tasks.test.ts has one.
+    // The tenth task scenario, tasks-status-notifications, skips its only check; 10-9-tasks.test.ts covers it.
     "tasks-capability-negotiation",
     "tasks-dispatch-and-envelope",
     "tasks-lifecycle",
@@ -38,20 +36,24 @@ export interface Check {
 
 export interface Scenario {
   readonly name: string;
-  /** Of the requirement set itself, as the suite says. */
+  /** Whether the suite lists the scenario as part of the requirement set. */
   readonly isRequired: boolean;
-  /** Has to be clean here. */
+  /** Whether this project requires the scenario to be clean. */
   readonly isOurs: boolean;
   readonly checks: readonly Check[];
 }
 
-/** Has a success and neither failure nor warning; the suite itself counts a scenario without any check as passed. */
+/**
+ * True with a success and neither failure nor warning. The suite itself counts a scenario without any check as passed.
+ */
 export function isClean({ checks }: Scenario): boolean {
   const has = (status: Check["status"]) => checks.some((check) => check.status === status);
   return has("SUCCESS") && !has("FAILURE") && !has("WARNING");
 }
 
-/** Starts the reference server, runs the sets one after the other, and gives each to the reader. */
+/**
+ * Starts the reference server, runs one requirement set after the other, and passes the scenarios of each to `read`.
+ */
 export async function runOfficialSuite(read: (requirements: Requirements, scenarios: readonly Scenario[]) => void) {
   const worker = await Workerd.start({
     entry: "src/reference/index.ts",
@@ -64,7 +66,7 @@ export async function runOfficialSuite(read: (requirements: Requirements, scenar
     },
   });
   try {
-    // The suite wants a loopback name, not an address.
+    // The suite requires a loopback host name, not an address.
     const url = `${worker.origin.replace("127.0.0.1", "localhost")}/mcp`;
     for (const requirements of Object.keys(REQUIREMENTS) as Requirements[]) {
       read(requirements, await run(url, requirements));
@@ -74,13 +76,14 @@ export async function runOfficialSuite(read: (requirements: Requirements, scenar
   }
 }
 
-/** Runs one requirement set and reads what it wrote down. */
+/** Runs one requirement set and reads the result files that the suite writes. */
 async function run(url: string, requirements: Requirements): Promise<Scenario[]> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
     const args = ["server", "--url", url, "--requirements", requirements, "-o", folder];
     const output = await runSuite(args);
-    // The suite names what it ran beyond the requirements at the end, one a line with the reason in brackets.
+    // At the end the suite lists the scenarios that it ran beyond the requirements, one per line with the reason in
+    // brackets.
     const extra = new Set([...output.matchAll(/^ {2}\S ([a-z0-9-]+) \(/gm)].map((match) => match[1]));
     const beyond: readonly string[] = REQUIREMENTS[requirements];
     return readdirSync(folder).map((entry) => {
@@ -103,7 +106,7 @@ function runSuite(args: readonly string[]): Promise<string> {
   suite.stderr.pipe(process.stderr);
   return new Promise((resolve, reject) => {
     suite.on("error", reject);
-    // Its exit code counts failures only; the checks it wrote down tell more.
+    // The exit code only counts failures; the result files contain more.
     suite.on("close", () => resolve(output));
   });
 }

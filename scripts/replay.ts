@@ -1,9 +1,10 @@
 /**
- * Runs random handlers that ask in the middle, very many of them, in one place or in each, and compares each with a run
- * that nothing interrupts. Prints counts and seeds.
+ * Runs many random handlers that ask in the middle, in one place or in all, and compares each with an uninterrupted
+ * run. Prints counts and seeds.
  *
- * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, or `all`; `--runs N` so many in each;
- * `--seed S` begins at that seed, `--only I` runs one case of it: a failure prints both; `--at-once N` so many together.
+ * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, or `all`; `--runs N` is the number of
+ * cases in each place; `--seed S` is the first seed, `--only I` runs one case of it (a failure prints both); `--at-once
+ * N` is the number of concurrent cases.
  */
 import { parseArgs } from "node:util";
 import { askedOverConnection, roundsOverConnection, roundsOverHttp } from "../test/properties/replay-places.ts";
@@ -11,19 +12,19 @@ import { type OpenPlace, runCases } from "../test/properties/replay-runs.ts";
 import { openStdio } from "../test/properties/replay-stdio.ts";
 import { openSessions, openTasks } from "../test/worker/replay-storm-places.ts";
 
-/** Each with how many cases it runs at once. */
+/** The places, each with the number of cases that run concurrently. */
 const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnce: number }>> = {
-  /** Modern clients over HTTP: each round is a request of its own. */
+  /** Modern clients over HTTP: each round is a separate request. */
   rounds: { open: () => ({ run: roundsOverHttp() }), atOnce: 50 },
-  /** Modern clients over a connection in memory. */
+  /** Modern clients over an in-memory connection. */
   connection: { open: () => ({ run: roundsOverConnection }), atOnce: 50 },
-  /** Legacy clients over a connection in memory. */
+  /** Legacy clients over an in-memory connection. */
   asked: { open: () => ({ run: askedOverConnection }), atOnce: 50 },
   /** Processes over stdio, with clients of both eras. */
   stdio: { open: openStdio, atOnce: 50 },
-  /** Legacy sessions on workerd, which is killed and whose objects are reset all the while. */
+  /** Legacy sessions on workerd, which is killed and whose objects are reset during the run. */
   sessions: { open: openSessions, atOnce: 40 },
-  /** Tasks, likewise. */
+  /** Tasks, under the same disturbances. */
   tasks: { open: openTasks, atOnce: 40 },
 };
 
@@ -50,7 +51,7 @@ for (const name of names) {
     report: (text) => console.log(`${name}: ${text}`),
   });
   const rate = (passed + failed) / Math.max(seconds, 1);
-  console.log(`${name}: ${passed} passed, ${failed} failed in ${seconds} s, ${rate.toFixed(1)} a second`);
+  console.log(`${name}: ${passed} passed, ${failed} failed in ${seconds} s, ${rate.toFixed(1)} per second`);
   hasFailed ||= failed > 0;
 }
 process.exit(hasFailed ? 1 : 0);

@@ -1,11 +1,13 @@
-/** Which room of src/ may import which, and how a file's imports are read. DESIGN: arrows go down only. */
+/**
+ * Defines which rooms of src/ may import which others, and reads the imports of a file. Imports only point downwards.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 
-/** What the testing room may use: Node, what drives workerd, and what its own Worker needs in there. */
+/** Modules that the testing room may use: Node, the tools that run workerd, and what its own Worker needs. */
 const TOOLS = [/^cloudflare:workers$/, /^node:/, /^miniflare$/, /^esbuild$/, /^wrangler$/, /^eventsource-parser$/];
 
-/** Rooms a room may import besides itself, and packages or built-ins it may import. */
+/** For each room, the other rooms and the packages or built-in modules that it may import. */
 export const ALLOWED: Readonly<
   Record<string, { readonly rooms: readonly string[]; readonly packages: readonly RegExp[] }>
 > = {
@@ -16,23 +18,26 @@ export const ALLOWED: Readonly<
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
   node: { rooms: ["core"], packages: [/^node:/] },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
-  // Not part of the package: the Worker of the root wrangler.toml.
+  // Not part of the package: the Worker that the root wrangler.toml deploys.
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },
 };
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']/g;
 
-/** The modules a source text imports, types included. */
+/** Returns the modules that a source text imports, including type imports. */
 export function importsOf(source: string): string[] {
   return [...source.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
 }
 
-/** What is wrong with one import, or undefined. `file` is a path below src/, such as `http/handler.ts`. */
+/**
+ * Describes what is wrong with one import, or returns undefined. `file` is a path below src/, such as
+ * `http/handler.ts`.
+ */
 export function findProblem(file: string, specifier: string): string | undefined {
   const room = file.split("/")[0] ?? "";
   const rules = ALLOWED[room];
-  if (!rules) return `${file}: src/${room} is not a room of DESIGN section 3`;
+  if (!rules) return `${file}: src/${room} is not a known room; add it to ALLOWED in scripts/rooms.ts`;
   if (!specifier.startsWith(".")) {
     return rules.packages.some((allowed) => allowed.test(specifier))
       ? undefined
@@ -40,10 +45,10 @@ export function findProblem(file: string, specifier: string): string | undefined
   }
   const target = posix.join(dirname(file), specifier).split("/")[0] ?? "";
   if (target === room || rules.rooms.includes(target)) return undefined;
-  return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed arrow`;
+  return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed import`;
 }
 
-/** Every forbidden import below a folder laid out as src/ is. */
+/** Returns every forbidden import below a folder with the layout of src/. */
 export function findProblems(src: string): string[] {
   const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   return files.flatMap((file) => {

@@ -1,4 +1,6 @@
-/** Fills one workerd with idle sessions and open streams, weighs it, and sees that every one of them still answers. */
+/**
+ * Fills one workerd with idle sessions and open streams, measures its memory, and checks that all of them still answer.
+ */
 import { execFileSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } from "../src/testing/index.ts";
@@ -6,40 +8,40 @@ import { type HttpStream, newKeys, openStream, startWorker, type TestWorker } fr
 export interface ScaleOptions {
   /** Sessions that are initialized and have made one call. */
   readonly sessions: number;
-  /** GET streams, of as many of these sessions. */
+  /** GET streams, each of a different one of these sessions. */
   readonly streams: number;
-  /** Milliseconds to wait before weighing: workerd puts idle objects to sleep after 10 s. */
+  /** Milliseconds to wait before measuring: workerd hibernates idle objects after 10 s. */
   readonly settleMs: number;
-  /** What stands between, such as a tap: the address to use in place of the Worker's. */
+  /** Returns the address to use instead of the Worker's, such as that of a proxy in front of it. */
   readonly by?: (url: string) => Promise<string>;
-  /** Told what is done. */
+  /** Called after each step with its description. */
   readonly onStep?: (what: string) => void;
 }
 
-/** Resident memory of workerd, in bytes. What objects that fell asleep leave it keeps for those that wake. */
+/** Resident memory of workerd in bytes. workerd keeps the memory of hibernated objects for others that wake up. */
 export interface Weights {
   /** With one session. */
   readonly empty: number;
-  /** With the sessions that have streams, settled: their objects sleep, their streams are open. */
+  /** With the sessions that have streams, settled: their objects hibernate, their streams are open. */
   readonly streaming: number;
   /** With all sessions, right after their calls. */
   readonly used: number;
-  /** When all have just answered a ping: in so short a time that few sleep again. */
+  /** Right after all sessions have answered a ping, so that few objects hibernate again. */
   readonly awake: number;
-  /** Then settled. */
+  /** After all objects have hibernated again. */
   readonly asleep: number;
-  /** When all have answered once more, and settled. */
+  /** After all sessions have answered once more and hibernated again. */
   readonly again: number;
 }
 
 export interface Scale extends Weights {
-  /** Sessions that answered their pings. */
+  /** Number of sessions that answered both pings. */
   readonly pings: number;
-  /** Streams that heard the notice in the end. */
+  /** Number of streams that received the final notification. */
   readonly heard: number;
 }
 
-/** Requests at once. */
+/** Number of concurrent requests. */
 const AT_ONCE = 40;
 const CONTENT = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
 
@@ -81,7 +83,7 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
 
     await (await post(url, { id: 2, method: "tools/call", params: { name: "change" } }, ids[0])).text();
     const told = ({ messages }: HttpStream) => JSON.stringify(messages).includes("notifications/tools/list_changed");
-    await Promise.all(open.map((stream) => stream.waitFor("the notice", told).catch(() => undefined)));
+    await Promise.all(open.map((stream) => stream.waitFor("the notification", told).catch(() => undefined)));
     return {
       empty,
       streaming,
@@ -97,7 +99,7 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
   }
 }
 
-/** Runs something so many times, a few at once. */
+/** Runs a function `times` times, at most `AT_ONCE` at the same time. */
 async function each(times: number, run: (place: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async () => {
@@ -123,7 +125,7 @@ async function openSession(url: string): Promise<string> {
   return id;
 }
 
-/** How many of the sessions answer a ping. */
+/** Returns how many of the sessions answer a ping. */
 async function pinged(url: string, ids: readonly string[]): Promise<number> {
   let answered = 0;
   await each(ids.length, async (place) => {

@@ -1,4 +1,4 @@
-/** The Worker that scale.ts fills: sessions, notices, and the least of tools. */
+/** The Worker that scale.ts fills: sessions, notifications and two minimal tools. */
 import { McpServer } from "../src/core/index.ts";
 import { hub } from "../src/worker/hub/index.ts";
 import { edge } from "../src/worker/index.ts";

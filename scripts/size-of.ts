@@ -1,9 +1,9 @@
-/** How many bytes a program of the kit is, bundled and minified as `wrangler deploy --minify` does it. */
+/** Measures the size of programs that use the kit, bundled and minified as `wrangler deploy --minify` does it. */
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { ROOT } from "./tools.ts";
 
-/** The programs measured, each with what it may weigh (KiB, min+gzip; DESIGN section 9). */
+/** The measured programs, each with its size budget in KiB, minified and compressed with gzip. */
 export const PROGRAMS = [
   { name: "stateless dual-era server, one tool", entry: "test/size/stateless.ts", gzipKibMax: 32.5 },
   { name: "the same with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 56.5 },
@@ -12,11 +12,11 @@ export const PROGRAMS = [
 export interface Size {
   readonly minified: number;
   readonly gzip: number;
-  /** Modules of src/ that contribute bytes. */
+  /** Modules of src/ that contribute bytes to the bundle. */
   readonly modules: readonly string[];
 }
 
-/** Bundles one entry below the project's root. */
+/** Bundles one entry. Its path is relative to the project's root. */
 export async function sizeOf(entry: string): Promise<Size> {
   const result = await build({
     entryPoints: [`${ROOT}${entry}`],

@@ -1,4 +1,4 @@
-/** Prints the size of each measured program beside its budget. */
+/** Prints the size of each measured program and its budget. */
 import { PROGRAMS, sizeOf } from "./size-of.ts";
 
 const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;

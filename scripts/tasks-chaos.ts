@@ -1,6 +1,8 @@
 /**
- * Kills the Worker at random points while tasks run, and prints what became of them: all are to finish, and every effect
- * is to have happened by its key. `--kills N`, `--tasks N` begun between two kills, `--seed S`.
+ * Kills the Worker at random points while tasks run and prints the outcome: every task must finish, and every effect
+ * must happen exactly once per key.
+ *
+ * `--kills N` is the number of kills, `--tasks N` the number of tasks started between two kills, `--seed S` the seed.
  */
 import { parseArgs } from "node:util";
 import { killTasks } from "../test/chaos/task-kills.ts";
@@ -22,7 +24,7 @@ const tally = await killTasks({
 for (const violation of tally.violations) console.error(violation);
 const { kills, tasks, finished, effects, repeats } = tally;
 console.log(
-  `\n${kills} kills, ${finished} of ${tasks} tasks finished, ${effects} effects by key, ` +
-    `${repeats} steps done again with the same key, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,
+  `\n${kills} kills, ${finished} of ${tasks} tasks finished, ${effects} effects by distinct key, ` +
+    `${repeats} steps repeated with the same key, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,
 );
 if (tally.violations.length > 0 || finished !== tasks) process.exitCode = 1;

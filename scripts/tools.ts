@@ -1,10 +1,10 @@
-/** What the scripts share: where the project is, and running one of its tools. */
+/** Shared by the scripts: the project's root folder, and a function that runs a tool. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 export const ROOT: string = `${join(import.meta.dirname, "..")}/`;
 
-/** Runs a tool of node_modules/.bin; its output goes to ours. Returns the exit code. */
+/** Runs a tool of node_modules/.bin and passes its output through. Returns the exit code. */
 export function runTool(name: string, args: readonly string[]): number {
   const { status, error } = spawnSync(`${ROOT}node_modules/.bin/${name}`, args, { cwd: ROOT, stdio: "inherit" });
   if (error) throw error;

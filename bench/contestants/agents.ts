@@ -1,4 +1,4 @@
-/** Cloudflare's `agents`: the handler for new servers. */
+/** Cloudflare's `agents`: its handler for stateless servers. */
 import { createMcpHandler } from "agents/mcp/server";
 import { makeServer } from "./sdk-v2-server.ts";
 

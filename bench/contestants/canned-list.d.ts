@@ -1,5 +1,5 @@
 declare module "*/canned-list.txt" {
-  /** JSON text of a tools/list result. bundle.ts makes it. */
+  /** The JSON text of a tools/list result. bundle.ts generates it. */
   const list: string;
   export default list;
 }

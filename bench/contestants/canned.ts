@@ -1,4 +1,4 @@
-/** What the floors answer: of the size of the real answers, made without a protocol. */
+/** The answers of the floors. They have the size of real answers and involve no protocol code. */
 import LIST from "./canned-list.txt";
 
 export function cannedAnswer(id: number | undefined, method: string): string {

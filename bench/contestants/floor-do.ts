@@ -1,6 +1,6 @@
 /**
- * The floor for sessions: each request takes one RPC to the Durable Object that its session id names. A streamed call is
- * logged with a row for each event, and can be read again.
+ * The floor for sessions: each request makes one RPC to the Durable Object that its session id names. A streamed call
+ * writes one row per event and can be resumed.
  */
 import { DurableObject } from "cloudflare:workers";
 import { Hono } from "hono/tiny";

@@ -1,4 +1,4 @@
-/** The floor: a bare Hono Worker that parses the body and answers a fixed shape. */
+/** The floor: a bare Hono Worker that parses the body and answers with a fixed text. */
 import { Hono } from "hono/tiny";
 import { cannedAnswer } from "./canned.ts";
 

@@ -1,4 +1,4 @@
-/** mcp-edge with all that sessions need. */
+/** mcp-edge with everything that sessions need. */
 import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
@@ -7,10 +7,10 @@ import { makeServer } from "./ours-server.ts";
 
 const MIB = 1024 * 1024;
 const server = makeServer();
-// Room for the 100,000 events of growth runs; by default a stream keeps the newest 8 MiB of news.
+// Room for the 100,000 events of growth runs; by default a stream keeps its newest 8 MiB.
 const sessions = durable({ streamBytesMax: 64 * MIB, sessionBytesMax: 128 * MIB });
 const app = edge(server, { sessions, notices: hub(), keys: keys() });
-// What growth runs publish with; nothing else asks for it.
+// Growth runs use this route to publish a notification.
 app.get("/tools-changed", async (context) => {
   await server.toolsChanged();
   return context.text("told");

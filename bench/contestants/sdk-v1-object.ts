@@ -1,6 +1,6 @@
 /**
- * The official SDK, version 1, in a Durable Object for each session. After an eviction the object presents the stored
- * `initialize` to a new transport; events go into a table, since the SDK asks for a store of them.
+ * The official SDK, version 1, with one Durable Object per session. After an eviction the object passes the stored
+ * `initialize` to a new transport. Events are stored in a table, because the SDK requires an event store.
  */
 import { DurableObject } from "cloudflare:workers";
 import {

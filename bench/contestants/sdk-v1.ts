@@ -1,4 +1,4 @@
-/** The official SDK, version 1, without sessions: server and transport made for each request, as it demands. */
+/** The official SDK, version 1, without sessions. It requires a new server and transport for each request. */
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { makeServer } from "./sdk-v1-server.ts";
 

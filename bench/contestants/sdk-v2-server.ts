@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
 
-/** One server for each request, as the SDK's documentation asks. */
+/** Creates one server per request, as the SDK's documentation asks. */
 export function makeServer(): McpServer {
   const server = new McpServer(INFO);
   for (const { name, description, input } of echoTools) {

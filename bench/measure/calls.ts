@@ -18,7 +18,7 @@ const CONNECTIONS = 16;
 
 type SliceOf = (workerd: Workerd, ms: number) => Promise<Figures>;
 
-/** How one slice of each scenario is measured; sessions are opened once for each process. */
+/** How one slice of each scenario is measured. Sessions are opened once per process. */
 export const SLICES: Readonly<Record<string, SliceOf>> = {
   "modern-call": (workerd, ms) => loaded(workerd, async () => [modernCall()], ms),
   "modern-list": (workerd, ms) => loaded(workerd, async () => [modernList()], ms),
@@ -28,7 +28,7 @@ export const SLICES: Readonly<Record<string, SliceOf>> = {
   "new-session": newSessions,
 };
 
-/** Whether a contestant takes part in one of them. */
+/** Whether a contestant takes part in a scenario. */
 export function takesPart({ hasModern, hasStateless, sessions }: Contestant, scenario: string): boolean {
   if (scenario.startsWith("modern")) return hasModern;
   return scenario.startsWith("stateless") ? hasStateless : sessions !== undefined;
@@ -67,7 +67,7 @@ async function newSessions(workerd: Workerd, ms: number): Promise<Figures> {
 
 const opened = new WeakMap<Workerd, Promise<Session[]>>();
 
-/** One session for each connection. They are used all the time, so their objects stay awake. */
+/** One session per connection. They are used continuously, so their objects stay awake. */
 function sessionsOf(workerd: Workerd): Promise<Session[]> {
   const known = opened.get(workerd);
   if (known) return known;

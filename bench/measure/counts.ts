@@ -1,4 +1,4 @@
-/** What a call in a session costs at Cloudflare: requests to objects, and rows written. */
+/** The cost of a session call on Cloudflare: requests to objects and rows written. */
 import { bundle } from "../bundle.ts";
 import type { Connection } from "../client.ts";
 import type { Contestant } from "../contestants.ts";

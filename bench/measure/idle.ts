@@ -1,4 +1,4 @@
-/** What sessions leave behind when nobody uses them, and what it takes to wake one. */
+/** The memory and disk that idle sessions take, and the time to wake one. */
 import { setTimeout as pause } from "node:timers/promises";
 import { assertServed, openSession, type Session, sessionCall } from "../requests.ts";
 import type { Figures } from "../scenarios.ts";
@@ -6,10 +6,10 @@ import { medianOf } from "../statistics.ts";
 import type { Workerd } from "../workerd.ts";
 import { each, withConnection } from "./load.ts";
 
-/** workerd takes an object out of memory after 10 s without use. */
+/** workerd evicts an object after 10 s without use. */
 const SLEEPS_AFTER_MS = 12_000;
 const WOKEN = 40;
-/** Lots of sessions before any that counts, and those that count. */
+/** Number of batches of sessions before measuring, and number of measured batches. */
 const SETTLING = 3;
 const COUNTED = 3;
 
@@ -20,11 +20,11 @@ export interface IdleFigures {
 }
 
 /**
- * Lots of sessions, one after the other, each asleep before the next. workerd keeps the memory of objects that fell
- * asleep for others, and its heap grows for a while to what a lot of them takes awake; so what idle sessions weigh is
- * what later lots add, when all sleep. The contestants wait at the same time.
+ * Opens batches of sessions, and waits until each batch has hibernated before it opens the next. workerd keeps the
+ * memory of hibernated objects for others, and its heap first grows to what a batch takes while awake. The memory of
+ * idle sessions is therefore what later batches add once all have hibernated. All contestants wait at the same time.
  *
- * @param isQuick One lot settles it, one counts.
+ * @param isQuick Uses one batch to settle and one to measure.
  */
 export async function idle(
   workerds: readonly Workerd[],
@@ -44,7 +44,7 @@ export async function idle(
     return sessions;
   };
   const empty = workerds.map((workerd) => ({ memory: workerd.residentBytes(), disk: workerd.diskBytes() }));
-  /** By lot, then by contestant. */
+  /** Indexed by batch, then by contestant. */
   const awake: number[][] = [];
   const asleep: number[][] = [];
   let sessions: Session[][] = [];
@@ -65,7 +65,7 @@ export async function idle(
     const kib = (bytes: number, each: number) => bytes / 1024 / each;
     const added = (asleep.at(-1)?.[place] ?? 0) - (asleep[settling - 1]?.[place] ?? 0);
     const memoryFigures = {
-      // The heap may also have shrunk.
+      // The heap can also have shrunk.
       value: Math.max(0, kib(added, counted * count)),
       firstLotKib: kib((asleep[0]?.[place] ?? 0) - memory, count),
       awakeKib: kib((awake[0]?.[place] ?? 0) - memory, count),

@@ -1,4 +1,4 @@
-/** Requests one after the other on each of several connections, for a while. */
+/** Sends requests one after the other on each of several connections for a given time. */
 import { Connection } from "../client.ts";
 import type { Workerd } from "../workerd.ts";
 
@@ -6,11 +6,11 @@ export interface Slice {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Microseconds of workerd's processor time for each request. */
+  /** Microseconds of workerd's CPU time per request. */
   readonly cpuUs: number;
 }
 
-/** What each connection sends: one request each, taken in turn. */
+/** Each connection repeats one request. Connections take the requests in turn. */
 export async function load(
   workerd: Workerd,
   requests: readonly Buffer[],
@@ -56,7 +56,7 @@ export async function withConnection<T>(workerd: Workerd, run: (connection: Conn
   }
 }
 
-/** Runs something so many times, on so many connections. */
+/** Runs a function `times` times, spread over the connections. */
 export async function each(
   workerd: Workerd,
   times: number,

@@ -1,4 +1,4 @@
-/** How long a process takes from its start to its first answer. */
+/** The time from the start of a process to its first answer. */
 import type { Bundle } from "../bundle.ts";
 import type { Contestant } from "../contestants.ts";
 import { assertServed, modernCall, openSession, sessionCall, statelessCall } from "../requests.ts";

@@ -1,13 +1,13 @@
-/** A call that reports its progress over and over, and reading it again when it has finished. */
+/** Streams a call that reports progress many times, and resumes it after it has finished. */
 import { emitCall, openSession, resume } from "../requests.ts";
 import type { Figures } from "../scenarios.ts";
 import type { Workerd } from "../workerd.ts";
 import { withConnection } from "./load.ts";
 
-/** The text that ends each contestant's call. */
+/** Matches the end of each contestant's call. */
 const RESULT = /"result":\s*\{"content"/;
 
-/** One call in a session of its own: milliseconds to its first and to its last event. */
+/** Makes one call in a new session and returns the milliseconds to its first and last event. */
 export function progress(workerd: Workerd, count: number): Promise<Figures> {
   return withConnection(workerd, async (connection) => {
     const session = await openSession(connection, workerd.contestant);
@@ -22,7 +22,7 @@ export function progress(workerd: Workerd, count: number): Promise<Figures> {
   });
 }
 
-/** Milliseconds from a GET with the first event's id to the result. */
+/** Returns the milliseconds from a GET with the first event's id to the result. */
 export function resumed(workerd: Workerd, count: number): Promise<Figures> {
   return withConnection(workerd, async (connection) => {
     const session = await openSession(connection, workerd.contestant);
@@ -32,7 +32,7 @@ export function resumed(workerd: Workerd, count: number): Promise<Figures> {
     const startedAt = performance.now();
     const parts: string[] = [];
     let tail = "";
-    // Some leave the stream open after its result.
+    // Some contestants leave the stream open after its result.
     const again = await new Promise<string>((resolve, reject) => {
       const take = (bytes: Buffer) => {
         const part = bytes.toString("latin1");
@@ -43,7 +43,7 @@ export function resumed(workerd: Workerd, count: number): Promise<Figures> {
       connection.send(resume(session, firstId), take).then(({ body }) => resolve(body), reject);
     });
     const lastMs = performance.now() - startedAt;
-    // A name may be torn by the border of a chunk.
+    // A chunk boundary may split a method name.
     assertWhole(workerd, again, count * 0.9, "A resumed stream");
     return { value: lastMs };
   });

@@ -1,5 +1,5 @@
 /**
- * The globals `core` may use: those that browsers, Node and Workers all have. Anything else does not compile there.
+ * The globals that `core` may use: those that browsers, Node and Workers all have. Any other global fails to compile.
  * Only `check-types` reads this file; other programs have the full declarations of their runtime.
  */
 interface AbortSignal {
@@ -33,7 +33,7 @@ declare class TextEncoder {
 declare class TextDecoder {
   decode(bytes: Uint8Array): string;
 }
-/** Opaque here: only handed from one WebCrypto call to the next. */
+/** Opaque here: values are only passed from one WebCrypto call to the next. */
 interface CryptoKey {
   readonly type: string;
 }

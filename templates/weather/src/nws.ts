@@ -1,11 +1,11 @@
-/** What the tools need of the National Weather Service API: https://www.weather.gov/documentation/services-web-api */
+/** A client of the National Weather Service API: https://www.weather.gov/documentation/services-web-api */
 import * as z from "zod";
 
 const API = "https://api.weather.gov";
 const HEADERS = { "User-Agent": "weather-app/1.0", Accept: "application/geo+json" };
 const TIMEOUT_MS = 30_000;
 
-/** The API leaves members out or sends null (`instruction` above all); one odd member must not cost the others. */
+/** The API omits members or sends null (often for `instruction`). One invalid member must not invalidate the others. */
 const text = z.string().trim().nullable().catch(null);
 
 const alert = z.object({
@@ -31,15 +31,15 @@ const forecast = z.object({ properties: z.object({ periods: z.array(period) }) }
 export type Alert = z.infer<typeof alert>;
 export type Period = z.infer<typeof period>;
 
-/** The alerts active in a state, by its two letters. Undefined when they cannot be had. */
+/** Returns the active alerts of a state, given its two letters, or undefined if they cannot be fetched. */
 export async function activeAlerts(state: string, signal: AbortSignal): Promise<Alert[] | undefined> {
   const { data } = await get(`${API}/alerts/active/area/${state}`, alertCollection, signal);
   return data?.features.map(({ properties }) => properties);
 }
 
 /**
- * The forecast for a place, in half days, the next one first. Empty where the service has none (at sea, in other
- * countries); undefined when it cannot be had.
+ * Returns the forecast for a place in half days, the next one first. The list is empty where the service has no
+ * forecast (at sea, in other countries); undefined means that it could not be fetched.
  */
 export async function forecastPeriods(
   latitude: number,
@@ -51,16 +51,16 @@ export async function forecastPeriods(
   if (!found.data) return undefined;
   const url = found.data.properties.forecast;
   if (!url) return [];
-  // An answer names where to go next. It is followed on the API's own host only.
+  // The answer contains the URL of the forecast. It is followed only on the API's own host.
   if (!URL.canParse(url) || new URL(url).origin !== API) {
-    console.error("weather: the API named a forecast that is not its own");
+    console.error("weather: the API returned a forecast URL on another host");
     return undefined;
   }
   const { status, data } = await get(url, forecast, signal);
   return status === 404 ? [] : data?.properties.periods;
 }
 
-/** The API redirects coordinates with more decimals, or with zeros at the end, to this form. */
+/** Formats a coordinate. The API redirects ones with more than four decimals, or with trailing zeros, to this form. */
 function fourDecimals(degrees: number): string {
   return String(Number(degrees.toFixed(4)));
 }
@@ -68,11 +68,11 @@ function fourDecimals(degrees: number): string {
 interface Answer<T> {
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** Undefined unless the answer was a good one of the expected shape. */
+  /** Undefined unless the request succeeded and the answer had the expected shape. */
   readonly data?: T;
 }
 
-/** Fetches JSON, following redirects. Never throws: a tool turns what is missing into a sentence. */
+/** Fetches JSON and follows redirects. Never throws: the tool reports missing data as text. */
 async function get<T>(url: string, shape: z.ZodType<T>, signal: AbortSignal): Promise<Answer<T>> {
   let status = 0;
   try {

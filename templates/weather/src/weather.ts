@@ -10,7 +10,7 @@ export const server = new McpServer({
   instructions: "Weather alerts and forecasts for places in the United States, from the National Weather Service.",
 });
 
-/** Both tools only read, from a service on the internet. */
+/** Both tools only read, and call a service on the internet. */
 const annotations = { readOnlyHint: true, openWorldHint: true };
 
 server.tool(
