@@ -1,4 +1,4 @@
-/** Hooks around every request: what they see, and what they may do to it. */
+/** Hooks around every request: the data they get, and what they may do to the request. */
 import { describe, expect, test } from "vitest";
 import { type AroundHook, McpError, McpServer } from "../../src/core/index.ts";
 import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
@@ -49,7 +49,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H4 an around hook refuses with an McpError of its own, and the tool does not run", async () => {
+  test("H4 an around hook can refuse with its own McpError, and the tool does not run", async () => {
     let runs = 0;
     const around: AroundHook[] = [
       async (data, next) => {
@@ -66,7 +66,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H4 a hook that returns nothing is -32603, and onError is told which hook it was", async () => {
+  test("H4 a hook that returns nothing is -32603, and onError gets the name of the hook", async () => {
     const reports: unknown[] = [];
     const forgetful = (async (data, next) => {
       if (data.tool === undefined) return next();

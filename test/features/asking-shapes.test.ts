@@ -1,4 +1,7 @@
-/** Handlers that ask among timers and branches, on one connection: each ends, with its result or an error that says why. */
+/**
+ * Handlers that mix questions with timers and concurrent branches, on one connection. Each ends with its result or with
+ * an error that gives the reason.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import { type JSONRPCRequest, McpServer } from "../../src/core/index.ts";
 import { SHAPES } from "./asking-shapes.ts";
@@ -8,7 +11,7 @@ afterEach(closePeers);
 
 const answer = ({ params }: JSONRPCRequest): Json => ({ action: "accept", content: { name: String(params?.message) } });
 
-/** Calls to the end, answering what each round asks. */
+/** Calls the tool and answers the questions of each round until there is a result. */
 async function finish(peer: Peer): Promise<Json> {
   let more: Json = {};
   for (let rounds = 0; rounds < 10; rounds += 1) {

@@ -1,6 +1,6 @@
 /**
- * Handlers that ask among things that are no part of the context: timers, branches, callbacks. Each with what comes of it,
- * where every question is answered with its own text.
+ * Handlers that mix questions with things outside of the context: timers, branches, callbacks. Each states its expected
+ * outcome when every question is answered with its own text.
  */
 import type { HandlerContext } from "../../src/core/index.ts";
 
@@ -8,11 +8,14 @@ type Ctx = HandlerContext<never>;
 
 export interface Shape {
   run(ctx: Ctx): Promise<string>;
-  /** The result; absent where it cannot come to one. */
+  /** The expected result; absent if the handler cannot finish. */
   readonly text?: string;
-  /** What `onError` is told, where the client can be asked only by ending the run; where it waits for ever: of the tool. */
+  /**
+   * The error that `onError` gets where a question ends the run. If the handler waits forever, it is the tool's
+   * timeout.
+   */
   readonly fails?: RegExp;
-  /** The same where the client is asked while the handler runs. Absent: it is `text` there. */
+  /** The error where the client is asked while the handler runs. If absent, the handler returns `text` there. */
   readonly failsLive?: RegExp;
 }
 

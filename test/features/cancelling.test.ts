@@ -1,4 +1,4 @@
-/** Requests that are called off: the client's, in every kind of handler, and those a server sends to a client. */
+/** Cancelled requests: those of the client, in every kind of handler, and those that a server sends to a client. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,18 +35,18 @@ import {
 
 afterEach(closePeers);
 
-/** Waits until something is so. Looks often: there are many tests here, and nothing takes long. */
+/** Waits until an expectation holds. Polls often, because there are many tests and each takes only a moment. */
 const soon = <Value>(look: () => Value) => expect.poll(look, { interval: 1 });
 
 const REASON = "the user left";
 
-/** Handlers that run until they are told to stop, and what their signals said. */
+/** Handlers that run until their signal aborts, and the reasons of their signals. */
 class Held {
   readonly reasons: unknown[] = [];
   running = 0;
   readonly #leave: ((signal: AbortSignal) => unknown) | undefined;
 
-  /** @param leave How a handler ends once its signal has aborted. @default it gives "done" */
+  /** @param leave How a handler ends once its signal has aborted. @default returns "done" */
   constructor(leave?: (signal: AbortSignal) => unknown) {
     this.#leave = leave;
   }
@@ -64,9 +64,9 @@ interface Kind {
   readonly kind: string;
   readonly method: string;
   readonly params: Json;
-  /** Where the kind exists. @default every version */
+  /** Versions in which the kind exists. @default all versions */
   readonly versions?: readonly string[];
-  /** Asks for something first, so that there is something to cancel. */
+  /** A request to send first, so that there is something to cancel. */
   readonly before?: { readonly method: string; readonly params: Json };
   define(held: Held): { readonly options?: Partial<ServerOptions<unknown>>; add?(server: McpServer): void };
 }
@@ -199,7 +199,7 @@ interface Met {
   readonly errors: readonly unknown[];
 }
 
-/** Starts a request of this kind, and cancels it once its handler runs; checks that there was no answer. */
+/** Starts a request of this kind and cancels it while its handler runs. Checks that there was no answer. */
 async function cancelled({ define, method, params, before, version }: (typeof ROWS)[number], held: Held): Promise<Met> {
   const errors: unknown[] = [];
   const { options, add } = define(held);
@@ -214,14 +214,14 @@ async function cancelled({ define, method, params, before, version }: (typeof RO
   await soon(() => held.reasons.length).toBe(1);
   await settle(peer);
   expect(answersTo(peer, "c")).toEqual([]);
-  // The connection is as good as before.
+  // The connection still works.
   resultOf(await peer.request(version === MODERN_VERSION ? "server/discover" : "ping"));
   await peer.close();
   expect(await running).toBe("no answer");
   return { peer, held, errors };
 }
 
-/** The answer, or that there was none until the connection closed. */
+/** Returns the answer, or "no answer" if the connection closed first. */
 function ask(peer: Peer, method: string, params: Json, how?: RequestHow): Promise<unknown> {
   return peer.request(method, params, undefined, how).catch(() => "no answer");
 }
@@ -231,19 +231,19 @@ function answersTo(peer: Peer, id: unknown): readonly unknown[] {
 }
 
 describe.each(ROWS)("$kind in $version", (row) => {
-  test("X1 X2 its signal has the client's reason, and what it returns then is not sent", async () => {
+  test("X1 X2 its signal has the client's reason, and what it then returns is not sent", async () => {
     const { held, errors } = await cancelled(row, new Held());
     expect(held.reasons).toEqual([expect.any(CancelledError)]);
     expect(held.reasons).toMatchObject([{ reason: REASON }]);
     expect(errors).toEqual([]);
   });
 
-  test("X2 throwing the signal's reason is neither an answer nor a failure", async () => {
+  test("X2 throwing the signal's reason is neither answered nor reported", async () => {
     const { errors } = await cancelled(row, new Held((signal) => signal.throwIfAborted()));
     expect(errors).toEqual([]);
   });
 
-  test("X2 an exception of its own is not an answer, but onError hears of it", async () => {
+  test("X2 another exception is not answered, but reported to onError", async () => {
     const mishap = new Error("while cleaning up");
     const { errors } = await cancelled(
       row,
@@ -254,7 +254,7 @@ describe.each(ROWS)("$kind in $version", (row) => {
     expect(errors).toEqual([mishap]);
   });
 
-  test("X2 an error that would have been an answer is none", async () => {
+  test("X2 an error that would otherwise be answered is not sent", async () => {
     const { errors } = await cancelled(
       row,
       new Held(() => {
@@ -294,7 +294,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(await running).toBe("none");
   });
 
-  test("X2 a ToolError after the cancellation is no answer", async () => {
+  test("X2 a ToolError after the cancellation is not sent", async () => {
     const held = new Held(() => {
       throw new ToolError("too late");
     });
@@ -302,7 +302,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect((await cancelled({ ...row, version }, held)).errors).toEqual([]);
   });
 
-  test("X2 the end of a cancelled request is told once", async () => {
+  test("X2 the end of a cancelled request is reported once", async () => {
     const held = new Held();
     const ends: string[] = [];
     const options = { onRequestEnd: ({ method }: { method: string }) => void ends.push(method) };
@@ -330,7 +330,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     resultOf(await peer.request("tools/call", { name: "quick" }));
     expect(held.reasons).toEqual([]);
     expect(peer.received.length - before).toBe(1);
-    // A reason of another type is no reason, and the request is cancelled all the same.
+    // A reason of another type is ignored; the request is cancelled anyway.
     peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "1", reason: 7 } });
     await soon(() => held.reasons).toMatchObject([{ name: "CancelledError", reason: undefined }]);
     await peer.close();
@@ -354,7 +354,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     });
   });
 
-  test("X3 an equal id on another connection is untouched", async () => {
+  test("X3 a request with the same id on another connection is not affected", async () => {
     const held = new Held();
     const server = new McpServer({ name: "s", version: "1.0.0" }).tool("held", {}, (_, ctx) => held.wait(ctx.signal));
     const [own, other] = [await openPeer(server, version), await openPeer(server, version)];
@@ -433,7 +433,7 @@ const ASKS: readonly Asking[] = [
   },
 ];
 
-/** A server with one tool that asks, and what its await met. */
+/** A server with one tool that asks, and a list of what its `await` met. */
 function askingServer(ask: Asking["ask"]) {
   const met: unknown[] = [];
   const errors: unknown[] = [];
@@ -443,7 +443,7 @@ function askingServer(ask: Asking["ask"]) {
       return JSON.stringify({ answer: await ask(ctx) });
     } catch (error) {
       met.push(error);
-      // Cleaning up takes a while, and is not cut short.
+      // The clean-up takes a turn and is not interrupted.
       await new Promise((resolve) => setTimeout(resolve, 0));
       met.push("cleaned up");
       if (error instanceof QuestionError) return error.reason;
@@ -461,9 +461,9 @@ const cancellationsOf = (peer: Peer) =>
 describe.each(ASKS.flatMap((row) => row.versions.map((version) => ({ ...row, version }))))(
   "$how in $version",
   ({ method, capabilities, timeout, answer, ask: asks, version }) => {
-    test("C8 without an answer in time: the client is told, the await meets a typed error, a late answer is ignored", async () => {
+    test("C8 without an answer in time the client is notified, the await rejects with a typed error, and a late answer is ignored", async () => {
       const { server, met, errors } = askingServer(asks);
-      // The other limit does not count here.
+      // The other timeout does not apply here.
       const other = timeout === "askTimeoutMs" ? "elicitTimeoutMs" : "askTimeoutMs";
       const peer = await openPeer(server, version, { capabilities, limits: { [timeout]: 20, [other]: 60_000 } });
       const result = resultOf(await peer.request("tools/call", { name: "ask" }));
@@ -480,7 +480,7 @@ describe.each(ASKS.flatMap((row) => row.versions.map((version) => ({ ...row, ver
       expect([peer.received.length - before, met.length, errors, peer.reports]).toEqual([1, 2, [], []]);
     });
 
-    test("X4 a cancelled handler gets CancelledError from its await and may clean up; the client is told", async () => {
+    test("X4 a cancelled handler gets CancelledError from its await and may clean up; the client is notified", async () => {
       const { server, met, errors } = askingServer(asks);
       const peer = await openPeer(server, version, { capabilities });
       const running = ask(peer, "tools/call", { name: "ask" }, { id: "c" });
@@ -519,7 +519,7 @@ describe.each(LEGACY_VERSIONS)("asking in %s", (version) => {
     expect(resultOf(await staying)).toMatchObject({ content: [{ text: '{"answer":[]}' }] });
   });
 
-  test("X4 a handler that asks after it was cancelled gets CancelledError at once, nothing sent", async () => {
+  test("X4 a handler that asks after it was cancelled gets CancelledError at once, and nothing is sent", async () => {
     const { server, met } = askingServer(async (ctx) => {
       await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve(), { once: true }));
       return ctx.listRoots();
@@ -532,7 +532,7 @@ describe.each(LEGACY_VERSIONS)("asking in %s", (version) => {
     expect(peer.questions).toEqual([]);
   });
 
-  test("C9 a question of onRootsChanged ends with the connection, and leaves no timer", async () => {
+  test("C9 a question of onRootsChanged ends with the connection and leaves no timer", async () => {
     const met: unknown[] = [];
     const server = new McpServer({ name: "s", version: "1.0.0" }).onRootsChanged(async (ctx) => {
       await ctx.listRoots().catch((error: unknown) => met.push(error));
@@ -561,7 +561,7 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     return { server, errors, samples };
   }
 
-  test("X4 a cancelled call calls off every question it waits for, and is no failure", async () => {
+  test("X4 a cancelled call cancels all questions that it waits for, and reports no failure", async () => {
     const { server, errors, samples } = returningServer({ roots, sampling });
     const peer = await openPeer(server, version, { capabilities });
     void ask(peer, "tools/call", { name: "ask" }, { id: "c" });
@@ -572,8 +572,8 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     expect([answersTo(peer, "c"), errors, samples]).toEqual([[], [], ["cancelled"]]);
   });
 
-  test("C8 when one question is not answered in time, the others are called off with it", async () => {
-    // What waits longer, where the version has it.
+  test("C8 when one question is not answered in time, the others are cancelled too", async () => {
+    // A question with a longer timeout, if the version has one.
     const hasElicitation = version === "2025-06-18" || version === "2025-11-25";
     const more: { readonly [key: string]: Question } = hasElicitation ? { who: elicitQuestion("Who?", FORM) } : {};
     const { server, errors } = returningServer({ roots, ...more });
@@ -585,7 +585,7 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
     expect(cancellationsOf(peer)).toEqual(peer.questions.map(({ id }) => id));
   });
 
-  test("S3 when one question is refused, the others are called off, before the result", async () => {
+  test("S3 when one question is refused, the others are cancelled before the result is sent", async () => {
     const { server, errors, samples } = returningServer({ roots, sampling });
     const peer = await openPeer(server, version, {
       capabilities,
@@ -610,14 +610,14 @@ describe.each(LEGACY_VERSIONS)("asking by returning in %s", (version) => {
   });
 });
 
-describe("R6 onUnsubscribe when the client is gone", () => {
+describe("R6 onUnsubscribe after the client has disconnected", () => {
   const released = (peers: { places: SubscriptionPlace<unknown>[] }) => ({
     name: "watching",
     version: "1.0.0",
     onUnsubscribe: (_: string, place: SubscriptionPlace<unknown>) => void peers.places.push(place),
   });
 
-  test.each([...LEGACY_VERSIONS])("R6 its signal is not the one that has just ended (%s)", async (version) => {
+  test.each([...LEGACY_VERSIONS])("R6 gets a signal that has not been aborted (%s)", async (version) => {
     const seen = { places: [] as SubscriptionPlace<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);
@@ -627,7 +627,7 @@ describe("R6 onUnsubscribe when the client is gone", () => {
     await soon(() => seen.places).toMatchObject([{ signal: { aborted: false } }]);
   });
 
-  test("R6 its signal is not the one that has just ended (2026-07-28)", async () => {
+  test("R6 gets a signal that has not been aborted (2026-07-28)", async () => {
     const seen = { places: [] as SubscriptionPlace<unknown>[] };
     const server = new McpServer(released(seen));
     addWatched(server);
@@ -647,7 +647,7 @@ describe("over stdio", () => {
   const cancel = (child: Child, requestId: unknown) =>
     say(child, { method: "notifications/cancelled", params: { requestId, reason: REASON } });
 
-  /** Runs the server behind an oracle, and checks that it found nothing wrong. */
+  /** Runs the server with an oracle on its transport and checks that the oracle found no violation. */
   async function serve(talk: (child: Child, next: () => Promise<Message>) => Promise<void>): Promise<Ended> {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-cancelling-"));
     try {
@@ -661,7 +661,7 @@ describe("over stdio", () => {
   }
 
   test.each(LEGACY_VERSIONS)(
-    "X4 a cancelled handler gets CancelledError from its await, and the client is told (%s)",
+    "X4 a cancelled handler gets CancelledError from its await, and the client is notified (%s)",
     async (protocolVersion) => {
       const { code, messages, stderr } = await serve(async (child, next) => {
         const clientInfo = { name: "c", version: "1.0.0" };
@@ -680,12 +680,12 @@ describe("over stdio", () => {
         expect(await next()).toMatchObject({ id: 2, result: {} });
       });
       expect(messages.map(({ id, method }) => (method ? "" : id))).toEqual([0, "", "", 2]);
-      // And nothing else: it is no failure.
+      // Nothing else is written: a cancellation is not a failure.
       expect([code, stderr]).toEqual([0, `cleaned up after ${REASON}\n`]);
     },
   );
 
-  test("X1 X2 a modern request is cancelled by notification, and not answered", async () => {
+  test("X1 X2 a modern request can be cancelled by notification, and is not answered", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
       "io.modelcontextprotocol/clientInfo": { name: "c", version: "1.0.0" },
@@ -719,7 +719,7 @@ describe("over HTTP in 2026-07-28", () => {
   ];
 
   test.each(DEFINED)(
-    "X2 a client that goes away during %s is no failure of the handler",
+    "X2 a client that disconnects during %s causes no failure report",
     async (method, params, define) => {
       const errors: unknown[] = [];
       const ends: string[] = [];

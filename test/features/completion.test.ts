@@ -52,7 +52,7 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     return { error: errorOf(await peer.request("completion/complete", params, undefined, { bad })), seen };
   }
 
-  test("K1 a completer beside a prompt argument gets the value typed so far", async () => {
+  test("K1 a completer of a prompt argument gets the value typed so far", async () => {
     const { completion } = await complete(PROMPT, "language", "py");
     expect(completion).toEqual({ values: ["python", "pyret"], total: 2, hasMore: false });
   });
@@ -83,7 +83,7 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     expect(completion).toEqual({ values, total, hasMore });
   });
 
-  test("K2 an argument without a completer, or that does not exist, has empty values", async () => {
+  test("K2 an argument that does not exist or has no completer gets an empty list", async () => {
     for (const name of ["plain", "none", "constructor", "__proto__"]) {
       expect([name, (await complete(PROMPT, name, "a")).completion]).toMatchObject([name, { values: [] }]);
     }
@@ -113,12 +113,12 @@ describe.each(ALL_VERSIONS)("completion in %s", (version) => {
     expect([error.code, seen]).toEqual([-32602, []]);
   });
 
-  test("K2 a completer that returns no strings is -32603 and nothing of it is sent", async () => {
+  test("K2 a completer that does not return strings is -32603, and nothing of it is sent", async () => {
     expect((await refuse({ ref: PROMPT, argument: { name: "broken", value: "" } })).error.code).toBe(-32603);
   });
 });
 
-test("K1 a completer for what is no argument or variable throws when defined, naming it", () => {
+test("K1 a completer for an unknown argument or variable throws when it is defined, naming it", () => {
   const server = new McpServer({ name: "completer", version: "1.0.0" });
   const complete = { typo: () => [] };
   expect(() => server.prompt("p", { arguments: [{ name: "type" }], complete }, () => "x")).toThrow(/typo/);

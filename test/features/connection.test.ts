@@ -22,7 +22,7 @@ function initializedOf(peer: Peer) {
   return resultOf(peer.initialized);
 }
 
-/** A tool that runs until the test lets it go, and tells how its signal ended. */
+/** A tool that runs until the test releases it and records how its signal ended. */
 function addHeld(server: McpServer) {
   const held = { isRunning: false, reason: undefined as unknown, release: () => {} };
   server.tool("held", {}, async (_, ctx) => {
@@ -41,7 +41,7 @@ function addHeld(server: McpServer) {
 const CLIENT = { capabilities: {}, clientInfo: { name: "raw", version: "1.0.0" } };
 
 describe.each(LEGACY_VERSIONS)("%s", (version) => {
-  test("C1 name, version and instructions reach the client, and of the rest what the version has", async () => {
+  test("C1 name, version, instructions and the other fields that the version has reach the client", async () => {
     const peer = await openPeer(createServer(), version);
     const { serverInfo, instructions } = initializedOf(peer);
     const has2025June = version >= "2025-06-18";
@@ -55,7 +55,7 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
     expect(instructions).toBe("Call hello.");
   });
 
-  test("C3 the asked version is answered, and a second initialize is refused", async () => {
+  test("C3 the requested version is answered, and a second initialize is refused", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({ result: { protocolVersion: version } });
     const again = await peer.request("initialize", { protocolVersion: version, ...CLIENT }, undefined, { bad: true });
@@ -77,7 +77,7 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
 });
 
 describe("2026-07-28", () => {
-  test("C1 server/discover tells who the server is and how to use it", async () => {
+  test("C1 server/discover returns the server's identity and instructions", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION);
     const result = resultOf(await peer.request("server/discover"));
     expect(result).toMatchObject({ supportedVersions: [MODERN_VERSION], instructions: "Call hello." });
@@ -98,7 +98,7 @@ describe("2026-07-28", () => {
     expect(JSON.stringify(peer.received.at(-1))).toContain("clientCapabilities");
   });
 
-  test("a version that is not served is -32022 with those that are", async () => {
+  test("a version that is not served is -32022 with the served versions", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { judgeClient: false });
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2030-01-01",
@@ -119,7 +119,7 @@ test.each(["1999-01-01", "2030-01-01", "", "2026-07-28"])(
   },
 );
 
-test("C2 capabilities follow from what is defined, and the option goes over them", async () => {
+test("C2 capabilities follow from the definitions, and the option overrides them", async () => {
   const bare = await openPeer(new McpServer(IDENTITY), "2025-11-25");
   expect(bare.initialized).toMatchObject({ result: { capabilities: { logging: {} } } });
   expect(Object.keys(initializedOf(bare).capabilities as object)).toEqual(["logging"]);
@@ -137,7 +137,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect((await peer.request("tools/list", {}, undefined, { id })).id).toBe(id);
   });
 
-  test("C5 a notification is never answered, not even a bad one; null, fractions and array params are refused", async () => {
+  test("C5 a notification is never answered, not even an invalid one; null, fractions and array params are refused", async () => {
     const peer = await openPeer(createServer(), version, { judgeClient: false });
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", method: "notifications/none" });
@@ -150,7 +150,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     peer.oracle.problems.splice(0);
   });
 
-  test("C7 an McpError of the author travels with code, message and data", async () => {
+  test("C7 an McpError of the author is sent with code, message and data", async () => {
     const server = createServer();
     server.tool("refuses", {}, () => {
       throw new McpError(4711, "Out of stock", { until: "Monday" });
@@ -160,7 +160,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(await peer.request("tools/call", { name: "refuses" })).toMatchObject({ error });
   });
 
-  test("C9 closing aborts what runs, and nothing stays pending", async () => {
+  test("C9 closing aborts running handlers and leaves nothing pending", async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openPeer(server, version);
@@ -198,7 +198,8 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await expect.poll(() => held.isRunning).toBe(true);
     const before = peer.received.length;
     peer.send({ jsonrpc: "2.0", id: 5, method: "tools/list", params: modernMeta(version) });
-    // The refusal carries the id in flight, so it is what the waiting request gets: ids are the client's to keep apart.
+    // The refusal has the id of the pending request, so the client takes it as that request's answer: unique ids are
+    // its duty.
     await expect.poll(() => peer.received.length).toBe(before + 1);
     expect(peer.received.at(-1)).toMatchObject({ id: 5, error: { code: -32600 } });
     held.release();
@@ -222,7 +223,7 @@ function modernMeta(version: string): object {
 describe("C6 batches over a connection", () => {
   const list = (id: unknown) => ({ jsonrpc: "2.0", id, method: "tools/list" });
 
-  test("are answered by one array in 2025-03-26; a bad member gets its own error and notifications nothing", async () => {
+  test("are answered by one array in 2025-03-26; an invalid member gets its own error, notifications none", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
     peer.send([list("a"), { jsonrpc: "2.0", method: "notifications/none" }, { ...list("b"), params: [] }, list("c")]);
     await expect
@@ -230,7 +231,7 @@ describe("C6 batches over a connection", () => {
       .toMatchObject([{ id: "a" }, { id: "b", error: { code: -32600 } }, { id: "c" }]);
   });
 
-  test("are refused where they have more members than limits.batchMax", async () => {
+  test("are refused with more members than limits.batchMax", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false, limits: { batchMax: 2 } });
     const before = peer.received.length;
     peer.send([list("a"), list("b"), list("c")]);
@@ -238,7 +239,7 @@ describe("C6 batches over a connection", () => {
     peer.oracle.problems.splice(0);
   });
 
-  test("of nothing but notifications are not answered, and an empty one is -32600", async () => {
+  test("of notifications only are not answered, and an empty batch is -32600", async () => {
     const peer = await openPeer(createServer(), "2025-03-26", { judgeClient: false });
     const before = peer.received.length;
     peer.send([{ jsonrpc: "2.0", method: "notifications/none" }]);
@@ -265,7 +266,7 @@ test("both eras on one connection do not mix", async () => {
 });
 
 describe("H7 protocolVersions", () => {
-  test("narrows what is served", async () => {
+  test("limits the served versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-06-18"] });
     server.tool("hello", {}, () => "hello");
     const peer = await openPeer(server, "2025-06-18", { handshake: false });
@@ -273,7 +274,7 @@ describe("H7 protocolVersions", () => {
     expect(answer).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
   });
 
-  test("of the modern era alone tells initialize which versions there are", async () => {
+  test("with modern versions only makes initialize answer which versions there are", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: [MODERN_VERSION] });
     const peer = await openPeer(server, "2025-11-25", { handshake: false });
     const answer = await peer.request("initialize", { protocolVersion: "2025-11-25", ...CLIENT });

@@ -39,7 +39,7 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
     });
   });
 
-  test("H2 a function is called for each request, with the bindings, and H3 _meta cannot overwrite its value", async () => {
+  test("H2 a context function is called for each request with the bindings, and H3 _meta cannot overwrite its value", async () => {
     let calls = 0;
     const server = new McpServer<WithContext<{ prefix: string }, Team>>({
       ...IDENTITY,
@@ -56,7 +56,7 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
     expect([await call(), await call()]).toEqual([`team ${before + 1} mine team`, `team ${before + 2} mine team`]);
   });
 
-  test("H2 a function that throws is an internal error that tells nothing", async () => {
+  test("H2 a context function that throws is an internal error that reveals nothing", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({
       ...IDENTITY,
@@ -77,7 +77,7 @@ describe.each(ALL_VERSIONS)("H2 ctx.context (%s)", (version) => {
   });
 });
 
-describe.each(ALL_VERSIONS)("definitions that depend (%s)", (version) => {
+describe.each(ALL_VERSIONS)("definitions that depend on data (%s)", (version) => {
   const stored: { names: string[] } = { names: ["one"] };
 
   function createServer(): McpServer {
@@ -97,7 +97,7 @@ describe.each(ALL_VERSIONS)("definitions that depend (%s)", (version) => {
     return server;
   }
 
-  test("C13 what the function returns is listed and called, and no longer when it is not; the hidden is neither", async () => {
+  test("C13 tools that the function returns are listed and callable only as long as it returns them; hidden ones never", async () => {
     stored.names = ["one", "secret_two"];
     const peer = await openPeer(createServer(), version);
     const names = async () =>
@@ -112,7 +112,7 @@ describe.each(ALL_VERSIONS)("definitions that depend (%s)", (version) => {
     expect(errorOf(await peer.request("tools/call", { name: "one" })).code).toBe(-32602);
   });
 
-  test("C13 a name that is defined twice is an internal error, never the last one", async () => {
+  test("C13 a name that is defined twice is an internal error, and no definition silently wins", async () => {
     stored.names = ["fixed"];
     const reports: unknown[] = [];
     const peer = await openPeer(createServer(), version, {
@@ -128,7 +128,7 @@ describe.each(ALL_VERSIONS)("definitions that depend (%s)", (version) => {
 });
 
 describe.each(LEGACY_VERSIONS)("the handshake (%s)", (version) => {
-  test("one that a hook refuses may be tried again", async () => {
+  test("can be repeated after a hook has refused it", async () => {
     let isOpen = false;
     const server = new McpServer({
       ...IDENTITY,

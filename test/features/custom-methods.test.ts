@@ -1,4 +1,4 @@
-/** Methods and notifications of the author's own: their names, what they are given, and what they may return. */
+/** Custom methods and notifications: their names, their arguments, and what they may return. */
 import { describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { METHODS } from "../oracle/methods.ts";
@@ -7,7 +7,7 @@ import { ALL_VERSIONS, LEGACY_VERSIONS, MODERN_VERSION, openPeer } from "./peer.
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test("U1 a custom method is served with params and context, and a custom notification is heard", async () => {
+  test("U1 a custom method gets params and context, and a custom notification reaches its handler", async () => {
     const heard: unknown[] = [];
     const server = new McpServer(IDENTITY);
     server.method("example.com/add", ({ a, b }, ctx) => ({
@@ -46,7 +46,7 @@ test("U1: every name that some version or the tasks extension defines is refused
   }
 });
 
-test("U1 a custom name that is the protocol's, of any version, or taken is refused where it is defined", () => {
+test("U1 a custom name that any protocol version uses, or that is taken, is refused when it is defined", () => {
   const server = new McpServer(IDENTITY);
   const names = [
     "ping",
@@ -73,7 +73,7 @@ test("U1 a custom name that is the protocol's, of any version, or taken is refus
 test.each(LEGACY_VERSIONS)("U2 add answers the bare value 8 in %s", async (version) => {
   const server = new McpServer(IDENTITY);
   server.method("add", ({ a, b }) => Number(a) + Number(b));
-  // The envelope of every version wants an object; a bare value is what the author chose to send.
+  // The schema of every version requires an object; a bare value is the author's choice.
   const peer = await openPeer(server, version, { judgeClient: false });
   expect(await peer.request("add", { a: 5, b: 3 })).toMatchObject({ result: 8 });
 });
@@ -86,7 +86,7 @@ test("U2 add answers { value: 8 } in 2026-07-28, where results are objects", asy
   peer.oracle.expectClean();
 });
 
-test("U2 a method that returns what JSON has nothing for is an error, and onError learns why", async () => {
+test("U2 a method that returns something without a JSON form is an error, and onError gets the reason", async () => {
   for (const version of ALL_VERSIONS) {
     for (const value of [() => 1, Symbol("s")]) {
       const errors: unknown[] = [];
@@ -99,7 +99,7 @@ test("U2 a method that returns what JSON has nothing for is an error, and onErro
   }
 });
 
-test("U1 a method or notification without a function is refused where it is defined, by name", () => {
+test("U1 a method or notification without a function is refused by name when it is defined", () => {
   const server = new McpServer(IDENTITY);
   const invalid = expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining('"mine"') });
   expect(() => server.method("mine", undefined as never)).toThrow(invalid);

@@ -1,4 +1,4 @@
-/** Handlers of notifications of the author's own: their context, the hooks around them, and what they throw. */
+/** Handlers of custom notifications: their context, the hooks around them, and what they throw. */
 import { describe, expect, test } from "vitest";
 import {
   type AroundHook,
@@ -13,7 +13,7 @@ import { ALL_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
-describe.each(ALL_VERSIONS)("U1: notifications of the author's own in %s", (version) => {
+describe.each(ALL_VERSIONS)("U1: custom notifications in %s", (version) => {
   interface Env {
     readonly region: string;
   }
@@ -38,12 +38,12 @@ describe.each(ALL_VERSIONS)("U1: notifications of the author's own in %s", (vers
     });
     const peer = await openPeer(server, version, { env: { region: "north" } as Bindings });
     peer.notify(NAME, { count: 1, _meta: { mine: "kept" } });
-    // A modern notification does not say who sent it.
+    // A modern notification does not identify its sender.
     const name = version === MODERN_VERSION ? undefined : "peer";
     await expect.poll(() => heard).toEqual([[1, "in north", "north", undefined, name, version, "kept", false]]);
   });
 
-  test("U1: around hooks wrap it, see what it says, and may keep it from its handler", async () => {
+  test("U1: around hooks wrap it, see its params, and can keep it from its handler", async () => {
     const seen: unknown[] = [];
     const around: AroundHook[] = [
       async (data, next) => {
@@ -75,7 +75,7 @@ describe.each(ALL_VERSIONS)("U1: notifications of the author's own in %s", (vers
     expect(ends).not.toContain(NAME);
   });
 
-  test("U1: what its handler or the context throws goes to onError with the notification", async () => {
+  test("U1: an exception of its handler or of the context goes to onError with the notification", async () => {
     const reports: ErrorPlace[] = [];
     const onError: ErrorReporter = (_, where) => void reports.push(where);
     let isFailing = true;

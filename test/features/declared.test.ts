@@ -1,4 +1,7 @@
-/** What an author declares of content, and asks of a model: refused when it is defined or read, before it is sent. */
+/**
+ * Invalid content declarations and sampling parameters are refused when they are defined or read, before anything is
+ * sent.
+ */
 import { afterEach, describe, expect, test } from "vitest";
 import { type ContentBlock, inputRequired, McpServer, type Question, type SampleParams } from "../../src/core/index.ts";
 import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
@@ -56,7 +59,7 @@ describe("R8 when it is defined", () => {
     expect(() => newServer().resourceTemplate("a:{b}", { mimeType }, () => "x")).toThrow(invalid('template "a:{b}"'));
   });
 
-  test.each(TYPES)("the mimeType %j is taken", (mimeType) => {
+  test.each(TYPES)("the mimeType %j is accepted", (mimeType) => {
     newServer()
       .resource("a:b", { mimeType }, () => "x")
       .resourceTemplate("a:{b}", { mimeType }, () => "x");
@@ -79,7 +82,7 @@ describe.each(ALL_VERSIONS)("R8 when it is read, in %s", (version) => {
     { mimeType: 7, text: "x" },
     { text: "x", blob: "QUJD" },
     { blob: 7 },
-  ])("%j is not sent: the client learns a reference, onError what is wrong", async (content) => {
+  ])("%j is not sent: the client gets a reference, onError the reason", async (content) => {
     for (const returned of [content, [{ uri: "a:c", text: "fine" }, content]]) {
       const { answer, reported } = await read(returned);
       expect(errorOf(answer)).toMatchObject({
@@ -90,7 +93,7 @@ describe.each(ALL_VERSIONS)("R8 when it is read, in %s", (version) => {
     }
   });
 
-  test("base64 and media types are sent as they are, megabytes too", async () => {
+  test("base64 and media types are sent unchanged, even megabytes", async () => {
     for (const blob of BASE64) {
       const { answer, reported } = await read({ blob, mimeType: TYPES[1] });
       expect([resultOf(answer).contents, reported]).toMatchObject([[{ uri: "a:b", blob, mimeType: TYPES[1] }], []]);
@@ -112,7 +115,7 @@ describe.each(ALL_VERSIONS)("R8 when it is read, in %s", (version) => {
   test.each<unknown>([
     { type: "image", mimeType: "png", data: "QUJD" },
     { type: "image", mimeType: "image/png", data: "no base64" },
-    // The first version has no audio, and is sent a text in its place.
+    // The first version has no audio and gets a text instead.
     { type: version === "2024-11-05" ? "image" : "audio", mimeType: "audio/wav", data: "QUJ" },
     { type: "resource", resource: { uri: "a:b", blob: "no base64" } },
     { type: "resource", resource: { uri: "a:b", text: "x", mimeType: "text" } },
@@ -177,7 +180,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("S1 S5 sampling in %
     }
   });
 
-  test("a temperature from 0 to 1 is sent, and more where limits.temperatureMax allows it", async () => {
+  test("a temperature from 0 to 1 is sent, and a higher one if limits.temperatureMax allows it", async () => {
     for (const [temperature, limits] of [
       [0, {}],
       [1, {}],
@@ -192,7 +195,7 @@ describe.each(["2024-11-05", "2025-11-25", MODERN_VERSION])("S1 S5 sampling in %
     }
   });
 
-  test("the error has the value, and what to write", async () => {
+  test("the error contains the value and the expected range", async () => {
     const { reports } = await run(((_: unknown, ctx: { sample(params: SampleParams): unknown }) =>
       ctx.sample({ ...PARAMS, temperature: 5 })) as never);
     expect(reports[0]?.message).toBe(

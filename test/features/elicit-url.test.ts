@@ -25,7 +25,7 @@ const able = { elicitation: { form: {}, url: {} } };
 const PAY: UrlElicitation = { message: "Please pay", url: "https://pay.example/1" };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Asks inside a tool: what came back or which typed error was met, and what was sent. */
+/** Asks inside a tool and returns the result or the typed error, and what was sent. */
 async function ask(version: string, elicitation: UrlElicitation, options: PeerOptions) {
   const caught = (error: unknown) => {
     if (error instanceof QuestionError) return { reason: error.reason, says: error.message };
@@ -40,7 +40,7 @@ async function ask(version: string, elicitation: UrlElicitation, options: PeerOp
 }
 
 describe("URL elicitation in 2025-11-25", () => {
-  test.each(["accept", "decline", "cancel"])("E2: %s is a value with the id; nothing else is in it", async (action) => {
+  test.each(["accept", "decline", "cancel"])("E2: %s is returned as a value with only the id", async (action) => {
     const given = { ...PAY, elicitationId: "order-7" };
     const { value, questions } = await ask("2025-11-25", given, { capabilities: able, onRequest: () => ({ action }) });
     expect(value).toEqual({ action, elicitationId: "order-7" });
@@ -48,7 +48,7 @@ describe("URL elicitation in 2025-11-25", () => {
     expect(questions[0]?.params).toEqual({ mode: "url", ...given });
   });
 
-  test("E2: without an id one is made, another each time", async () => {
+  test("E2: without an id a new one is generated each time", async () => {
     const options: PeerOptions = { capabilities: able, onRequest: () => ({ action: "accept" }) };
     const runs = [await ask("2025-11-25", PAY, options), await ask("2025-11-25", PAY, options)];
     const ids = runs.map(({ value }) => value.elicitationId);
@@ -86,7 +86,7 @@ describe("URL elicitation in 2025-11-25", () => {
 });
 
 test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
-  "E2: %s has no URL mode, whatever the client says: a typed error, nothing sent",
+  "E2: %s has no URL mode, whatever the client declares: a typed error, nothing sent",
   async (version) => {
     const { value, questions } = await ask(version, PAY, { capabilities: able, judgeClient: false });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
@@ -100,7 +100,7 @@ describe("elicitUrlQuestion", () => {
       : inputRequired({ pay: elicitUrlQuestion({ ...PAY, elicitationId: "order-7" }) }),
   );
 
-  test("E2: 2026-07-28 is asked by a result, without the id it does not have", async () => {
+  test("E2: 2026-07-28 is asked by a result, without the id that it does not have", async () => {
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: able });
     const { inputRequests } = resultOf(await peer.request("tools/call", { name: "pay" }));
     expect(inputRequests).toEqual({ pay: { method: "elicitation/create", params: { mode: "url", ...PAY } } });
@@ -109,7 +109,7 @@ describe("elicitUrlQuestion", () => {
     expect(content).toEqual([{ type: "text", text: '{"action":"accept"}' }]);
   });
 
-  test("E2: 2025-11-25 is asked over the stream of the call, with the id", async () => {
+  test("E2: 2025-11-25 is asked on the stream of the call, with the id", async () => {
     const peer = await openPeer(server, "2025-11-25", {
       capabilities: able,
       onRequest: () => ({ action: "decline" }),
@@ -120,7 +120,7 @@ describe("elicitUrlQuestion", () => {
   });
 });
 
-test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s is what the version has", async (version) => {
+test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s tells whether the version has it", async (version) => {
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("can", {}, (_, ctx) =>
     String(ctx.client.can("elicitation.url")),
   );
@@ -129,7 +129,7 @@ test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s is what the version has"
   expect(block?.text).toBe(String(["2025-11-25", MODERN_VERSION].includes(version)));
 });
 
-test("E3: the client that was sent to a URL hears that it is done, and of no other", async () => {
+test("E3: the client that was sent to a URL is notified of its completion, and of no other", async () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
   server.tool("pay", {}, async (_, ctx) => (await ctx.elicitUrl({ ...PAY, elicitationId: "order-7" })).action);
   const onRequest = () => ({ action: "accept" });

@@ -1,4 +1,4 @@
-/** Elicitation in the middle of a handler where the version has no requests from the server: the same values, by rounds. */
+/** Elicitation in the middle of a handler in a version without requests from the server: the same values, in rounds. */
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type ElicitationSchema,
@@ -17,7 +17,7 @@ const text = { type: "string" } as const;
 const formOf = (properties: { [name: string]: Json }, required: readonly string[] = []): ElicitationSchema =>
   ({ type: "object", properties, required }) as ElicitationSchema;
 
-/** A peer whose tool gives what it was told, as JSON. */
+/** Opens a peer whose tool returns the value of its question as JSON. */
 async function open(ask: Ask, options: PeerOptions = {}) {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.tool("ask", {}, async (_, ctx) => JSON.stringify(await ask(ctx)));
@@ -27,7 +27,7 @@ async function open(ask: Ask, options: PeerOptions = {}) {
   return { peer, request, call: async (more?: Json) => resultOf(await request(more)) };
 }
 
-/** The only question of a round. */
+/** Returns the only question of a round. */
 function askedIn(result: Json): [key: string, question: JSONRPCRequest] {
   const asked = Object.entries(result.inputRequests as Record<string, JSONRPCRequest>);
   expect(asked).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("E1 a form asked in the middle of a modern call", () => {
   ];
 
   test.each(FIELDS)(
-    "E1 accept gives the checked content; what is no %s is asked for again",
+    "E1 accept returns the validated content; a value that is not %s is asked for again",
     async (_, field, good, bad) => {
       const { call, peer } = await open((ctx) => ctx.elicit("Which?", formOf({ field }, ["field"])));
       const asked = await call();
@@ -67,7 +67,7 @@ describe("E1 a form asked in the middle of a modern call", () => {
     },
   );
 
-  test.each(["decline", "cancel"])("E1 %s is a value, no exception", async (action) => {
+  test.each(["decline", "cancel"])("E1 %s is returned as a value, not thrown", async (action) => {
     const { call } = await open((ctx) => ctx.elicit("Which?", formOf({ field: text })));
     expect(saidBy(await call(reply(await call(), { action })))).toEqual({ action });
   });
@@ -83,14 +83,14 @@ describe("E1 a form asked in the middle of a modern call", () => {
 describe("E2 a URL asked for in the middle of a modern call", () => {
   const url = "https://pay.example/";
 
-  test.each(["accept", "decline", "cancel"])("E2 %s is a value with the id that was given", async (action) => {
+  test.each(["accept", "decline", "cancel"])("E2 %s is returned as a value with the given id", async (action) => {
     const { call } = await open((ctx) => ctx.elicitUrl({ message: "Pay", url, elicitationId: "order-1" }));
     const asked = await call();
     expect(askedIn(asked)[1]).toEqual({ method: "elicitation/create", params: { mode: "url", message: "Pay", url } });
     expect(saidBy(await call(reply(asked, { action })))).toEqual({ action, elicitationId: "order-1" });
   });
 
-  test("E2 without an id one is made, the same on each run, another for each call", async () => {
+  test("E2 without an id one is generated: the same in each run, another for each call", async () => {
     const seen: unknown[] = [];
     const { call } = await open(async (ctx) => {
       const { elicitationId } = await ctx.elicitUrl({ message: "Pay", url });
@@ -106,7 +106,7 @@ describe("E2 a URL asked for in the middle of a modern call", () => {
   });
 });
 
-describe("E4 a URL that has to be opened, among questions in the middle", () => {
+describe("E4 UrlElicitationRequiredError after questions in the middle", () => {
   test("E4 2026-07-28 answers input_required with the URL, and the questions before it are not asked again", async () => {
     const { call } = await open(async (ctx) => {
       const first = await ctx.elicit("Which?", formOf({ field: text }));
@@ -121,7 +121,7 @@ describe("E4 a URL that has to be opened, among questions in the middle", () => 
   });
 });
 
-describe("E5 asking in the middle what a modern client has not declared", () => {
+describe("E5 asking a modern client for something that it has not declared", () => {
   const form: Ask = (ctx) => ctx.elicit("Which?", formOf({ field: text }));
   const visit: Ask = (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" });
 
@@ -129,7 +129,7 @@ describe("E5 asking in the middle what a modern client has not declared", () => 
     ["a form of a client with nothing", form, {}, { elicitation: { form: {} } }],
     ["a form of a client with URL mode alone", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
     ["a URL of a client whose elicitation is {}", visit, { elicitation: {} }, { elicitation: { url: {} } }],
-  ])("E5 %s: -32021 with what is missing, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
+  ])("E5 %s: -32021 with the missing capability, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
     const { request } = await open(ask, { capabilities });
     expect(errorOf(await request())).toMatchObject({ code: -32021, data: { requiredCapabilities } });
   });
@@ -140,7 +140,7 @@ describe("E5 asking in the middle what a modern client has not declared", () => 
   });
 });
 
-test("E2 a handler that makes a new elicitationId each time it runs is still answered", async () => {
+test("E2 a handler that generates a new elicitationId in each run still gets its answer", async () => {
   const url = "https://example.com/pay";
   const { call } = await open(async (ctx) => {
     const { action } = await ctx.elicitUrl({ message: "Pay", url, elicitationId: crypto.randomUUID() }, { key: "pay" });
@@ -149,7 +149,7 @@ test("E2 a handler that makes a new elicitationId each time it runs is still ans
   expect(saidBy(await call(reply(await call(), { action: "accept" })))).toBe("accept");
 });
 
-test("E1 a question whose key is a name that every object has waits for its answer", async () => {
+test("E1 a question whose key is the name of an inherited member waits for its answer", async () => {
   const { call } = await open(async (ctx) => {
     const { action } = await ctx.elicit("Which?", formOf({ field: text }), { key: "constructor" });
     return action;

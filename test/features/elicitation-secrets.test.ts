@@ -44,7 +44,7 @@ describe.each(["2025-06-18", "2025-11-25"])("forms in %s", (version) => {
     expect(error.message).not.toContain('"user"');
   });
 
-  test("E5: another form of the same tool is another report; inputRequired and prompts are looked at too", async () => {
+  test("E5: another form of the same tool is reported again; inputRequired and prompts are checked too", async () => {
     const server = new McpServer({ name: "login", version: "1.0.0" })
       .tool("login", {}, async (_, ctx) => {
         await ctx.elicit("One?", formOf({ password: text }));
@@ -85,7 +85,7 @@ describe("forms in 2026-07-28", () => {
       )
       .tool("plain", {}, async (_, ctx) => (await ctx.elicit("Who?", formOf({ name: text }))).action);
 
-  test("E5: those that ask for a secret are still sent, and reported once each, asked in the middle or returned", async () => {
+  test("E5: those that ask for a secret are still sent and reported once each, whether asked in the middle or returned", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     for (const method of ["tools/call", "tools/call", "prompts/get"]) {
       expect(resultOf(await peer.request(method, { name: "login" }))).toMatchObject({ resultType: "input_required" });
@@ -96,7 +96,7 @@ describe("forms in 2026-07-28", () => {
     ]);
   });
 
-  test("E5: a form without secrets is not reported, nor one that cannot be sent", async () => {
+  test("E5: a form without secrets is not reported, nor is one that cannot be sent", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION, options);
     expect(resultOf(await peer.request("tools/call", { name: "plain" }))).toMatchObject({
       resultType: "input_required",
@@ -150,7 +150,7 @@ describe("findSecretFields", () => {
     "passenger",
     "bypass",
     "card",
-  ])("E5: %s is none", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
+  ])("E5: %s is not a secret", (name) => expect(findSecretFields(formOf({ [name]: text }))).toEqual([]));
 
   test.each<[string, Json, boolean]>([
     ["maxTokens", { type: "integer" }, false],
@@ -164,7 +164,7 @@ describe("findSecretFields", () => {
     expect(findSecretFields(formOf({ [name]: property })).length > 0).toBe(isSecret);
   });
 
-  test("E5: it is total, and names only properties that are there", () => {
+  test("E5: never throws, and returns only existing properties", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (any, properties) => {
         expect(findSecretFields(any)).toEqual(expect.any(Array));

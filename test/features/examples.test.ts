@@ -1,4 +1,4 @@
-/** The reference server carries the examples that people know from the protocol's documents. */
+/** The reference server contains the examples that are known from the protocol's documentation. */
 import { afterEach, describe, expect, test } from "vitest";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { ALL_VERSIONS, closePeers, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
@@ -29,7 +29,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     else expect(result).not.toHaveProperty("structuredContent");
   });
 
-  test("Q2 numbers that are none are refused naming the field", async () => {
+  test("Q2 invalid numbers are refused, naming the field", async () => {
     const peer = await open();
     const call = { name: "calculate_stats", arguments: { numbers: [1, "two"] } };
     const result = resultOf(await peer.request("tools/call", call));
@@ -69,7 +69,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ]);
   });
 
-  test("Q3 the log of the application is listed and read", async () => {
+  test("Q3 the application log is listed and read", async () => {
     const peer = await open();
     const listed = resultOf(await peer.request("resources/list")).resources as { uri: string }[];
     expect(listed.map(({ uri }) => uri)).toContain("file:///logs/app.log");

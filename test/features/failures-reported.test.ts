@@ -1,4 +1,4 @@
-/** What becomes of exceptions: clients get a reference, and `onError` hears where each was thrown. */
+/** How exceptions are handled: clients get a reference, and `onError` learns where each was thrown. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -21,7 +21,7 @@ interface Report {
   readonly where: ErrorPlace;
 }
 
-/** A server each of whose parts fails, and what its author hears of that. */
+/** A server in which every part fails, and the reports that its author gets. */
 function failing(options: Partial<Options> = {}) {
   const reports: Report[] = [];
   const onError: ErrorReporter = (error, where) => void reports.push({ error, where });
@@ -52,7 +52,7 @@ const FAILURES: readonly [method: string, params: Json, where: Partial<ErrorPlac
 
 describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
   test.each(FAILURES)(
-    "H6 an exception in %s of %j is -32603, and onError hears where",
+    "H6 an exception in %s of %j is -32603, and onError gets its place",
     async (method, params, place) => {
       const { server, reports } = failing();
       const peer = await openPeer(server, version);
@@ -67,7 +67,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     },
   );
 
-  test("H6 of a tool that fails onError hears the tool and its arguments", async () => {
+  test("H6 for a failed tool, onError gets the tool and its arguments", async () => {
     const { server, reports } = failing();
     const peer = await openPeer(server, version);
     const args = { city: "Bern", nested: { days: 2 } };
@@ -79,7 +79,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("H6 an exception in an around hook is -32603, and onError hears which tool it was about", async () => {
+  test("H6 an exception in an around hook is -32603, and onError gets the tool of the request", async () => {
     const around: AroundHook[] = [
       async ({ tool }, next) => {
         if (tool) throw new Error("a secret");
@@ -93,7 +93,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     expect(reports).toMatchObject([{ where: { method: "tools/call", tool: "t", arguments: { a: 1 } } }]);
   });
 
-  test("H6 of a notification that fails onError hears the notification, and nothing is answered", async () => {
+  test("H6 for a failed notification, onError gets the notification, and nothing is answered", async () => {
     const { server, reports } = failing();
     const peer = await openPeer(server, version);
     const before = peer.received.length;
@@ -104,7 +104,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
     expect(peer.received.length).toBe(before);
   });
 
-  test("H6 an onError that throws hides no answer; the runtime hears of its failure", async () => {
+  test("H6 an onError that throws does not prevent an answer; its failure goes to the runtime's log", async () => {
     for (const onError of [
       () => {
         throw new Error("the reporter");
@@ -128,7 +128,7 @@ describe.each(ALL_VERSIONS)("H6 in %s", (version) => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("H6 of onRootsChanged that fails onError hears the notification (%s)", async (version) => {
+test.each(LEGACY_VERSIONS)("H6 for a failed onRootsChanged, onError gets the notification (%s)", async (version) => {
   const { server, reports } = failing();
   const peer = await openPeer(server, version, { capabilities: { roots: {} } });
   peer.notify("notifications/roots/list_changed");
@@ -136,7 +136,7 @@ test.each(LEGACY_VERSIONS)("H6 of onRootsChanged that fails onError hears the no
   expect(reports[0]?.where).not.toHaveProperty("requestId");
 });
 
-test("H6 without onError a Worker's failures are in its log, under the reference the client was given", async () => {
+test("H6 without onError a Worker logs failures with the reference that the client got", async () => {
   const { lines, messages, stderr } = await runChild(
     join(import.meta.dirname, "../node/fixtures/edge-fails.ts"),
     () => undefined,
@@ -150,7 +150,7 @@ test("H6 without onError a Worker's failures are in its log, under the reference
   expect(stderr).toContain("a secret of the prompt");
 });
 
-test("H6 a function that makes the server and an onError that both throw still leave the client an answer", async () => {
+test("H6 the client gets an answer even if both the server function and onError throw", async () => {
   const throwing = (text: string) => () => {
     throw new Error(text);
   };

@@ -1,4 +1,4 @@
-/** The time that handlers other than tools may run. */
+/** The time limit of handlers other than tools. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_LIMITS, McpServer } from "../../src/core/index.ts";
 import { ALL_VERSIONS, openPeer } from "./peer.ts";
@@ -7,7 +7,7 @@ const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 describe.each(ALL_VERSIONS)("U1: handlers that never return in %s", (version) => {
   const NAME = "notifications/example.com/hang";
-  /** A server whose handlers wait for ever, and the reasons with which their signals aborted. */
+  /** A server whose handlers wait forever, and the reasons with which their signals aborted. */
   function hanging() {
     const aborted: unknown[] = [];
     const reports: { readonly code: unknown; readonly message: string; readonly method: string }[] = [];
@@ -50,7 +50,7 @@ describe.each(ALL_VERSIONS)("U1: handlers that never return in %s", (version) =>
     expect(reports).toMatchObject([{ code: "timeout", method, message: expect.stringContaining("within 20 ms") }]);
   });
 
-  test("U1: a notification's handler is given up, and onError hears of it", async () => {
+  test("U1: a notification's handler is abandoned and reported to onError", async () => {
     const { server, aborted, reports } = hanging();
     const peer = await openPeer(server, version, { limits: { handlerTimeoutMs: 20 } });
     peer.notify(NAME, {});
@@ -58,7 +58,7 @@ describe.each(ALL_VERSIONS)("U1: handlers that never return in %s", (version) =>
     expect(aborted).toEqual(["timeout"]);
   });
 
-  test("U1: a time of 0 bounds nothing", async () => {
+  test("U1: 0 means no limit", async () => {
     const server = new McpServer(IDENTITY);
     server.method("example.com/slow", async (_, ctx) => {
       for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,4 +1,6 @@
-/** What hooks are given beside the request: the bindings, and a way to go on after the answer, without a platform. */
+/**
+ * What hooks get beside the request, without a platform: the bindings, and `waitUntil` to continue after the answer.
+ */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { type ErrorPlace, McpServer, type RequestEnd } from "../../src/core/index.ts";
@@ -13,7 +15,7 @@ interface Bindings {
 
 const ENV: Bindings = { NAME: "the binding" };
 
-/** A server whose hooks go on until they are released. */
+/** A server whose hooks run until they are released. */
 function watching() {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const notes: string[] = [];
@@ -45,7 +47,7 @@ function watching() {
 const DONE = ["begun", "begun", "around the binding", "end the binding"];
 
 describe.each(["2025-11-25", "2026-07-28"])("A28: hooks of a connection (%s)", (version) => {
-  test("have what was given as env, and their work is waited for when the connection comes to rest", async () => {
+  test("get the given env, and their work is awaited when the connection becomes idle", async () => {
     const { server, notes, release } = watching();
     await using client = await connectInMemory(server, { version, env: ENV });
     await client.request("tools/call", { name: "watched" });
@@ -60,7 +62,7 @@ describe.each(["2025-11-25", "2026-07-28"])("A28: hooks of a connection (%s)", (
     expect(notes).toEqual(DONE);
   });
 
-  test("may hand over work that fails: onError hears of it, the client does not", async () => {
+  test("may hand over work that fails: it is reported to onError and the client is not affected", async () => {
     const { server, reports } = watching();
     await using client = await connectInMemory(server, { version, env: ENV });
     expect(await client.request("tools/call", { name: "failing" })).toMatchObject({ content: [{ text: "failing" }] });
@@ -69,7 +71,7 @@ describe.each(["2025-11-25", "2026-07-28"])("A28: hooks of a connection (%s)", (
   });
 });
 
-test("A28: on stdio the work of hooks is done before the server ends", async () => {
+test("A28: on stdio the hooks' work finishes before the server ends", async () => {
   const { server, notes, release } = watching();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const answered = new Promise((resolve) => output.once("data", resolve));
@@ -101,7 +103,7 @@ describe.each(["modern", "legacy"] as const)("A28: over HTTP without a platform 
     expect(reports).toEqual(['(waitUntil of "tools/call") Error: the work of tools/call']);
   });
 
-  test("auth has env and a context whose waitUntil reports what fails", async () => {
+  test("auth gets env and a context whose waitUntil reports failures", async () => {
     const { server, reports } = watching();
     const handle = createHttpHandler(server, {
       auth: (_, env, execution) => {
@@ -114,7 +116,7 @@ describe.each(["modern", "legacy"] as const)("A28: over HTTP without a platform 
     await expect.poll(() => reports).toContain("(waitUntil) Error: the work of auth with the binding");
   });
 
-  test("auth and hooks are given the context that the handler was given", async () => {
+  test("auth and hooks get the context that was passed to the handler", async () => {
     const { server, release } = watching();
     const works: Promise<unknown>[] = [];
     const context = { props: { user: "alice" }, waitUntil: (work: Promise<unknown>) => void works.push(work) };

@@ -35,10 +35,10 @@ const able: PeerOptions = {
   onRequest: ({ method }) => answers[method] ?? {},
 };
 
-/** Where all of these questions exist. */
+/** The versions in which all of these questions exist. */
 const ELICITING = ["2025-06-18", "2025-11-25", MODERN_VERSION] as const;
 
-/** Asks like a client of the version: a modern one repeats its request with answers until there is a result. */
+/** Asks like a client of the version: a modern client repeats its request with answers until there is a result. */
 async function converse(peer: Peer, method: string, params: Json): Promise<{ result: Json; rounds: Json[] }> {
   const rounds: Json[] = [];
   let more: Json = {};
@@ -69,7 +69,7 @@ function newServer(): McpServer {
 }
 
 describe.each(ELICITING)("inputRequired in %s", (version) => {
-  test("E1 the same handler asks, and has the answer and its state on the next run", async () => {
+  test("E1 the same handler asks, and gets the answer and its state in the next run", async () => {
     const peer = await openPeer(newServer(), version, able);
     const { result } = await converse(peer, "tools/call", { name: "book", arguments: { city: "Oslo" } });
     expect(result.content).toEqual([{ type: "text", text: `Oslo: ${JSON.stringify(ada)} chose Oslo` }]);
@@ -96,7 +96,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     expect(JSON.parse(block?.text ?? "")).toEqual([{ a: ada, b: answers["roots/list"] }, true]);
   });
 
-  test("E1 round after round: each has the state and the answers of the one before", async () => {
+  test("E1 in every round the handler has the state and the answers of the previous one", async () => {
     const seen: unknown[] = [];
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
       seen.push([ctx.requestState, Object.keys(ctx.inputResponses)]);
@@ -129,7 +129,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("O1 in %s roots are asked for over the stream of the call", async (version) => {
+test.each(LEGACY_VERSIONS)("O1 in %s roots are requested on the stream of the call", async (version) => {
   const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) =>
     ctx.inputResponses.roots ? JSON.stringify(ctx.inputResponses.roots) : inputRequired({ roots: ROOTS }),
   );
@@ -140,7 +140,7 @@ test.each(LEGACY_VERSIONS)("O1 in %s roots are asked for over the stream of the 
 });
 
 test.each(LEGACY_VERSIONS)(
-  "E5 in %s a client that cannot answer gets an error result, nothing is asked",
+  "E5 in %s a client that cannot answer gets an error result, and nothing is asked",
   async (version) => {
     const peer = await openPeer(newServer(), version);
     const result = resultOf(await peer.request("tools/call", { name: "book", arguments: { city: "Oslo" } }));
@@ -172,7 +172,7 @@ describe("requestState in 2026-07-28", () => {
     expect(error.message).toContain("requestState");
   }
 
-  test("E1 the result asks by key, in the shape of the version, and seals the state", async () => {
+  test("E1 the result asks by key, in the form of the version, and seals the state", async () => {
     const { first, requestState } = await begin();
     expect(first).toMatchObject({
       resultType: "input_required",
@@ -200,7 +200,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 cut, lengthened, empty or made up: -32602", async () => {
+  test("E1 a truncated, extended, empty or invented state is -32602", async () => {
     const { peer, requestState } = await begin();
     for (const state of [
       requestState.slice(0, -1),
@@ -214,7 +214,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 not a string: -32602", async () => {
+  test("E1 a state that is not a string is -32602", async () => {
     const { peer } = await begin();
     for (const requestState of [1, null, {}]) {
       const error = errorOf(await peer.request("tools/call", { ...params, requestState }, undefined, { bad: true }));
@@ -222,13 +222,13 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E1 for another tool, or a prompt of the same name: -32602", async () => {
+  test("E1 a state for another tool, or a prompt of the same name, is -32602", async () => {
     const { peer, requestState } = await begin();
     await refused(peer, { ...params, name: "other", inputResponses, requestState });
     await refused(peer, { name: "book", arguments: { city: "Oslo" }, inputResponses, requestState }, "prompts/get");
   });
 
-  test("E1 with other arguments: -32602", async () => {
+  test("E1 a state with other arguments is -32602", async () => {
     const { peer, requestState } = await begin();
     for (const args of [
       { city: "Rome", days: 2 },
@@ -248,13 +248,13 @@ describe("requestState in 2026-07-28", () => {
     ]);
   });
 
-  test("E1 after an hour: -32602", async () => {
+  test("E1 a state is -32602 after an hour", async () => {
     const { peer, requestState } = await begin();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61 * 60_000 });
     await refused(peer, { ...params, inputResponses, requestState });
   });
 
-  test("E1 a repeat without the answer is asked again", async () => {
+  test("E1 a repeated request without the answer is asked again", async () => {
     const { peer, requestState } = await begin();
     for (const responses of [{}, { someone: ada }]) {
       const again = resultOf(await peer.request("tools/call", { ...params, inputResponses: responses, requestState }));
@@ -262,7 +262,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E5 what the client has not declared is -32021 with what is missing", async () => {
+  test("E5 an undeclared capability is -32021 with what is missing", async () => {
     const url: Question = {
       method: "elicitation/create",
       params: { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" },
@@ -282,23 +282,26 @@ describe("requestState in 2026-07-28", () => {
   });
 });
 
-test("E1 every version that has neither question nor capability still serves the tool list", async () => {
+test("E1 versions without questions or capabilities still list the tools", async () => {
   for (const version of ALL_VERSIONS) {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(await peer.request("tools/list")).tools).toHaveLength(2);
   }
 });
 
-test.each(["2025-06-18", "2025-11-25"])("E1 in %s a handler that never stops asking is given up", async (version) => {
-  const server = new McpServer({ name: "asker", version: "1.0.0" });
-  server.tool("forever", {}, () => inputRequired({ who: NAME }));
-  const peer = await openPeer(server, version, able);
-  expect(resultOf(await peer.request("tools/call", { name: "forever" }))).toMatchObject({ isError: true });
-  expect(peer.questions).toHaveLength(32);
-  expect(String(peer.reports.at(-1))).toContain("asked for input 32 times");
-});
+test.each(["2025-06-18", "2025-11-25"])(
+  "E1 in %s a handler that never stops asking fails after 32 rounds",
+  async (version) => {
+    const server = new McpServer({ name: "asker", version: "1.0.0" });
+    server.tool("forever", {}, () => inputRequired({ who: NAME }));
+    const peer = await openPeer(server, version, able);
+    expect(resultOf(await peer.request("tools/call", { name: "forever" }))).toMatchObject({ isError: true });
+    expect(peer.questions).toHaveLength(32);
+    expect(String(peer.reports.at(-1))).toContain("asked for input 32 times");
+  },
+);
 
-test("E1 where one of several questions fails, the others are taken back", async () => {
+test("E1 if one of several questions fails, the others are cancelled", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   server.tool("ask", {}, () => inputRequired({ who: NAME, where: ROOTS }));
   const onRequest = ({ method }: { method: string }) => {
@@ -312,7 +315,7 @@ test("E1 where one of several questions fails, the others are taken back", async
   await expect.poll(() => peer.notifications).toMatchObject([cancelled]);
 });
 
-test("E1 where one of several questions cannot be asked, none is", async () => {
+test("E1 if one of several questions cannot be asked, none is sent", async () => {
   const server = new McpServer({ name: "asker", version: "1.0.0" });
   const messages = [{ role: "user", content: { type: "text", text: "hi" } }];
   const sample: Question = { method: "sampling/createMessage", params: { messages, maxTokens: 0 } };
@@ -323,7 +326,7 @@ test("E1 where one of several questions cannot be asked, none is", async () => {
   expect(peer.questions).toEqual([]);
 });
 
-test("E1 answers that are no objects are -32602 before the handler runs", async () => {
+test("E1 answers that are not objects are -32602 before the handler runs", async () => {
   const peer = await openPeer(newServer(), MODERN_VERSION, able);
   const params = { name: "book", arguments: { city: "Oslo" }, inputResponses: { who: "Ada" } };
   const refused = await peer.request("tools/call", params, undefined, { bad: true });

@@ -1,4 +1,4 @@
-/** Opening, ids, notifications, ends: what `connection.test.ts` does not show already. */
+/** Opening, ids, notifications and closing, as far as `connection.test.ts` does not cover them. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { connect, type JSONRPCMessage, McpError, McpServer } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
@@ -32,12 +32,12 @@ function modern(id: string | number, method: string, meta: Json = ENVELOPE, para
   return { jsonrpc: "2.0", id, method, params: { ...params, _meta: meta } };
 }
 
-/** The envelope where the version has one. */
+/** The `_meta` envelope, in versions that have one. */
 function paramsOf(version: string): Json {
   return version === MODERN_VERSION ? { _meta: ENVELOPE } : {};
 }
 
-/** Connects as a client whose mistakes are meant. */
+/** Connects as a client that makes mistakes on purpose, which the oracle ignores. */
 function openLoose(server: McpServer, version: string, handshake = true): Promise<Peer> {
   return openPeer(server, version, { judgeClient: false, handshake });
 }
@@ -48,7 +48,7 @@ async function answerTo(peer: Peer, id: string | number): Promise<Json> {
   return find() ?? {};
 }
 
-/** A tool that waits until its signal aborts or the test lets it go. */
+/** A tool that waits until its signal aborts or the test releases it. */
 function addHeld(server: McpServer) {
   const held = { running: 0, reasons: [] as unknown[], release: () => {} };
   server.tool("held", {}, async (_, ctx) => {
@@ -81,7 +81,7 @@ describe("C1", () => {
 
 describe("C2 capabilities", () => {
   test.each(ALL_VERSIONS)(
-    "%s: a declared list without entries is empty, and a list of nothing is no method",
+    "%s: a declared capability without definitions gives an empty list; an undeclared one is an unknown method",
     async (version) => {
       const declared = new McpServer({
         name: "lifecycle",
@@ -106,24 +106,27 @@ describe("C2 capabilities", () => {
   };
   const complete = { a: () => ["x"] };
 
-  test.each(ALL_VERSIONS)("%s: each follows from what is defined, as far as the version has it", async (version) => {
-    const completions = version === "2024-11-05" ? {} : { completions: {} };
-    const bare = () => new McpServer({ name: "c2", version: "1.0.0" });
-    const listChanged = true;
-    expect(await told(bare(), version)).toEqual({ logging: {} });
-    expect(await told(createServer(), version)).toEqual({ logging: {}, tools: { listChanged } });
-    const prompts = bare().prompt("p", { arguments: [{ name: "a" }] }, () => "p");
-    expect(await told(prompts, version)).toEqual({ logging: {}, prompts: { listChanged } });
-    const resources = { listChanged, subscribe: true };
-    const resource = bare().resource("a://b", { name: "b" }, () => "b");
-    expect(await told(resource, version)).toEqual({ logging: {}, resources });
-    const template = bare().resourceTemplate("a://{a}", { name: "t", complete }, () => "t");
-    expect(await told(template, version)).toEqual({ logging: {}, resources, ...completions });
-    const provider = bare().resourceProvider({ read: async () => undefined });
-    expect(await told(provider, version)).toEqual({ logging: {}, resources });
-  });
+  test.each(ALL_VERSIONS)(
+    "%s: each capability follows from the definitions, if the version has it",
+    async (version) => {
+      const completions = version === "2024-11-05" ? {} : { completions: {} };
+      const bare = () => new McpServer({ name: "c2", version: "1.0.0" });
+      const listChanged = true;
+      expect(await told(bare(), version)).toEqual({ logging: {} });
+      expect(await told(createServer(), version)).toEqual({ logging: {}, tools: { listChanged } });
+      const prompts = bare().prompt("p", { arguments: [{ name: "a" }] }, () => "p");
+      expect(await told(prompts, version)).toEqual({ logging: {}, prompts: { listChanged } });
+      const resources = { listChanged, subscribe: true };
+      const resource = bare().resource("a://b", { name: "b" }, () => "b");
+      expect(await told(resource, version)).toEqual({ logging: {}, resources });
+      const template = bare().resourceTemplate("a://{a}", { name: "t", complete }, () => "t");
+      expect(await told(template, version)).toEqual({ logging: {}, resources, ...completions });
+      const provider = bare().resourceProvider({ read: async () => undefined });
+      expect(await told(provider, version)).toEqual({ logging: {}, resources });
+    },
+  );
 
-  test.each(ALL_VERSIONS)("%s: what is not declared is not answered", async (version) => {
+  test.each(ALL_VERSIONS)("%s: methods of undeclared capabilities are -32601", async (version) => {
     const peer = await openPeer(new McpServer({ name: "c2", version: "1.0.0" }), version);
     for (const method of ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]) {
       expect(errorOf(await peer.request(method)).code).toBe(-32601);
@@ -131,7 +134,7 @@ describe("C2 capabilities", () => {
   });
 
   test.each(ALL_VERSIONS)(
-    "%s: a member of the option goes over the derived one, undefined removes it",
+    "%s: a member of the option overrides the derived one, undefined removes it",
     async (version) => {
       const server = createServer({ capabilities: { tools: { listChanged: false }, logging: undefined } });
       expect(await told(server, version)).toEqual({ tools: { listChanged: false } });
@@ -146,7 +149,7 @@ describe("C3 initialize", () => {
     ["capabilities", { protocolVersion: "2025-11-25", clientInfo: CLIENT.clientInfo }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {} }],
     ["clientInfo", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } }],
-  ])("without a good %s is -32602 naming it, and may be tried again", async (field, params) => {
+  ])("without a valid %s is -32602 naming it, and can be repeated", async (field, params) => {
     const peer = await openLoose(createServer(), "2025-11-25", false);
     const error = errorOf(await peer.request("initialize", params, undefined, { bad: true }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(field) });
@@ -154,7 +157,7 @@ describe("C3 initialize", () => {
     expect(resultOf(again).protocolVersion).toBe("2025-06-18");
   });
 
-  test("a refused second one changes nothing: the first one's client and version stay", async () => {
+  test("a refused second one changes nothing: client and version of the first one remain", async () => {
     const server = createServer();
     server.tool("who", {}, (_, ctx) => `${ctx.client.info?.name} ${ctx.client.protocolVersion}`);
     const peer = await openLoose(server, "2025-03-26");
@@ -164,7 +167,7 @@ describe("C3 initialize", () => {
     expect(result.content).toEqual([{ type: "text", text: "peer 2025-03-26" }]);
   });
 
-  test("an unknown version is answered with the newest legacy one that is served", async () => {
+  test("an unknown version is answered with the newest served legacy version", async () => {
     const server = createServer({ protocolVersions: ["2026-07-28", "2024-11-05", "2025-03-26"] });
     const peer = await openLoose(server, "2025-03-26", false);
     const answer = await peer.request("initialize", { ...CLIENT, protocolVersion: "2025-11-25" });
@@ -174,7 +177,7 @@ describe("C3 initialize", () => {
 
 describe("C4 ping", () => {
   test.each(LEGACY_VERSIONS)(
-    "%s: is {} between initialize and initialized, with and without params",
+    "%s: is answered with {} between initialize and initialized, with and without params",
     async (version) => {
       const peer = await openPeer(createServer(), version, { handshake: false });
       await peer.request("initialize", { ...CLIENT, protocolVersion: version });
@@ -183,7 +186,7 @@ describe("C4 ping", () => {
     },
   );
 
-  test("before any initialize is {} and needs no client", async () => {
+  test("before any initialize it is answered with {} and needs no client", async () => {
     const peer = await openLoose(createServer(), "2025-11-25", false);
     peer.send({ jsonrpc: "2.0", id: 0, method: "ping" });
     expect(await answerTo(peer, 0)).toEqual({ jsonrpc: "2.0", id: 0, result: {} });
@@ -224,7 +227,7 @@ describe.each(ALL_VERSIONS)("C5 %s", (version) => {
     ["params as text", { params: "x" }],
     ["params null", { params: null }],
     ["no 2.0", { jsonrpc: "1.0" }],
-  ])("a request with %s is -32600 under its id, and the next is served", async (_, fields) => {
+  ])("a request with %s is -32600 with its id, and the next one is served", async (_, fields) => {
     const peer = await openLoose(createServer(), version);
     peer.send({ jsonrpc: "2.0", id: "bad", method: "tools/list", ...fields });
     peer.send({ jsonrpc: "2.0", id: "good", method: "tools/list", params: paramsOf(version) });
@@ -243,7 +246,7 @@ describe.each(ALL_VERSIONS)("C5 %s", (version) => {
     peer.oracle.problems.splice(0);
   });
 
-  test('7 and "7" are two ids: both run at once, and a cancellation of one leaves the other', async () => {
+  test('7 and "7" are different ids: both run concurrently, and cancelling one does not affect the other', async () => {
     const server = createServer();
     const held = addHeld(server);
     const peer = await openLoose(server, version);
@@ -259,14 +262,14 @@ describe.each(ALL_VERSIONS)("C5 %s", (version) => {
     expect(peer.received.filter((message) => (message as Json).id === "7")).toEqual([]);
   });
 
-  test("an id is free again once its request was answered", async () => {
+  test("an id can be reused once its request was answered", async () => {
     const peer = await openLoose(createServer(), version);
     for (const _ of [1, 2])
       expect(await peer.request("tools/list", {}, undefined, { id: "x" })).toHaveProperty("result");
   });
 });
 
-describe.each(ALL_VERSIONS)("C7 %s: an McpError travels as it is", (version) => {
+describe.each(ALL_VERSIONS)("C7 %s: an McpError is sent unchanged", (version) => {
   const thrown = (error: McpError) => () => {
     throw error;
   };
@@ -295,21 +298,24 @@ describe.each(ALL_VERSIONS)("C7 %s: an McpError travels as it is", (version) => 
 });
 
 describe("C9", () => {
-  test.each(ALL_VERSIONS)("%s: a lost transport aborts what runs and leaves nothing pending", async (version) => {
-    const server = createServer();
-    const held = addHeld(server);
-    const [serverEnd, clientEnd] = createPair();
-    const reports: unknown[] = [];
-    const connection = await connect(server, serverEnd, { onError: (error) => void reports.push(error) });
-    const params = { name: "held", ...paramsOf(version) };
-    await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
-    await expect.poll(() => held.running).toBe(1);
-    await clientEnd.close();
-    expect(held.reasons).toMatchObject([{ name: "KitError", code: "transport-closed" }]);
-    await connection.idle();
-    await connection.close();
-    expect(reports).toEqual([]);
-  });
+  test.each(ALL_VERSIONS)(
+    "%s: a lost transport aborts running handlers and leaves nothing pending",
+    async (version) => {
+      const server = createServer();
+      const held = addHeld(server);
+      const [serverEnd, clientEnd] = createPair();
+      const reports: unknown[] = [];
+      const connection = await connect(server, serverEnd, { onError: (error) => void reports.push(error) });
+      const params = { name: "held", ...paramsOf(version) };
+      await clientEnd.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+      await expect.poll(() => held.running).toBe(1);
+      await clientEnd.close();
+      expect(held.reasons).toMatchObject([{ name: "KitError", code: "transport-closed" }]);
+      await connection.idle();
+      await connection.close();
+      expect(reports).toEqual([]);
+    },
+  );
 
   test.each(["close", "lost"])(
     "%s: a pending question rejects with a typed error and no timer is left",
@@ -345,7 +351,7 @@ describe("C9", () => {
     },
   );
 
-  test("close twice, and idle after close, resolve", async () => {
+  test("closing twice, and idle() after close, resolve", async () => {
     const peer = await openPeer(createServer(), "2025-11-25");
     await peer.connection.close();
     await peer.connection.close();
@@ -361,7 +367,7 @@ test("C3 initialize that asks for a modern version is answered with the newest l
 });
 
 describe("H7 protocolVersions", () => {
-  test("undefined is all", async () => {
+  test("undefined means all versions", async () => {
     const server = new McpServer({ name: "h7", version: "1.0.0", protocolVersions: undefined } as unknown as Identity);
     for (const version of LEGACY_VERSIONS) {
       const peer = await openPeer(server, version);
@@ -383,7 +389,7 @@ describe("H7 protocolVersions", () => {
     );
   });
 
-  test("without a modern version a modern request is -32022 with an empty list, naming the way in", async () => {
+  test("without a modern version a modern request is -32022 with an empty list, naming the versions for initialize", async () => {
     const peer = await openLoose(createServer({ protocolVersions: ["2025-11-25"] }), "2025-11-25", false);
     peer.send(modern("m", "tools/list"));
     expect(await answerTo(peer, "m")).toMatchObject({
@@ -427,7 +433,7 @@ describe("modern errors over a connection", () => {
     [CAPABILITIES_FIELD, { [VERSION_FIELD]: MODERN_VERSION }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: [] }],
     [CAPABILITIES_FIELD, { ...ENVELOPE, [CAPABILITIES_FIELD]: null }],
-  ])("%s missing or ill-typed is -32602 naming it: %j", async (field, meta) => {
+  ])("a missing or invalid %s is -32602 naming it: %j", async (field, meta) => {
     const peer = await openLoose(createServer(), MODERN_VERSION);
     peer.send(modern("x", "tools/list", meta));
     expect(await answerTo(peer, "x")).toMatchObject({
@@ -444,7 +450,7 @@ describe("modern errors over a connection", () => {
 });
 
 describe("both eras on one connection", () => {
-  test("see each their own client, level and results, whichever runs while the other does", async () => {
+  test("each sees its own client, level and results while the other runs", async () => {
     const server = createServer();
     const held = addHeld(server);
     server.tool("who", {}, (_, ctx) => {
@@ -478,7 +484,7 @@ describe("both eras on one connection", () => {
     peer.oracle.problems.splice(0);
   });
 
-  test("a modern request first does not stand in for the handshake", async () => {
+  test("a preceding modern request does not replace the handshake", async () => {
     const peer = await openLoose(createServer(), "2025-06-18", false);
     peer.send(modern("m", "server/discover"));
     await answerTo(peer, "m");

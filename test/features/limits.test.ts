@@ -10,7 +10,7 @@ afterEach(closePeers);
 const onError = () => undefined;
 const createServer = () => new McpServer({ name: "limited", version: "1.0.0" }).tool("hello", {}, () => "hello");
 
-/** Serves one POST under these limits; its status. */
+/** Serves one POST with these limits and returns its status. */
 async function post(limits: Partial<Limits>, body: string): Promise<number> {
   const handle = createHttpHandler(createServer(), { limits, onError });
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
@@ -19,7 +19,7 @@ async function post(limits: Partial<Limits>, body: string): Promise<number> {
 }
 
 describe("limits", () => {
-  test("one that is undefined stays the default", async () => {
+  test("an undefined limit keeps its default", async () => {
     const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`;
     const unset = { bodyBytesMax: undefined, bodyDepthMax: undefined } as unknown as Partial<Limits>;
     expect(await post(unset, ping)).toBe(200);
@@ -45,7 +45,7 @@ describe("limits", () => {
   );
 });
 
-test("a limit that there is not is refused, with the one that is meant", () => {
+test("an unknown limit is refused with the name of a similar one", () => {
   const limits = { heartBeatMs: 1_000 };
   expect(() => createHttpHandler(createServer(), { limits: limits as object, onError })).toThrow(
     /there is no option "heartBeatMs". Did you mean "heartbeatMs"/,
@@ -53,16 +53,13 @@ test("a limit that there is not is refused, with the one that is meant", () => {
 });
 
 describe("the timeout of a tool", () => {
-  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])(
-    "%d ms is refused where it is defined",
-    (timeoutMs) => {
-      expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(
-        /Tool "slow": timeoutMs is .*; use 0 to 2,147,483,647 ms/,
-      );
-    },
-  );
+  test.each([-1, Number.NaN, 2 ** 31, 30 * 24 * 60 * 60 * 1000])("%d ms is refused when it is defined", (timeoutMs) => {
+    expect(() => createServer().tool("slow", { timeoutMs }, () => "done")).toThrow(
+      /Tool "slow": timeoutMs is .*; use 0 to 2,147,483,647 ms/,
+    );
+  });
 
-  test.each([0, Number.POSITIVE_INFINITY])("%d is no bound", async (timeoutMs) => {
+  test.each([0, Number.POSITIVE_INFINITY])("%d means no limit", async (timeoutMs) => {
     const server = createServer().tool("slow", { timeoutMs }, async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return "done";

@@ -29,7 +29,7 @@ function newServer(): McpServer {
 const logs = (peer: Peer) =>
   peer.notifications.filter(({ method }) => method === "notifications/message").map(({ params }) => params as Json);
 
-/** Calls a tool, asking for a level in the way of the version. */
+/** Calls a tool after requesting a level in the way of the version. */
 async function callAt(peer: Peer, level: LoggingLevel | undefined, name = "each"): Promise<void> {
   if (peer.version !== MODERN_VERSION && level) resultOf(await peer.request("logging/setLevel", { level }));
   const meta = peer.version === MODERN_VERSION && level ? { [LEVEL]: level } : undefined;
@@ -37,21 +37,24 @@ async function callAt(peer: Peer, level: LoggingLevel | undefined, name = "each"
 }
 
 describe.each(ALL_VERSIONS)("logging in %s", (version) => {
-  test("G2 no level asked for, nothing sent", async () => {
+  test("G2 nothing is sent if no level was requested", async () => {
     const peer = await openPeer(newServer(), version);
     await callAt(peer, undefined);
     await settle(peer);
     expect(logs(peer)).toEqual([]);
   });
 
-  test.each(LOGGING_LEVELS)("G1 G2 asked for %s, that level and graver ones are sent, in order", async (level) => {
-    const peer = await openPeer(newServer(), version);
-    await callAt(peer, level);
-    const expected = LOGGING_LEVELS.slice(LOGGING_LEVELS.indexOf(level));
-    expect(logs(peer)).toEqual(expected.map((each) => ({ level: each, logger: "lab", data: { level: each } })));
-  });
+  test.each(LOGGING_LEVELS)(
+    "G1 G2 after requesting %s, messages of that level and of more severe levels are sent in order",
+    async (level) => {
+      const peer = await openPeer(newServer(), version);
+      await callAt(peer, level);
+      const expected = LOGGING_LEVELS.slice(LOGGING_LEVELS.indexOf(level));
+      expect(logs(peer)).toEqual(expected.map((each) => ({ level: each, logger: "lab", data: { level: each } })));
+    },
+  );
 
-  test("G1 data is any JSON, logger is optional, what is no JSON is said all the same", async () => {
+  test("G1 data is any JSON, logger is optional, and data without a JSON form is sent as text", async () => {
     const data = [null, 0, "text", [1, [2]], { a: { b: true } }, false];
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       for (const value of [...data, undefined]) ctx.log("info", value);
@@ -75,7 +78,7 @@ describe.each(ALL_VERSIONS)("logging in %s", (version) => {
         },
       }),
     ],
-  ])("G3 logging %s fails no call", async (_, make) => {
+  ])("G3 logging %s does not fail the call", async (_, make) => {
     const server = new McpServer({ name: "logs", version: "1.0.0" }).tool("each", {}, (_, ctx) => {
       ctx.log("error", make());
       return "done";
@@ -108,7 +111,7 @@ function circular(): unknown {
 }
 
 describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
-  test("G2 counts for its connection until it is set again", async () => {
+  test("G2 applies to its connection until it is set again", async () => {
     const server = newServer();
     const [one, other] = [await openPeer(server, version), await openPeer(server, version)];
     await callAt(one, "alert");
@@ -120,7 +123,7 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
   });
 
   test.each(["verbose", "", "INFO", null, 3, undefined])(
-    "G2 the level %j is -32602, and the one before still counts",
+    "G2 the level %j is -32602, and the previous one still applies",
     async (level) => {
       const peer = await openPeer(newServer(), version);
       resultOf(await peer.request("logging/setLevel", { level: "alert" }));
@@ -131,14 +134,14 @@ describe.each(LEGACY_VERSIONS)("logging/setLevel in %s", (version) => {
     },
   );
 
-  test("G2 logging is declared", async () => {
+  test("G2 the logging capability is declared", async () => {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(peer.initialized ?? (await peer.request("ping")))).toMatchObject({ capabilities: { logging: {} } });
   });
 });
 
 describe("modern logging", () => {
-  test("G2 the level of a request counts for that request alone", async () => {
+  test("G2 the level of a request applies to that request only", async () => {
     const peer = await openPeer(newServer(), MODERN_VERSION);
     await callAt(peer, "emergency");
     await callAt(peer, undefined);
@@ -158,7 +161,7 @@ describe("modern logging", () => {
   });
 });
 
-test("G1 the same line twice is two lines", async () => {
+test("G1 the same message twice is sent twice", async () => {
   const server = new McpServer({ name: "talker", version: "1.0.0" });
   const peer = await openPeer(server, "2025-11-25");
   await peer.request("logging/setLevel", { level: "info" });

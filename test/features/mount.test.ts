@@ -45,7 +45,7 @@ async function call(peer: Peer, name: string): Promise<string | undefined> {
 }
 
 describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
-  test("mount: tools and prompts are there under the prefix, resources and templates under their URIs", async () => {
+  test("mount: tools and prompts are available under the prefix, resources and templates under their URIs", async () => {
     const parent = named("all")
       .tool("add", {}, () => "own")
       .mount(newMath(), { prefix: "math/" });
@@ -73,7 +73,7 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
     expect(resultOf(completed).completion).toMatchObject({ values: expect.arrayContaining(["sum"]) });
   });
 
-  test("mount: custom methods are there under the prefix, and only there", async () => {
+  test("mount: custom methods are available only under the prefix", async () => {
     const parent = named("all").mount(newMath(), { prefix: "math/" });
     const peer = await openPeer(parent, version);
     const answer = await peer.request("math/example/double", { n: 4 }, {}, { bad: true });
@@ -81,7 +81,7 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
     expect(errorOf(await peer.request("example/double", { n: 4 }, {}, { bad: true })).code).toBe(-32601);
   });
 
-  test("mount: what is added, replaced and removed follows at once, through every level", async () => {
+  test("mount: additions, replacements and removals take effect at once, through every level", async () => {
     const math = newMath();
     const parent = named("all").mount(named("middle").mount(math, { prefix: "math/" }), { prefix: "m." });
     const peer = await openPeer(parent, version);
@@ -100,7 +100,7 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
     expect(errorOf(await peer.request("tools/call", { name: "m.math/add" })).code).toBe(-32602);
   });
 
-  test("mount: errors and hooks are the parent's", async () => {
+  test("mount: errors and hooks are those of the parent", async () => {
     const heard: unknown[] = [];
     const hooks = (who: string) => ({
       around: [
@@ -121,8 +121,8 @@ describe.each(ALL_VERSIONS)("a mounted server in %s", (version) => {
   });
 });
 
-describe("notices", () => {
-  test.each(LEGACY_VERSIONS)("mount: in %s clients of the parent hear of every change", async (version) => {
+describe("notifications", () => {
+  test.each(LEGACY_VERSIONS)("mount: in %s clients of the parent are notified of every change", async (version) => {
     const math = newMath();
     const parent = named("all").tool("own", {}, () => "");
     const peer = await openPeer(parent, version);
@@ -144,7 +144,7 @@ describe("notices", () => {
     expect(await heard(() => math.resourceUpdated("math://pi"))).toEqual(["notifications/resources/updated"]);
   });
 
-  test("mount: what happens in the parent stays there", async () => {
+  test("mount: changes in the parent do not affect the mounted server", async () => {
     const math = newMath();
     const parent = named("all").mount(math, { prefix: "math/" });
     const peer = await openPeer(math, "2025-11-25");
@@ -155,8 +155,8 @@ describe("notices", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("mount: a name that is taken throws naming both, and nothing is mounted", async () => {
+describe("refused mounts", () => {
+  test("mount: a name that is taken throws naming both servers, and nothing is mounted", async () => {
     const parent = named("all").prompt("math/explain", {}, () => "own");
     const mount = () => parent.mount(newMath(), { prefix: "math/" });
     expect(mount).toThrow(KitError);
@@ -165,7 +165,7 @@ describe("what is refused", () => {
     expect([await tools(peer), await listed(peer, "resources/list", "resources")]).toEqual([[], []]);
   });
 
-  test("mount: a later definition that is taken above throws, and changes neither server", async () => {
+  test("mount: a later definition with a name that is taken above throws and changes neither server", async () => {
     const math = newMath();
     const parent = named("all")
       .tool("math/sub", {}, () => "own")
@@ -178,7 +178,7 @@ describe("what is refused", () => {
     expect(await call(await openPeer(parent, MODERN_VERSION), "math/sub")).toBe("own");
   });
 
-  test("mount: two servers with one URI, one method", () => {
+  test("mount: two servers with the same URI or method", () => {
     const taken = named("all").mount(newMath(), { prefix: "a/" });
     expect(() => taken.mount(newMath(), { prefix: "b/" })).toThrow(/"math:\/\/pi" of the mounted server/);
     const methods = named("all").method("m/example/double", () => ({}));
@@ -188,13 +188,13 @@ describe("what is refused", () => {
     expect(methods.tools.size).toBe(0);
   });
 
-  test("mount: a name that is not allowed with its prefix", () => {
+  test("mount: a name that is invalid with its prefix", () => {
     expect(() => named("all").mount(newMath(), { prefix: "my math " })).toThrow(
       expect.objectContaining({ code: "definition-invalid", message: expect.stringContaining("my math add") }),
     );
   });
 
-  test("mount: a server in itself, also by way of others", () => {
+  test("mount: a server in itself, also through others", () => {
     const [one, two, three] = [named("one"), named("two"), named("three")];
     one.mount(two, { prefix: "2/" });
     two.mount(three, { prefix: "3/" });
@@ -207,14 +207,14 @@ describe("what is refused", () => {
         expect.objectContaining({ code: "definition-invalid" }),
       );
     }
-    // Twice in different places is no circle.
+    // The same server in two places is not a cycle.
     one.mount(three, { prefix: "3/" });
     three.tool("t", {}, () => "");
     expect([...one.tools.values()].map(({ name }) => name)).toEqual(["2/3/t", "3/t"]);
   });
 });
 
-test("mount: the provider of a part is asked where there is no other", async () => {
+test("mount: the resource provider of a mounted server is used if the parent has none", async () => {
   const part = named("part").resourceProvider({ read: (uri) => `part ${uri}` });
   const parent = named("all").mount(part, { prefix: "p/" });
   const read = async () =>
@@ -224,7 +224,7 @@ test("mount: the provider of a part is asked where there is no other", async () 
   expect(await read()).toMatchObject([{ text: "own x://y" }]);
 });
 
-test("mount: a server that needs no bindings fits one that has some", () => {
+test("mount: a server without bindings can be mounted in one with bindings", () => {
   const parent = new McpServer<{ readonly key: string }>({ name: "all", version: "1.0.0" });
   parent.mount(newMath(), { prefix: "math/" });
   expect(parent.tools.size).toBe(1);
@@ -232,7 +232,7 @@ test("mount: a server that needs no bindings fits one that has some", () => {
   named("other").mount(parent, { prefix: "x/" });
 });
 
-test("mount: whatever is done to a part, before or after, the whole shows the part's tools under the prefix", () => {
+test("mount: whatever is done to a mounted server, before or after, the parent shows its tools under the prefix", () => {
   const step = fc.record({ kind: fc.constantFrom("add", "replace", "remove"), name: fc.constantFrom("a", "b", "c") });
   fc.assert(
     fc.property(fc.array(step), fc.array(step), (before, after) => {

@@ -53,7 +53,7 @@ describe.each(ALL_VERSIONS)("on a connection of %s", (version) => {
 });
 
 describe("a tool declared once that asks, in 2026-07-28", () => {
-  /** Charges when it has its answer, and says how often that was. */
+  /** Charges when it has its answer, and returns how often it did so. */
   async function openShop() {
     let charged = 0;
     const server = new McpServer({ name: "once", version: "1.0.0" });
@@ -85,7 +85,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
   const accept = { pay: { action: "accept", content: { yes: true } } };
   const decline = { pay: { action: "decline" } };
 
-  test("a state is good for one round: shown again it gives what came of it, whatever the answers", async () => {
+  test("a state is used once: repeating it returns the existing outcome, whatever the answers", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const shown = [accept, accept, decline].map((inputResponses) => ({ inputResponses, requestState }));
@@ -98,13 +98,13 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     expect(await Promise.all(both)).toEqual(["decline 2", "decline 2"]);
   });
 
-  test("so is one of the author's own", async () => {
+  test("so is a state that the author returned", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("explicit_once");
     for (let time = 0; time < 2; time += 1) expect(await text(call("explicit_once", { requestState }))).toBe("asked 1");
   });
 
-  test("a round that asks again gives the same state again, and that leads on", async () => {
+  test("a round that asks again returns the same state each time, and the call can continue with it", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const silent = { inputResponses: {}, requestState };
@@ -116,7 +116,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     );
   });
 
-  test("shown with other arguments, or for another tool, it is refused, and still good for its own", async () => {
+  test("a state presented with other arguments or for another tool is refused, and remains valid for its own", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge_once");
     const more = { inputResponses: accept, requestState };
@@ -130,7 +130,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
     expect(await text(call("charge_once", more))).toBe("accept 1");
   });
 
-  test("without once it may be shown again, and what is no step is done again", async () => {
+  test("without once a state can be repeated, and everything outside of steps runs again", async () => {
     const { call, text, stateOf } = await openShop();
     const requestState = await stateOf("charge");
     const more = { inputResponses: accept, requestState };
@@ -138,7 +138,7 @@ describe("a tool declared once that asks, in 2026-07-28", () => {
   });
 });
 
-test("outcomes in memory are bounded by number and by age; the oldest go first", async () => {
+test("outcomes in memory are limited by number and by age; the oldest are dropped first", async () => {
   const runs: string[] = [];
   const present = (keep: ReturnType<typeof outcomesInMemory>, name: string) =>
     keep({ name, digest: "d" }, async () => {
@@ -158,7 +158,7 @@ test("outcomes in memory are bounded by number and by age; the oldest go first",
 });
 
 describe("A12: a call that asks without a state, in memory", () => {
-  /** Presents a call whose runs say what is given, one after the other. */
+  /** Presents a call whose runs return the given outcomes, one after the other. */
   function openCall(...says: readonly object[]) {
     const keep = outcomesInMemory();
     const runs: string[] = [];
@@ -175,7 +175,7 @@ describe("A12: a call that asks without a state, in memory", () => {
   const asks = (requestState?: string) => ({ result: { resultType: "input_required", requestState } });
   const done = { result: { resultType: "complete" } };
 
-  test("goes on once with each new answer until it has come to its end", async () => {
+  test("continues once with each new answer until it has finished", async () => {
     const { present, runs } = openCall(asks(), asks(), done);
     for (const answers of [undefined, undefined, "a", "a", undefined, "b", "a", "b", "c", undefined])
       await present(answers);
@@ -183,7 +183,7 @@ describe("A12: a call that asks without a state, in memory", () => {
     expect(await present("d")).toEqual(done);
   });
 
-  test("goes on with a state only if that is the one it gave last", async () => {
+  test("continues only with the state that it returned last", async () => {
     const { present, runs } = openCall(asks("one"), asks("two"), done);
     await present();
     for (const [answers, state] of [
@@ -198,20 +198,20 @@ describe("A12: a call that asks without a state, in memory", () => {
     expect(runs).toEqual(["first", "a", "c"]);
   });
 
-  test("answers presented at once are one round", async () => {
+  test("answers presented at the same time are one round", async () => {
     const { present, runs } = openCall(asks(), done);
     await present();
     expect(await Promise.all([present("a"), present("b")])).toEqual([done, done]);
     expect(runs).toEqual(["first", "a"]);
   });
 
-  test("goes no further after 64 rounds", async () => {
+  test("stops after 64 rounds", async () => {
     const { present, runs } = openCall(...Array.from({ length: 100 }, () => asks()));
     for (let round = 0; round < 100; round += 1) await present(`answer ${round}`);
     expect(runs).toHaveLength(64);
   });
 
-  test("an expired state runs nothing that is kept", async () => {
+  test("an expired state returns the existing outcome and runs nothing", async () => {
     const { present, runs } = openCall(asks("one"), { error: {} }, done);
     await present();
     expect(await present("a", { state: "one", isExpired: true })).toEqual({ error: {} });
@@ -221,7 +221,7 @@ describe("A12: a call that asks without a state, in memory", () => {
   });
 });
 
-test("what a call threw is told to nobody who presents it again", async () => {
+test("what a call threw is not revealed to later requests for it", async () => {
   const server = createServer() as unknown as McpServer<never>;
   const params = { name: "count", _meta: { [IDEMPOTENCY_KEY]: "a" } };
   const present = (work: () => Promise<Json>) => {

@@ -1,4 +1,4 @@
-/** Options whose name does not exist: a misspelled option would otherwise be ignored without a word. */
+/** Unknown option names are refused; a misspelled option would otherwise be silently ignored. */
 import { describe, expect, test } from "vitest";
 import {
   definePrompt,
@@ -13,7 +13,7 @@ import { openPeer, resultOf } from "./peer.ts";
 const IDENTITY = { name: "named", version: "1.0.0" };
 const answer = () => "";
 
-/** Expects the refusal of an option, and what it says to write instead. */
+/** Expects an option to be refused, and the message to suggest what to write instead. */
 function expectRefused(define: () => unknown, name: string, ...says: readonly string[]): void {
   const told = [`there is no option "${name}"`, ...says].map((text) => expect.stringContaining(text));
   const failed: { code?: unknown; message?: unknown } = {};
@@ -26,10 +26,10 @@ function expectRefused(define: () => unknown, name: string, ...says: readonly st
   for (const each of told) expect(failed.message).toEqual(each);
 }
 
-/** Options as a program without types writes them. */
+/** Options as a program without types would pass them. */
 const untyped = (options: object) => options as never;
 
-describe("an option that does not exist is refused, naming the one it resembles", () => {
+describe("an option that does not exist is refused, naming a similar one", () => {
   test.each([
     ["pagesize", "pageSize"],
     ["onSubscribed", "onSubscribe"],
@@ -68,7 +68,7 @@ describe("an option that does not exist is refused, naming the one it resembles"
     expectRefused(() => defineResourceTemplate("a:{b}", untyped({ size: 1 }), answer), "size", template);
   });
 
-  test("of a hint on caching, and of the method that it is for", () => {
+  test("of a caching hint and of its method", () => {
     const hinted = (cacheHints: object) => () => new McpServer(untyped({ ...IDENTITY, cacheHints }));
     expectRefused(hinted({ "tools/lists": {} }), "tools/lists", '"tools/list"?');
     expectRefused(hinted({ "tools/list": { ttl: 1 } }), "ttl", '"ttlMs"?');
@@ -79,14 +79,14 @@ describe("an option that does not exist is refused, naming the one it resembles"
     );
   });
 
-  test("of a definition in a list, with its place in the list", () => {
+  test("of a definition in a list, with its index", () => {
     const tool = { kind: "tool", name: "t", options: untyped({ outputSchema: {} }), handler: answer } as const;
     const define = () => new McpServer({ ...IDENTITY, tools: [tool] });
     expectRefused(define, "outputSchema", "tools[0] of new McpServer", '"output"?');
   });
 });
 
-test("options that are no object are refused", () => {
+test("options that are not an object are refused", () => {
   for (const options of [undefined, null, "text"]) {
     const refused = expect.objectContaining({
       code: "options-invalid",
@@ -96,7 +96,7 @@ test("options that are no object are refused", () => {
   }
 });
 
-test("a server of which each caller has a view of its own is not checked again for what its options inherit", async () => {
+test("inherited options are not checked again in servers that have one view per caller", async () => {
   class Options implements ServerOptions<unknown> {
     readonly name = "inherited";
     readonly version = "1.0.0";

@@ -4,7 +4,7 @@ import { ALL_VERSIONS, closePeers, errorOf, type Json, openPeer, type Peer, resu
 
 afterEach(closePeers);
 
-/** The four lists: method, member, key of an entry, and how one more is defined. */
+/** The four lists: method, member, key of an entry, and how to define one more entry. */
 const LISTS = [
   {
     method: "tools/list",
@@ -46,7 +46,7 @@ async function page(peer: Peer, list: List, cursor?: unknown) {
   return { keys, nextCursor: result.nextCursor, hasCursor: Object.hasOwn(result, "nextCursor") };
 }
 
-/** Every page, following the cursors. */
+/** Fetches every page by following the cursors. */
 async function pages(peer: Peer, list: List): Promise<string[][]> {
   const all: string[][] = [];
   let cursor: unknown;
@@ -65,7 +65,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       expect([keys.length, hasCursor]).toEqual([120, false]);
     });
 
-    test("Z1 with pageSize at most that many come, all of them in order", async () => {
+    test("Z1 with pageSize each page has at most that many, and all come in order", async () => {
       const whole = (await page(await openPeer(newServer(7), version), list)).keys;
       const all = await pages(await openPeer(newServer(7, 3), version), list);
       expect(all.map(({ length }) => length)).toEqual([3, 3, 1]);
@@ -104,7 +104,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
       expect((await page(elsewhere, list, nextCursor)).keys).toEqual(whole.slice(2));
     });
 
-    test("Z3 an entry added between pages neither repeats nor skips others", async () => {
+    test("Z3 an entry added between pages causes neither repeats nor gaps", async () => {
       const server = newServer(4, 2);
       const peer = await openPeer(server, version);
       const first = await page(peer, list);
@@ -118,7 +118,7 @@ describe.each(ALL_VERSIONS)("pages in %s", (version) => {
     });
   });
 
-  test("Z1 what a catch-all lists is paged with the rest", async () => {
+  test("Z1 resources listed by a provider are paged with the others", async () => {
     const server = newServer(1, 2).resourceProvider({
       list: () => ["a:1", "a:2", "a:3"].map((uri) => ({ uri })),
       read: () => "x",

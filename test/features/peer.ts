@@ -1,6 +1,6 @@
 /**
- * A client made by hand, one connection in memory to a server: says exactly what a test tells it to, keeps every
- * message it gets, and shows both ways to an oracle.
+ * A hand-written client on one in-memory connection to a server. It sends exactly what a test tells it to, keeps every
+ * message it receives, and passes both directions to an oracle.
  */
 import {
   type ClientCapabilities,
@@ -24,22 +24,25 @@ export type Json = { [key: string]: unknown };
 export type Response = JSONRPCResultResponse | JSONRPCErrorResponse;
 
 export interface PeerOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
-  /** What the client says it can do. @default {} */
+  /** Capabilities that the client declares. @default {} */
   readonly capabilities?: ClientCapabilities;
   /** @default peer 1.0.0 */
   readonly clientInfo?: { readonly name: string; readonly version: string };
-  /** Answers what the server asks (legacy): a result, or throws. Without it a question stays open; `send` an answer. */
+  /**
+   * Answers requests of the server (legacy): returns a result or throws. Without it questions stay open; answer with
+   * `send`.
+   */
   readonly onRequest?: (request: JSONRPCRequest) => Json | Promise<Json>;
-  /** False: the oracle follows the client's messages without judging them. @default true */
+  /** False: the oracle tracks the client's messages without judging them. @default true */
   readonly judgeClient?: boolean;
-  /** False: no handshake, for tests that make it themselves. @default true */
+  /** False: no handshake, for tests that do it themselves. @default true */
   readonly handshake?: boolean;
 }
 
 export interface RequestHow {
   /** The id to send. @default 1, 2, 3 and so on */
   readonly id?: string | number;
-  /** The test means to send something wrong: the oracle does not judge it. */
+  /** The message is intentionally invalid, so the oracle does not judge it. */
   readonly bad?: boolean;
   /** Milliseconds to wait for the answer. @default 5000 */
   readonly timeoutMs?: number;
@@ -57,14 +60,14 @@ export interface Peer {
   readonly questions: readonly JSONRPCRequest[];
   /** Every message received so far, in order, answers included. */
   readonly received: readonly unknown[];
-  /** What the kit reported where the server has no `onError` of its own. */
+  /** Errors that the kit reported if the server has no `onError` of its own. */
   readonly reports: readonly unknown[];
-  /** Sends a request and waits for its answer, result or error. `meta` is put into `params._meta`. */
+  /** Sends a request and waits for its answer, a result or an error. `meta` is merged into `params._meta`. */
   request(method: string, params?: Json, meta?: Json, how?: RequestHow): Promise<Response>;
   notify(method: string, params?: Json): void;
-  /** Sends anything as it is. The oracle follows it without judging. */
+  /** Sends anything unchanged. The oracle tracks it without judging. */
   send(raw: unknown): void;
-  /** Closes the connection; requests without an answer reject. */
+  /** Closes the connection. Requests without an answer reject. */
   close(): Promise<void>;
 }
 
@@ -72,7 +75,7 @@ export type JSONRPCMessageWithMethod = Extract<JSONRPCMessage, { method: string 
 
 const opened = new Set<Peer>();
 
-/** Connects to a server as a client of one version. */
+/** Connects to a server as a client of the given version. */
 export async function openPeer<Env>(
   server: McpServer<Env>,
   version: string,
@@ -126,7 +129,7 @@ export async function openPeer<Env>(
   });
   await clientEnd.start();
 
-  /** What a modern client adds to every request. */
+  /** The `_meta` that a modern client adds to every request. */
   const envelope: Json =
     version === MODERN_VERSION
       ? {
@@ -189,26 +192,29 @@ export async function openPeer<Env>(
   return peer;
 }
 
-/** For `afterEach`: closes what a test opened. @throws {Error} when an oracle saw a message that its version does not allow. */
+/**
+ * For `afterEach`: closes what a test opened. @throws {Error} when an oracle saw a message that the version does not
+ * allow.
+ */
 export async function closePeers(): Promise<void> {
   const peers = [...opened];
   for (const peer of peers) await peer.close();
   for (const peer of peers) peer.oracle.expectClean();
 }
 
-/** The result of an answer. @throws {Error} with the error when it is one. */
+/** Returns the result of an answer. @throws {Error} with the error if the answer is one. */
 export function resultOf(response: Response): Json {
   if ("result" in response) return response.result;
   throw new Error(`Not a result: ${JSON.stringify(response.error)}`);
 }
 
-/** The error of an answer. @throws {Error} with the result when it is none. */
+/** Returns the error of an answer. @throws {Error} with the result if the answer is not an error. */
 export function errorOf(response: Response): { code: number; message: string; data?: unknown } {
   if ("error" in response) return response.error;
   throw new Error(`Not an error: ${JSON.stringify(response.result)}`);
 }
 
-/** Lets everything already sent be served and delivered. */
+/** Waits until everything already sent has been served and delivered. */
 export async function settle(peer: Peer): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0));
   await peer.connection.idle();

@@ -24,7 +24,7 @@ async function pingIn(version: string, options: PeerOptions = {}) {
 }
 
 describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
-  test("C4: asks the client of the call, whatever it has declared, and resolves when it answers", async () => {
+  test("C4: pings the client of the call, whatever it has declared, and resolves when it answers", async () => {
     const { peer, text } = await pingIn(version, { onRequest: () => ({}) });
     expect([text, peer.questions.map(({ method }) => method)]).toEqual(["yes", ["ping"]]);
   });
@@ -36,7 +36,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
     expect((await pingIn(version, { onRequest })).text).toBe('{"reason":"refused","code":-32603}');
   });
 
-  test("C4: no answer in time is a typed error, and the ping is called off", async () => {
+  test("C4: no answer in time is a typed error, and the ping is cancelled", async () => {
     const { peer, text } = await pingIn(version, { limits: { askTimeoutMs: 20 } });
     await settle(peer);
     expect(text).toBe('{"reason":"timeout"}');
@@ -60,7 +60,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
   });
 });
 
-test("C4: in 2026-07-28 the server has no requests: a typed error, nothing sent", async () => {
+test("C4: in 2026-07-28 the server has no requests: a typed error, and nothing is sent", async () => {
   const { peer, text } = await pingIn(MODERN_VERSION);
   expect([text, peer.questions]).toEqual(['{"reason":"unavailable"}', []]);
 });

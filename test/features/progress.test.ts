@@ -18,7 +18,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     return { peer, result, params };
   }
 
-  test.each([7, 0, -1, "token", "0", "", "a/b c"])("N1 progress carries the token %j as it is", async (token) => {
+  test.each([7, 0, -1, "token", "0", "", "a/b c"])("N1 progress carries the token %j unchanged", async (token) => {
     const { params } = await run((ctx) => ctx.progress(1), { progressToken: token });
     expect(params).toEqual([{ progressToken: token, progress: 1 }]);
   });
@@ -30,12 +30,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     ]);
   });
 
-  test("N1 total travels with the value", async () => {
+  test("N1 total is sent with the value", async () => {
     const { params } = await run((ctx) => ctx.progress(1, { total: 4 }), { progressToken: 1 });
     expect(params).toEqual([{ progressToken: 1, progress: 1, total: 4 }]);
   });
 
-  test("N1 the message travels, but not to 2024-11-05", async () => {
+  test("N1 the message is sent, but not to 2024-11-05", async () => {
     const { params } = await run((ctx) => ctx.progress(1, { total: 4, message: "first" }), { progressToken: 1 });
     const message = version === "2024-11-05" ? {} : { message: "first" };
     expect(params).toEqual([{ progressToken: 1, progress: 1, total: 4, ...message }]);
@@ -86,7 +86,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(thrown).toMatchObject({ code: "progress-invalid" });
   });
 
-  test("N1 two calls at once have their own tokens and values", async () => {
+  test("N1 two concurrent calls have their own tokens and values", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       for (const value of [1, 2]) {
@@ -179,7 +179,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(peer.notifications).toEqual([]);
   });
 
-  test("N2 nothing follows the result of a tool that passed its timeout", async () => {
+  test("N2 nothing follows the result of a tool that exceeded its timeout", async () => {
     let kept: HandlerContext | undefined;
     const server = new McpServer({ name: "s", version: "1.0.0", onError: () => {} });
     server.tool("t", { timeoutMs: 10 }, (_, ctx) => {

@@ -32,13 +32,13 @@ const text = (value: string) => ({ type: "text", text: value }) as const;
 describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   const isSince = (since: string) => version >= since;
 
-  test.each([7, null, { a: 1 }, true])("P2 an argument that is %j, not a string, is -32602", async (value) => {
+  test.each([7, null, { a: 1 }, true])("P2 an argument that is %j instead of a string is -32602", async (value) => {
     const server = newServer().prompt("p", { arguments: [{ name: "text" }] }, ({ text }) => `got ${text}`);
     const params = { name: "p", arguments: { text: value } };
     expect(await fail(server, version, params, true)).toMatchObject({ code: -32602, data: { field: "arguments" } });
   });
 
-  test("P1 a plain list of arguments is listed as it is, with title, icons and _meta of the prompt", async () => {
+  test("P1 a plain list of arguments is listed unchanged, with title, icons and _meta of the prompt", async () => {
     const icons = [{ src: "https://example.com/a.png" }];
     const server = newServer().prompt(
       "git-commit",
@@ -103,7 +103,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     ]);
   });
 
-  test("P1 a prompt defined in its own module or given to the constructor is the same", async () => {
+  test("P1 a prompt defined in its own module or passed to the constructor is the same", async () => {
     const hello = definePrompt("hello", { description: "Greets" }, () => "hello");
     const listed = new McpServer({ name: "a", version: "1", prompts: [hello] });
     for (const server of [listed, newServer().add(hello)]) {
@@ -142,7 +142,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "list")).toMatchObject({ messages: [{ content: text("true") }] });
   });
 
-  test("P2 a value that does not fit is -32602 naming the argument and runs no handler", async () => {
+  test("P2 an invalid value is -32602 naming the argument, and the handler does not run", async () => {
     let runs = 0;
     const server = newServer().prompt("p", { arguments: z.object({ size: z.enum(["s", "l"]) }) }, () => `${++runs}`);
     const misfit = await fail(server, version, { name: "p", arguments: { size: "xl" } });
@@ -154,7 +154,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(runs).toBe(0);
   });
 
-  test("P3 a returned string is one message of the user, with the description of the prompt", async () => {
+  test("P3 a returned string is one user message, with the description of the prompt", async () => {
     const server = newServer().prompt("p", { description: "Says" }, () => "hello");
     expect(await get(server, version, "p")).toMatchObject({
       description: "Says",
@@ -162,7 +162,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     });
   });
 
-  test("P3 messages of both roles come in order, a description returned wins", async () => {
+  test("P3 messages of both roles stay in order, and a returned description takes precedence", async () => {
     const server = newServer().prompt("p", { description: "General" }, async () => ({
       description: "This time",
       messages: [
@@ -184,7 +184,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await messagesOf([], version)).toEqual([]);
   });
 
-  test("P3 images, audio, embedded text and blob, and links, each where the version has it", async () => {
+  test("P3 images, audio, embedded text and blob, and links are sent if the version has them", async () => {
     const bytes = Uint8Array.of(1, 2, 3);
     const messages = (await messagesOf(
       [
@@ -206,7 +206,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     else expect(contents[4]).toEqual(text("d: a:d"));
   });
 
-  test("P3 a message of another role is -32603 and is reported, its text unsent", async () => {
+  test("P3 a message with another role is -32603 and reported, and its text is not sent", async () => {
     const returned = [{ role: "system", content: "secret" }] as unknown as PromptReturn;
     const peer = await openPeer(
       newServer().prompt("p", {}, () => returned),
@@ -237,7 +237,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(peer.notifications.map(({ method }) => method)).toEqual(["notifications/progress", "notifications/message"]);
   });
 
-  test("P4 a resource that is not there rejects inside the handler", async () => {
+  test("P4 reading a resource that does not exist rejects inside the handler", async () => {
     const server = newServer()
       .resource("note:///a", {}, () => "a")
       .prompt("p", {}, async (_, ctx) =>
@@ -249,7 +249,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     expect(await get(server, version, "p")).toMatchObject({ messages: [{ content: text("not found") }] });
   });
 
-  test("P4 a handler may ask; a client that cannot answer is a typed error there", async () => {
+  test("P4 a handler may ask; if the client cannot answer, the handler gets a typed error", async () => {
     const server = newServer().prompt("p", {}, async (_, ctx) => {
       try {
         return (await ctx.listRoots()).map(({ uri }) => uri).join();
@@ -261,8 +261,8 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
   });
 });
 
-describe("what throws when defined", () => {
-  test("P1 a name used twice or empty, a missing handler, naming the prompt", () => {
+describe("invalid definitions", () => {
+  test("P1 a duplicate or empty name or a missing handler throws, naming the prompt", () => {
     const server = newServer().prompt("twice", {}, () => "x");
     expect(() => server.prompt("twice", {}, () => "y")).toThrow(/twice/);
     expect(() => server.prompt("", {}, () => "y")).toThrow(expect.objectContaining({ code: "definition-invalid" }));
@@ -271,10 +271,13 @@ describe("what throws when defined", () => {
   });
 });
 
-test.each(ALL_VERSIONS)("a required argument with the name of an inherited member is missed in %s", async (version) => {
-  for (const name of ["constructor", "toString", "__proto__"]) {
-    const server = newServer().prompt("p", { arguments: [{ name, required: true }] }, () => "text");
-    const error = await fail(server, version, { name: "p", arguments: {} });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(name) });
-  }
-});
+test.each(ALL_VERSIONS)(
+  "a missing required argument with the name of an inherited member is noticed in %s",
+  async (version) => {
+    for (const name of ["constructor", "toString", "__proto__"]) {
+      const server = newServer().prompt("p", { arguments: [{ name, required: true }] }, () => "text");
+      const error = await fail(server, version, { name: "p", arguments: {} });
+      expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(name) });
+    }
+  },
+);

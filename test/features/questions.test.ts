@@ -24,7 +24,7 @@ import {
 
 afterEach(closePeers);
 
-/** Runs this inside a tool; gives what it returned, or which typed error it met, and what was asked. */
+/** Runs a function inside a tool; returns its value or the typed error it met, and what was asked. */
 async function inTool(
   version: string,
   run: (ctx: HandlerContext) => Promise<unknown>,
@@ -49,7 +49,7 @@ async function inTool(
   return { value: result.isError ? block?.text : JSON.parse(block?.text ?? ""), questions, cancelled };
 }
 
-/** The properties of the form that was asked for. */
+/** Returns the properties of the requested form. */
 function propertiesOf([question]: readonly Json[]): Json {
   const params = question?.params as { readonly requestedSchema: { readonly properties: Json } } | undefined;
   return params?.requestedSchema.properties ?? {};
@@ -70,7 +70,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     expect(questions).toMatchObject([{ method: "roots/list" }]);
   });
 
-  test("O1 two clients are each asked for their own", async () => {
+  test("O1 each of two clients is asked for its own roots", async () => {
     const uris = ["file:///one", "file:///two"];
     const values = await Promise.all(
       uris.map((uri) => inTool(version, list, { capabilities: roots, onRequest: () => ({ roots: [{ uri }] }) })),
@@ -78,7 +78,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     expect(values.map(({ value }) => value)).toEqual(uris.map((uri) => ({ value: [{ uri }] })));
   });
 
-  test("O1 without the capability: a typed error, nothing sent", async () => {
+  test("O1 without the capability: a typed error, and nothing is sent", async () => {
     const { value, questions } = await inTool(version, list, { capabilities: sampling });
     expect(value).toMatchObject({ reason: "unsupported", says: expect.stringContaining("roots") });
     expect(questions).toEqual([]);
@@ -104,7 +104,7 @@ describe.each(LEGACY_VERSIONS)("roots in %s", (version) => {
     },
   );
 
-  test("O1 no answer in time is a typed error, and the question is called off", async () => {
+  test("O1 no answer in time is a typed error, and the question is cancelled", async () => {
     const { value, cancelled } = await inTool(version, list, { capabilities: roots, limits: { askTimeoutMs: 30 } });
     expect([value, cancelled]).toMatchObject([{ reason: "timeout" }, 1]);
   });
@@ -126,7 +126,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params: PARAMS }]);
   });
 
-  test("S1 every optional parameter arrives as it was given", async () => {
+  test("S1 every optional parameter is sent unchanged", async () => {
     const params: SampleParams = {
       messages: [
         { role: "user", content: { type: "text", text: "look" } },
@@ -152,7 +152,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     expect(questions).toEqual([{ method: "sampling/createMessage", params }]);
   });
 
-  test("S2 without sampling: a typed error, nothing sent; can() tells first", async () => {
+  test("S2 without sampling: a typed error, and nothing is sent; can() is false", async () => {
     const { value, questions } = await inTool(version, sample(PARAMS), { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("sampling") },
@@ -168,7 +168,7 @@ describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
     ["sampling.tools", { toolChoice: { mode: "auto" } }],
     ["sampling.context", { includeContext: "thisServer" }],
     ["sampling.context", { includeContext: "allServers" }],
-  ])("S2 without %s: %j is a typed error, nothing sent", async (capability, more) => {
+  ])("S2 without %s: %j is a typed error, and nothing is sent", async (capability, more) => {
     const { value, questions } = await inTool(version, wrong({ ...PARAMS, ...more }), { capabilities: sampling });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining(capability) },
@@ -245,7 +245,7 @@ describe("sampling in every legacy version", () => {
     { ...ANSWER, content: "text" },
     { ...ANSWER, content: { type: "text" } },
     { ...ANSWER, stopReason: 1 },
-  ])("S3 the answer %j is a typed error, the handler never sees it", async (answer) => {
+  ])("S3 the answer %j is a typed error and does not reach the handler", async (answer) => {
     for (const version of LEGACY_VERSIONS) {
       const { value } = await inTool(version, (ctx) => ctx.sample(PARAMS), {
         capabilities: sampling,
@@ -258,7 +258,7 @@ describe("sampling in every legacy version", () => {
 });
 
 describe("sampling with tools in 2025-11-25", () => {
-  test("S2 tools and toolChoice are sent where sampling.tools is declared", async () => {
+  test("S2 tools and toolChoice are sent if sampling.tools is declared", async () => {
     const params: SampleParams = {
       ...PARAMS,
       tools: [{ name: "t", inputSchema: { type: "object" } }],
@@ -296,7 +296,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     judgeClient,
   });
 
-  test("E1 the form is sent as the version has it", async () => {
+  test("E1 the form is sent in the format of the version", async () => {
     const { questions } = await inTool(version, elicit, answerWith({ name: "Ada" }));
     expect(questions).toEqual([
       {
@@ -310,7 +310,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("E1 accept gives the checked content", async () => {
+  test("E1 accept returns the validated content", async () => {
     const content = {
       name: "Ada",
       email: "ada@example.com",
@@ -326,7 +326,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(value).toEqual({ value: { action: "accept", content } });
   });
 
-  test.each(["decline", "cancel"])("E1 %s is a value, no exception", async (action) => {
+  test.each(["decline", "cancel"])("E1 %s is returned as a value, not thrown", async (action) => {
     const { value } = await inTool(version, elicit, { capabilities: elicitation, onRequest: () => ({ action }) });
     expect(value).toEqual({ value: { action } });
   });
@@ -362,7 +362,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect((await inTool(version, elicit, options)).value).toMatchObject({ reason: "invalid-answer" });
   });
 
-  test("E1 a schema of a library asks the same and gives its typed output", async () => {
+  test("E1 a schema of a library asks the same and returns its typed output", async () => {
     const schema = z.object({
       name: z.string(),
       email: z.email(),
@@ -389,7 +389,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     expect(wrong.value).toMatchObject({ reason: "invalid-answer", says: expect.stringContaining("email") });
   });
 
-  test("E1 titled choices are what the version has for them", async () => {
+  test("E1 titled choices are sent in the format of the version", async () => {
     const oneOf = [
       { const: "s", title: "Small" },
       { const: "l", title: "Large" },
@@ -409,7 +409,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ["tags", { type: "array", items: { type: "string" } }],
     ["either", { anyOf: [{ type: "string" }, { type: "number" }] }],
     ["nothing", { type: "null" }],
-  ])("E1 a nested schema is refused naming the property %s, nothing sent", async (name, property) => {
+  ])("E1 a nested schema is refused, naming the property %s, and nothing is sent", async (name, property) => {
     const form = { type: "object", properties: { [name]: property } } as const;
     for (const schema of [form, jsonSchema(form)]) {
       const run = async (ctx: HandlerContext) => ctx.elicit("Where?", schema);
@@ -421,7 +421,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     }
   });
 
-  test("E5 without elicitation: a typed error, nothing sent", async () => {
+  test("E5 without elicitation: a typed error, and nothing is sent", async () => {
     const { value, questions } = await inTool(version, elicit, { capabilities: roots });
     expect([value, questions]).toMatchObject([
       { reason: "unsupported", says: expect.stringContaining("elicitation") },
@@ -429,7 +429,7 @@ describe.each(ELICITING)("elicitation in %s", (version) => {
     ]);
   });
 
-  test("E5 no answer in time is a typed error, and the question is called off", async () => {
+  test("E5 no answer in time is a typed error, and the question is cancelled", async () => {
     const { value, cancelled } = await inTool(version, elicit, {
       capabilities: elicitation,
       limits: { elicitTimeoutMs: 30 },
@@ -453,7 +453,7 @@ describe("elicitation modes in 2025-11-25", () => {
     }
   });
 
-  test("E5 a form is not sent to a client with URL mode alone", async () => {
+  test("E5 a form is not sent to a client with URL mode only", async () => {
     const { value, questions } = await inTool("2025-11-25", (ctx) => ctx.elicit("Who?", FORM), {
       capabilities: { elicitation: { url: {} } },
     });
@@ -470,7 +470,7 @@ describe("questions and the end of their handler", () => {
   ];
   const capabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } };
 
-  test.each(ASKS)("%s after the result rejects naming the method, nothing sent (%#)", async (method, ask) => {
+  test.each(ASKS)("%s after the result rejects, naming the method, and nothing is sent (%#)", async (method, ask) => {
     let late: HandlerContext | undefined;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("keep", {}, (_, ctx) => {
       late = ctx;
@@ -483,23 +483,26 @@ describe("questions and the end of their handler", () => {
     expect(peer.questions).toEqual([]);
   });
 
-  test.each(ASKS)("%s still open at the result is called off before it (%#)", async (_, ask) => {
-    const { promise: error, resolve: gotError } = Promise.withResolvers<unknown>();
-    const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, async (_, ctx) => {
-      ask(ctx).catch(gotError);
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    });
-    const peer = await openPeer(server, "2025-11-25", { capabilities });
-    await peer.request("tools/call", { name: "leave" });
-    expect(await error).toMatchObject({ code: "context-closed" });
-    const [question] = peer.questions;
-    expect(peer.notifications).toMatchObject([
-      { method: "notifications/cancelled", params: { requestId: question?.id } },
-    ]);
-    expect(peer.received.at(-1)).toMatchObject({ result: {} });
-  });
+  test.each(ASKS)(
+    "%s that is open when the result is returned is cancelled before the result is sent (%#)",
+    async (_, ask) => {
+      const { promise: error, resolve: gotError } = Promise.withResolvers<unknown>();
+      const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, async (_, ctx) => {
+        ask(ctx).catch(gotError);
+        await new Promise((resolve) => setTimeout(resolve, 0));
+      });
+      const peer = await openPeer(server, "2025-11-25", { capabilities });
+      await peer.request("tools/call", { name: "leave" });
+      expect(await error).toMatchObject({ code: "context-closed" });
+      const [question] = peer.questions;
+      expect(peer.notifications).toMatchObject([
+        { method: "notifications/cancelled", params: { requestId: question?.id } },
+      ]);
+      expect(peer.received.at(-1)).toMatchObject({ result: {} });
+    },
+  );
 
-  test("a question nobody waits for ends with its handler, and rejects into nobody's hands", async () => {
+  test("a question that is not awaited ends with its handler and causes no unhandled rejection", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("leave", {}, (_, ctx) => {
       void ctx.listRoots();
     });
@@ -521,19 +524,19 @@ describe("questions a version does not have", () => {
     ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl(url)],
     ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl(url)],
     ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
-  ])("E5 in %s %s is a typed error, nothing sent, whatever the client declares", async (version, _, run) => {
+  ])("E5 in %s %s is a typed error and nothing is sent, whatever the client declares", async (version, _, run) => {
     const { value, questions } = await inTool(version, run, { capabilities: everything });
     expect([value, questions]).toMatchObject([{ reason: "unsupported" }, []]);
   });
 
-  test("E5 can() says so before", async () => {
+  test("E5 can() returns false", async () => {
     const names = ["elicitation", "elicitation.form", "elicitation.url", "sampling"] as const;
     const can = async ({ client }: HandlerContext) => names.filter((name) => client.can(name));
     const { value } = await inTool("2025-03-26", can, { capabilities: everything });
     expect(value).toEqual({ value: ["sampling"] });
   });
 
-  test("E1 a list of choices is asked for since 2025-11-25; before, a typed error names the property", async () => {
+  test("E1 a multiple choice can be asked since 2025-11-25; before, a typed error names the property", async () => {
     const colours = { type: "array", items: { type: "string", enum: ["red", "blue"] } };
     const form = { type: "object", properties: { colours } } as const;
     const run = (ctx: HandlerContext) => ctx.elicit("Which?", form);
@@ -552,7 +555,7 @@ describe("questions a version does not have", () => {
 });
 
 describe("questions in 2026-07-28", () => {
-  test("S2 a tool that says what it asks is -32021 with what is missing", async () => {
+  test("S2 a tool that declares its questions is -32021 with what is missing", async () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
       "ask",
@@ -575,7 +578,7 @@ test("E1 elicitQuestion takes a schema of a library", () => {
   });
 });
 
-test("E1 a nested schema is refused where elicitQuestion makes it", () => {
+test("E1 elicitQuestion refuses a nested schema", () => {
   const nested = { type: "object", properties: { address: { type: "object" } } } as const;
   expect(() => elicitQuestion("Where?", nested)).toThrow(/address/);
 });
@@ -584,7 +587,7 @@ describe("E1 form properties with the names of inherited members", () => {
   const properties = JSON.parse(`{"constructor":{"type":"string"},"__proto__":{"type":"string","title":"P"}}`) as Json;
   const form = { type: "object", properties: properties as { [name: string]: Json } } as const;
 
-  test.each(ELICITING)("are shown, and may be left out or answered in %s", async (version) => {
+  test.each(ELICITING)("are shown, and can be omitted or answered in %s", async (version) => {
     for (const content of ["{}", `{"constructor":"c","__proto__":"p"}`]) {
       let asked: Json = {};
       const onRequest = ({ params }: { readonly params?: Json | undefined }): Json => {
@@ -601,7 +604,7 @@ describe("E1 form properties with the names of inherited members", () => {
     }
   });
 
-  test("are missed where they are required", async () => {
+  test("are reported as missing if they are required", async () => {
     const run = (ctx: HandlerContext) => ctx.elicit("Who?", { ...form, required: ["constructor"] });
     const onRequest = () => ({ action: "accept", content: {} });
     const { value } = await inTool("2025-11-25", run, { capabilities: elicitation, onRequest, judgeClient: false });
@@ -609,8 +612,8 @@ describe("E1 form properties with the names of inherited members", () => {
   });
 });
 
-describe.each(LEGACY_VERSIONS)("what JSON has no form for in %s", (version) => {
-  test("S1 a parameter without a JSON form fails before sending, naming it", async () => {
+describe.each(LEGACY_VERSIONS)("values without a JSON form in %s", (version) => {
+  test("S1 such a parameter fails before sending, naming it", async () => {
     const circular: Json = {};
     circular.self = circular;
     for (const metadata of [{ big: 1n }, circular]) {

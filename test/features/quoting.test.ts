@@ -1,4 +1,6 @@
-/** Text of a peer where a log or an error message shows it: on one line, and without what a terminal obeys. */
+/**
+ * Text of a peer in logs and error messages: on one line, and without control characters that a terminal interprets.
+ */
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { CancelledError, IDEMPOTENCY_KEY, McpServer, type QuestionError } from "../../src/core/index.ts";
@@ -11,11 +13,11 @@ import { CONTENT, requestOf, standardHeaders } from "../http/messages.ts";
 
 const HOSTILE =
   'x\n2026-11-22 admin logged in\r\u001b[2J\u001b]0;title\u0007\u0085\u009b31m\u2028\u2029\u202etxt.exe\u2066"';
-/** What ends a line, what terminals obey, and what turns text around. */
+/** Line breaks, terminal control characters and bidirectional overrides. */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const IDENTITY = { name: "quoting", version: "1.0.0" };
 
-/** Every hook and handler fails, and there is no `onError`: the runtime's log hears of it. */
+/** A server in which every hook and handler fails and that has no `onError`, so failures go to the runtime's log. */
 function failing(): McpServer {
   const fail = () => {
     throw new Error("out of order");
@@ -54,7 +56,7 @@ describe("A15: the log", () => {
     const legacy = { method: "POST", headers: CONTENT as Record<string, string> };
     await app.request("http://localhost/mcp", { ...legacy, body: JSON.stringify(requestOf("legacy", HOSTILE)) });
     const shown = lines();
-    // Of each request: what failed, and that its end could not be told.
+    // For each request: the failure itself, and the failure of `onRequestEnd`.
     expect(shown).toHaveLength(6);
     for (const line of shown) expect(line).not.toMatch(UNPRINTABLE);
     expectPrintable(
@@ -87,13 +89,13 @@ describe("A15: the log", () => {
 });
 
 describe("A15: error messages", () => {
-  test("why a request was cancelled is quoted, and kept as it is beside it", () => {
+  test("the reason of a cancellation is quoted, and available unchanged beside it", () => {
     const error = new CancelledError(HOSTILE);
     expectPrintable([error.message], 1);
     expect(error.reason).toBe(HOSTILE);
   });
 
-  test("what a client answers a question with is quoted", async () => {
+  test("a client's answer to a question is quoted", async () => {
     const failures: QuestionError[] = [];
     const server = new McpServer(IDENTITY);
     const form = { type: "object", properties: { name: { type: "string" } } } as const;
@@ -187,7 +189,7 @@ describe("A15: error messages", () => {
     expectPrintable([refused.error.message], 1);
   });
 
-  test("an idempotency key that has no text form is the client's fault, not a failure", async () => {
+  test("an idempotency key without a text form is the client's error, not a failure", async () => {
     const server = new McpServer(IDENTITY);
     server.tool("plain", {}, () => "plain");
     await using client = await connectInMemory(server);
@@ -200,7 +202,7 @@ describe("A15: error messages", () => {
     expect(client.reports).toEqual([]);
   });
 
-  test("a quoted text is JSON again, and cut short", () => {
+  test("a quoted text is valid JSON, and truncated", () => {
     expect(JSON.parse(quote(HOSTILE))).toBe(HOSTILE);
     expect(quote("x".repeat(1_000_000)).length).toBeLessThan(200);
     expect(quote("\ud800")).toBe('"\\ud800"');

@@ -1,4 +1,4 @@
-/** Straight-line handlers where it gets narrow: odd keys, branches at once, steps under way, forms of asking mixed. */
+/** Edge cases of replayed handlers: unusual keys, concurrent branches, running steps, and mixed ways of asking. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, test } from "vitest";
@@ -36,7 +36,7 @@ const echo: Answer = (_, message) => accept(message);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const say = ({ method, params }: Pick<JSONRPCRequest, "method" | "params">) => String(params?.message ?? method);
 
-/** Asks, and gives the value. */
+/** Asks a question and returns the answered value. */
 const value = async (ctx: HandlerContext, message: string, key = message) => {
   const answered = await ctx.elicit(message, FORM, { key });
   return answered.action === "accept" ? answered.content.value : answered.action;
@@ -52,7 +52,7 @@ const call = async (peer: Peer, more: Json = {}) =>
 const textOf = (result: Json) => (result.content as { text: string }[])[0]?.text;
 const askedIn = (result: Json) => Object.keys((result.inputRequests ?? {}) as Json);
 
-/** Answers what one round asked; undefined leaves a question open. */
+/** Answers the questions of one round; `undefined` leaves a question open. */
 function reply(result: Json, answer: Answer = echo): Json {
   const asked = Object.entries(result.inputRequests as Record<string, JSONRPCRequest>);
   const answers = asked.map(([key, question]) => [key, answer(key, say(question))] as const);
@@ -62,7 +62,7 @@ function reply(result: Json, answer: Answer = echo): Json {
   };
 }
 
-/** A call to its end: what it gave, and the keys of each round. */
+/** Runs a call to its end. Returns its text and the keys of each round. */
 async function finish(peer: Peer, answer: Answer = echo) {
   const rounds: string[][] = [];
   for (let result = await call(peer); ; result = await call(peer, reply(result, answer))) {
@@ -72,14 +72,14 @@ async function finish(peer: Peer, answer: Answer = echo) {
   }
 }
 
-/** The same in a version: legacy clients answer by message. */
+/** The same in any version: legacy clients answer by message. */
 function finishIn(version: string, run: Handler, answer: Answer = echo, options: PeerOptions = {}) {
   const onRequest = (question: JSONRPCRequest) => answer("", say(question)) as Json;
   return open(run, version, { onRequest, ...options }).then((peer) => finish(peer, answer));
 }
 
 describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (version) => {
-  test("a step that returns nothing is done once", async () => {
+  test("a step that returns nothing runs once", async () => {
     let done = 0;
     const { text } = await finishIn(version, async (ctx) => {
       const nothing = await ctx.step("notify", () => {
@@ -91,7 +91,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect(text).toBe("undefined 1");
   });
 
-  test("what a handler changes in a result or an answer stays its own", async () => {
+  test("a handler that modifies a result or an answer changes only its own copy", async () => {
     const { text } = await finishIn(version, async (ctx) => {
       const list = await ctx.step("list", () => ["a"]);
       const answered = await ctx.elicit("more?", RAW, { key: "more" });
@@ -104,7 +104,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect(text).toBe("a,more?");
   });
 
-  test("a key used again later is another question", async () => {
+  test("a key that is reused later names another question", async () => {
     let asked = 0;
     const { text } = await finishIn(
       version,
@@ -121,7 +121,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect([text, asked]).toEqual(["1,2,3", 3]);
   });
 
-  test("a key used twice at once is refused: which is the first may change", async () => {
+  test("a key that is used twice at the same time is refused, because the order could change", async () => {
     const peer = await open(async (ctx) => {
       await Promise.all([value(ctx, "a", "k"), value(ctx, "b", "k")]);
       return "done";
@@ -131,7 +131,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
   });
 
   test.each(["__proto__", "constructor", "toString", "", "step a", "step a.1", "1", "k~1", "x".repeat(5_000)])(
-    "a key may be anything, %j as well",
+    "a key may be any string, even %j",
     async (key) => {
       const { text } = await finishIn(version, async (ctx) => {
         const first = await ctx.step("a", () => "step");
@@ -141,7 +141,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     },
   );
 
-  test("steps are told apart, whatever their names", async () => {
+  test("steps are distinguished whatever their names", async () => {
     const names = ["a", "a", "a.2", "a.2.1", "__proto__", "", "a"];
     const keys = new Set<string>();
     const { text } = await finishIn(version, async (ctx) => {
@@ -160,13 +160,13 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect([text, keys.size]).toEqual(["0,1,2,3,4,5,6", 7]);
   });
 
-  test("a step cannot ask, and says so", async () => {
+  test("a step that asks gets an error that explains it", async () => {
     const peer = await open(async (ctx) => ctx.step("wrong", () => value(ctx, "in a step?")), version);
     expect(await call(peer)).toMatchObject({ isError: true });
     expect(String(peer.reports.at(-1))).toContain('Step "wrong" asks elicitation/create');
   });
 
-  test("a call asks the model as often as limits.samplesPerCallMax says", async () => {
+  test("a call can sample at most limits.samplesPerCallMax times", async () => {
     const sampled = { role: "assistant", model: "m", content: { type: "text", text: "!" } };
     const params = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 5 } as const;
     const run: Handler = async (ctx) => {
@@ -182,7 +182,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect((await finish(peer, () => sampled)).text).toBe("3 limit");
   });
 
-  test("explicit questions among others: each run has what all before it were answered", async () => {
+  test("with returned questions in between, each run has the answers of all earlier runs", async () => {
     let charged = 0;
     const run: Handler = async (ctx) => {
       const name = await value(ctx, "name");
@@ -198,7 +198,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect(charged).toBe(1);
   });
 
-  test("a step under way when the handler asks by returning is not begun again", async () => {
+  test("a step that is running when the handler asks by returning is not started again", async () => {
     const keys: string[] = [];
     const { text } = await finishIn(version, async (ctx) => {
       const slow = ctx.step("slow", async ({ key }) => {
@@ -212,7 +212,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect([text, keys.length]).toEqual(["slow", 1]);
   });
 
-  test("a handler that returns or throws while it asks has the last word", async () => {
+  test("a handler that returns or throws while it asks determines the outcome", async () => {
     for (const end of ["return", "throw"]) {
       const peer = await open(async (ctx) => {
         value(ctx, "unheard").catch(() => undefined);
@@ -225,7 +225,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     }
   });
 
-  test("after its end a handler begins no step", async () => {
+  test("no step starts after the handler has ended", async () => {
     const did: string[] = [];
     const ends: Promise<unknown>[] = [];
     const peer = await open(async (ctx) => {
@@ -240,7 +240,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect([await ends[0], did]).toEqual(["context-closed", []]);
   });
 
-  test("a step that fails while a question waits ends nothing", async () => {
+  test("a step that fails while a question waits does not end the run", async () => {
     const { text } = await finishIn(version, async (ctx) => {
       const failing = ctx.step("fails", () => Promise.reject(new Error("step failed")));
       const answered = await value(ctx, "sure?");
@@ -249,7 +249,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect(text).toBe("sure? step failed");
   });
 
-  test("questions of later microtasks of a turn are asked in it, those after a timer later on; none is lost", async () => {
+  test("questions of later microtasks are asked in the same turn, those after a timer later; none is lost", async () => {
     const { text } = await finishIn(version, async (ctx) => {
       const later = async (turns: number, ms: number, message: string) => {
         for (let turn = 0; turn < turns; turn += 1) await undefined;
@@ -261,7 +261,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     expect(text).toBe("a,b,c,d");
   });
 
-  test("one of several questions at once fails: the others are of no more use", async () => {
+  test("if one of several concurrent questions fails, the others are cancelled", async () => {
     const { text } = await finishIn(
       version,
       async (ctx) => {
@@ -278,7 +278,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
 });
 
 describe("in 2026-07-28", () => {
-  test("branches that run at once need not come as far in each run", async () => {
+  test("concurrent branches may make different progress in each run", async () => {
     const peer = await open(async (ctx) => {
       const left = async () => {
         await ctx.step("slow", () => pause(40).then(() => "slow"));
@@ -295,7 +295,7 @@ describe("in 2026-07-28", () => {
     expect(rounds.flat().sort()).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("a branch may be slower in a later run than it was: the others wait for what was answered", async () => {
+  test("a branch may be slower in a later run: the others wait for the answered question", async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;
@@ -314,7 +314,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["a,b", [["a"], ["b"]]]);
   });
 
-  test("A22: branches that ask for the same may come to it in another order than before", async () => {
+  test("A22: branches that ask the same question may reach it in another order than before", async () => {
     const peer = await open(
       async (ctx) => {
         const first = async () => {
@@ -324,7 +324,7 @@ describe("in 2026-07-28", () => {
         };
         const second = async () => {
           const gate = await value(ctx, "gate?");
-          // Once the gate is answered this is the first to ask for roots, and has the answer that the other one had.
+          // Once the gate is answered, this branch asks for roots first and takes the answer that the other one had.
           return `${gate} ${(await ctx.listRoots()).length}`;
         };
         return (await Promise.all([first(), second()])).join();
@@ -335,7 +335,7 @@ describe("in 2026-07-28", () => {
     let left = 1;
     const { text, rounds } = await finish(peer, (_, message) => {
       if (message === "roots/list") return { roots: [{ uri: "file:///home" }] };
-      // The gate stays shut in the first round.
+      // The gate is not answered in the first round.
       if (message === "gate?" && left-- > 0) return undefined;
       return accept("this");
     });
@@ -347,7 +347,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("A22: a branch may take the answer of another one, which asks for its own and comes to nothing else", async () => {
+  test("A22: a branch may take another branch's answer, which then asks again", async () => {
     let runs = 0;
     const peer = await open(
       async (ctx) => {
@@ -358,7 +358,7 @@ describe("in 2026-07-28", () => {
           return `${length} ${await value(ctx, "which?")}`;
         };
         const second = async () => {
-          // Until the third run it does not come to its question. Then it is the first to ask.
+          // It does not reach its question before the third run, in which it asks first.
           if (runs < 3) await new Promise(() => undefined);
           return (await ctx.listRoots()).length;
         };
@@ -378,12 +378,12 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("A22: a branch that is late has no others wait for it, and is no other handler", async () => {
+  test("A22: other branches do not wait for a late one, and the handler does not count as diverged", async () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;
       const late = async () => {
-        // In the second run it never comes to its question.
+        // In the second run it never reaches its question.
         if (runs === 2) await new Promise(() => undefined);
         return value(ctx, "late");
       };
@@ -394,7 +394,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["late,a b", [["late", "a"], ["b"]]]);
   });
 
-  test("A22: a handler asks for something else once a step that failed succeeds", async () => {
+  test("A22: a handler may ask something else once a failed step succeeds", async () => {
     let tries = 0;
     const peer = await open(async (ctx) => {
       const charge = () =>
@@ -413,7 +413,7 @@ describe("in 2026-07-28", () => {
     expect([text, rounds]).toEqual(["charged Whom to tell?", [["Try again?"], ["Whom to tell?"]]]);
   });
 
-  test("a suspended run does nothing more through its context", async () => {
+  test("a suspended run has no further effect through its context", async () => {
     const did: string[] = [];
     const server = new McpServer({ name: "edges", version: "1.0.0" })
       .resource("test://own", { name: "own" }, () => {
@@ -449,7 +449,7 @@ describe("in 2026-07-28", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
 
-  test("a suspended run is let go of", async () => {
+  test("a suspended run is garbage-collected", async () => {
     const contexts: WeakRef<HandlerContext>[] = [];
     const peer = await open(async (ctx) => {
       contexts.push(new WeakRef(ctx));
@@ -468,7 +468,7 @@ describe("in 2026-07-28", () => {
       .toBeUndefined();
   });
 
-  test("progress of a round that is asked again, or after a step that fails, is not said again", async () => {
+  test("progress before a repeated question, or after a failed step, is not sent again", async () => {
     const peer = await open(async (ctx) => {
       ctx.progress(1);
       await ctx.step("fails", () => Promise.reject(new Error())).catch(() => undefined);
@@ -498,7 +498,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("a URL that has to be opened first leaves the steps before it done", async () => {
+  test("UrlElicitationRequiredError keeps the results of the steps before it", async () => {
     const keys: string[] = [];
     const peer = await open(async (ctx) => {
       const opened = ctx.inputResponses["url-1"] !== undefined;
@@ -517,7 +517,7 @@ describe("in 2026-07-28", () => {
     expect(keys).toHaveLength(1);
   });
 
-  test("a step that failed before the handler asked by returning has the same key again", async () => {
+  test("a step that failed before the handler asked by returning has the same key in the next run", async () => {
     const keys = new Set<string>();
     const peer = await open(async (ctx) => {
       const done = await ctx
@@ -534,18 +534,18 @@ describe("in 2026-07-28", () => {
     expect(keys.size).toBe(1);
   });
 
-  test("what is no answer is an invalid one to the handler, as in other versions; what does not fit is asked for again", async () => {
+  test("a malformed answer is an invalid answer to the handler, as in other versions; invalid content is asked for again", async () => {
     const peer = await open(async (ctx) => value(ctx, "a").catch((error: QuestionError) => error.reason));
     const { requestState } = await call(peer);
     const present = (a: unknown) =>
       peer.request("tools/call", { name: "ask", inputResponses: { a }, requestState }, {}, { bad: true });
     for (const odd of [{}, { action: 1 }]) expect(textOf(resultOf(await present(odd)))).toBe("invalid-answer");
     expect(askedIn(resultOf(await present({ action: "accept", content: "text" })))).toEqual(["a~1"]);
-    // Not even of the form that answers have on the wire.
+    // These do not even have the form of an answer on the wire.
     for (const odd of [null, 1, "text", []]) expect(errorOf(await present(odd)).code).toBe(-32602);
   });
 
-  test("unasked answers are not kept, and name no step", async () => {
+  test("unsolicited answers are not stored and cannot replace a step's result", async () => {
     const peer = await open(async (ctx) => {
       const done = await ctx.step("a", () => "step");
       return `${done} ${await value(ctx, "early")} ${await value(ctx, "late")}`;
@@ -556,7 +556,7 @@ describe("in 2026-07-28", () => {
     expect(textOf(await call(peer, reply(first)))).toBe("step early late");
   });
 
-  test("time runs for each run of a tool, not while it waits", async () => {
+  test("a tool's timeout counts for each run, not while it waits", async () => {
     const server = new McpServer({ name: "edges", version: "1.0.0" })
       .tool("ask", { timeoutMs: 1_500 }, async (_, ctx) => {
         await ctx.step("slow", () => pause(10));
@@ -571,7 +571,7 @@ describe("in 2026-07-28", () => {
       });
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: { elicitation: {} } });
     const first = await call(peer);
-    // Longer than the tool may run.
+    // Longer than the tool's timeout.
     await pause(1_600);
     expect(textOf(await call(peer, reply(first)))).toBe("a");
     const late = resultOf(await peer.request("tools/call", { name: "slow" }));

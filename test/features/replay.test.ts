@@ -1,4 +1,4 @@
-/** Straight-line handlers: the same code asks in the middle in every version, and runs again where it has to. */
+/** Replayed handlers: the same code asks in the middle in every version, and runs again where it has to. */
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import {
@@ -16,7 +16,7 @@ const able: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling:
 const ELICITING = ALL_VERSIONS.filter((version) => version >= "2025-06-18");
 type Answer = (question: Pick<JSONRPCRequest, "method" | "params">) => Json | undefined;
 
-/** Each form gets its message, as what its fields hold; roots and models answer plainly. */
+/** Answers each form with its message in all fields, and roots and sampling requests with fixed values. */
 const plainly: Answer = ({ method, params }) => {
   if (method === "roots/list") return { roots: [{ uri: "file:///home" }] };
   if (method === "sampling/createMessage") {
@@ -28,12 +28,12 @@ const plainly: Answer = ({ method, params }) => {
 interface Told {
   readonly text: string | undefined;
   readonly result: Json;
-  /** Methods and messages of what was asked, in the order asked; those of one round together. */
+  /** Methods and messages of the questions, in order, grouped by round. */
   readonly rounds: readonly (readonly string[])[];
   readonly runs: number;
 }
 
-/** Calls a tool to its end, answering what it asks the way the version has it. */
+/** Runs a tool to its end and answers its questions in the way of the version. */
 async function finish(version: string, run: Handler, answer: Answer = plainly): Promise<Told> {
   let runs = 0;
   const rounds: string[][] = [];
@@ -88,7 +88,7 @@ const value = async (ctx: HandlerContext, message: string) => {
 describe.each(ELICITING)("a straight-line handler in %s", (version) => {
   const isModern = version === MODERN_VERSION;
 
-  test("asks in sequence, in a loop and in helpers; each question once", async () => {
+  test("asks in sequence, in a loop and in helpers, each question once", async () => {
     const { text, rounds, runs } = await finish(version, async (ctx) => {
       const values = [await value(ctx, "first")];
       for (let index = 0; index < 3; index += 1) values.push(await value(ctx, `loop ${index}`));
@@ -99,7 +99,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(runs).toBe(isModern ? 5 : 1);
   });
 
-  test("asks the same question twice, and has two answers", async () => {
+  test("asks the same question twice and gets two answers", async () => {
     let count = 0;
     const { text } = await finish(
       version,
@@ -112,7 +112,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(text).toBe("1 2");
   });
 
-  test("asks for several things at once, which go out together", async () => {
+  test("asks several things at once, which are sent together", async () => {
     const { text, rounds } = await finish(version, async (ctx) => {
       const [left, right, roots, sampled] = await Promise.all([
         value(ctx, "left"),
@@ -127,7 +127,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(rounds.flat().sort()).toEqual(["left", "right", "roots/list", "sampling/createMessage"]);
   });
 
-  test("branches on decline and cancel, and goes on after a catch", async () => {
+  test("branches on decline and cancel, and continues after a catch", async () => {
     const { text } = await finish(
       version,
       async (ctx) => {
@@ -144,7 +144,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(text).toBe("decline cancel yes");
   });
 
-  test("asks again for what does not fit, saying what is wrong; gives up after some times", async () => {
+  test("asks again after an invalid answer, with the reason, and gives up after several attempts", async () => {
     const ages: unknown[] = ["old", 1.5, 42];
     const asked = await finish(
       version,
@@ -169,7 +169,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(never.rounds).toHaveLength(4);
   });
 
-  test("a URL question has the same id on every run", async () => {
+  test("a URL question has the same id in every run", async () => {
     const ids = new Set<string>();
     const { text } = await finish(version, async (ctx) => {
       if (version === "2025-06-18") return "none";
@@ -182,7 +182,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(ids.size).toBe(version === "2025-06-18" ? 0 : 1);
   });
 
-  test("steps run once, whatever is asked between them; their keys are of the call and the step", async () => {
+  test("steps run once, whatever is asked between them; their keys derive from the call and the step", async () => {
     const ran: string[] = [];
     const { text } = await finish(version, async (ctx) => {
       const step = (name: string) =>
@@ -207,7 +207,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     for (const key of ran) expect(key.startsWith(`${call}/`)).toBe(true);
   });
 
-  test("a step that fails throws, and is run again where the handler is", async () => {
+  test("a step that fails throws, and runs again if the handler does", async () => {
     let tries = 0;
     const { text } = await finish(version, async (ctx) => {
       const failed = await ctx
@@ -223,7 +223,7 @@ describe.each(ELICITING)("a straight-line handler in %s", (version) => {
     expect(text).toBe("no yes 1");
   });
 
-  test("progress and logs from before a question are not said again", async () => {
+  test("progress and logs from before a question are not sent again", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, async (_, ctx) => {
       for (const [index, message] of ["one", "two", "three"].entries()) {
         ctx.progress(index + 1);
@@ -257,7 +257,7 @@ describe("in 2026-07-28", () => {
     return openPeer(server, MODERN_VERSION, { capabilities });
   };
 
-  test("what is asked has keys of the author's, or such as do not change with the run", async () => {
+  test("questions have the author's keys, or keys that do not change between runs", async () => {
     const peer = await peerOf(async (ctx) => {
       await Promise.all([ctx.elicit("a", form, { key: "mine" }), ctx.elicit("b", form), ctx.listRoots()]);
       return "done";
@@ -272,7 +272,7 @@ describe("in 2026-07-28", () => {
     ]);
   });
 
-  test("answers without a state are those of the first round; missing ones are asked for again, unknown ones ignored", async () => {
+  test("answers without a state belong to the first round; missing ones are asked for again, unknown ones ignored", async () => {
     const peer = await peerOf(async (ctx) => {
       const answers = await Promise.all(["a", "b"].map((key) => ctx.elicit(key, form, { key })));
       return answers.map((answer) => (answer.action === "accept" ? answer.content.value : "")).join(" ");
@@ -289,7 +289,7 @@ describe("in 2026-07-28", () => {
     expect(resultOf(all)).toMatchObject({ content: [{ text: "1 2" }] });
   });
 
-  test("a handler that asks something else under the same key, or no longer asks, is told so; the client is not", async () => {
+  test("a handler that asks something else under the same key, or no longer asks, is reported to the author, not the client", async () => {
     let message = "old";
     const peer = await peerOf(async (ctx) => {
       await ctx.elicit(message, form, { key: "k" });
@@ -313,13 +313,13 @@ describe("in 2026-07-28", () => {
     const [key] = Object.keys(first.inputRequests as Json);
     const inputResponses = { [key ?? ""]: { action: "decline" } };
     const params = { name: "ask", arguments: {}, inputResponses, requestState: first.requestState };
-    // The engine waits some seconds for a branch that may only be late.
+    // The engine waits some seconds, in case a branch is only late.
     const diverged = await wandering.request("tools/call", params, {}, { timeoutMs: 25_000 });
     expect(resultOf(diverged)).toMatchObject({ isError: true });
     expect(String(wandering.reports.at(-1))).toContain("ctx.step()");
   });
 
-  test("a capability the client lacks is -32021 with what is missing, unless the handler goes on without", async () => {
+  test("a missing capability is -32021 with what is missing, unless the handler continues without it", async () => {
     const peer = await peerOf(async (ctx) => value(ctx, "?"), { roots: {} });
     expect(errorOf(await call(peer))).toMatchObject({
       code: -32021,
@@ -331,7 +331,7 @@ describe("in 2026-07-28", () => {
 
   test("a run waits for its steps before it asks, and starts none afterwards", async () => {
     const did: string[] = [];
-    /** Lets the late branch of each run go on. */
+    /** Releases the late branch of each run. */
     const releases: (() => void)[] = [];
     const peer = await peerOf(async (ctx) => {
       const slow = ctx.step("slow", async () => {
@@ -348,7 +348,7 @@ describe("in 2026-07-28", () => {
     });
     const asked = resultOf(await call(peer));
     expect(did).toEqual(["slow"]);
-    // The run is suspended by now: what its late branch does has no effect.
+    // The run is suspended by now, so its late branch has no effect.
     releases[0]?.();
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(did).toEqual(["slow"]);
@@ -359,7 +359,7 @@ describe("in 2026-07-28", () => {
     expect(did).toEqual(["slow"]);
   });
 
-  test("prompts and resources ask in the middle as well", async () => {
+  test("prompts and resources can ask in the middle as well", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" });
     server.prompt("ask", {}, async (_, ctx) => value(ctx, "prompt?"));
     server.resource("test://ask", { name: "ask" }, async (_, ctx) => value(ctx, "resource?"));
@@ -380,7 +380,7 @@ describe("in 2026-07-28", () => {
     }
   });
 
-  test("a journal beyond limits.requestStateBytesMax is refused, and the author learns the limit", async () => {
+  test("a journal beyond limits.requestStateBytesMax is refused, and the error to the author names the limit", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, async (_, ctx) => {
       await ctx.step("much", () => "x".repeat(2_000));
       return value(ctx, "?");

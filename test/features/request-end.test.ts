@@ -1,4 +1,4 @@
-/** The hook `onRequestEnd`: it is told once of each request how it ended. */
+/** The hook `onRequestEnd`: it is called once per request with its outcome. */
 import { describe, expect, test } from "vitest";
 import { type AroundHook, type ErrorPlace, McpServer, type RequestEnd, ToolError } from "../../src/core/index.ts";
 import { ALL_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
@@ -6,7 +6,7 @@ import { ALL_VERSIONS, MODERN_VERSION, openPeer } from "./peer.ts";
 const IDENTITY = { name: "hooks", version: "1.0.0" };
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test("H5 the end of each request is told once, on success, failure, and for unknown methods", async () => {
+  test("H5 the end of each request is reported once, on success, failure, and for unknown methods", async () => {
     const ends: RequestEnd[] = [];
     const onRequestEnd = (end: RequestEnd) => {
       ends.push(end);
@@ -61,7 +61,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     ]);
   });
 
-  test("H5: a cancelled request ends once, as cancelled, also where its handler pays no attention", async () => {
+  test("H5: a cancelled request is reported once, as cancelled, even if its handler ignores the signal", async () => {
     const ends: RequestEnd[] = [];
     const server = new McpServer({ ...IDENTITY, onRequestEnd: (end) => void ends.push(end) });
     const started = Promise.withResolvers<void>();
@@ -83,9 +83,9 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     await peer.close();
   });
 
-  test("H5: the duration is that of the handler and of the hooks around it", async () => {
+  test("H5: the duration covers the handler and the hooks around it", async () => {
     const ends: RequestEnd[] = [];
-    /** Returns once the clock has moved on by this much, however fast the machine is. */
+    /** Returns once the clock has advanced by this much, however fast the machine is. */
     const spend = async (ms: number) => {
       const untilMs = performance.now() + ms;
       while (performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -110,7 +110,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
     expect(ends[0]?.durationMs).toBeGreaterThanOrEqual(30);
   });
 
-  test("H5 a failing end callback changes nothing but what onError hears", async () => {
+  test("H5 an onRequestEnd that fails only causes a report to onError", async () => {
     const reports: ErrorPlace[] = [];
     const server = new McpServer({
       ...IDENTITY,

@@ -15,7 +15,7 @@ afterEach(closePeers);
 
 const newServer = () => new McpServer({ name: "shelf", version: "1.0.0" });
 
-/** Asks for one method and gives its result. */
+/** Sends one request and returns its result. */
 async function ask(server: McpServer, version: string, method: string, params: Json = {}): Promise<Json> {
   const peer = await openPeer(server, version);
   return resultOf(await peer.request(method, params));
@@ -85,7 +85,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
   });
 
-  test("R1 an entry without a name has its URI for one, and nothing else is made up", async () => {
+  test("R1 an entry without a name uses its URI as name, and nothing else is added", async () => {
     const server = newServer().resource("file:///a", {}, () => "");
     expect((await ask(server, version, "resources/list")).resources).toEqual([{ uri: "file:///a", name: "file:///a" }]);
   });
@@ -107,7 +107,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R2 a resource, a template and a catch-all each read their own", async () => {
+  test("R2 resources, templates and a provider each read their own URIs", async () => {
     const server = newServer()
       .resource("note:///one", {}, () => "resource")
       .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
@@ -129,14 +129,14 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("R2 a catch-all alone declares resources and lists only what it names", async () => {
+  test("R2 a provider alone declares the resources capability and lists only what it returns", async () => {
     const server = newServer().resourceProvider({ read: (uri) => uri });
     expect((await ask(server, version, "resources/list")).resources).toEqual([]);
     expect((await ask(server, version, "resources/templates/list")).resourceTemplates).toEqual([]);
     expect(await contentsOf(server, version, "any:thing")).toEqual([{ uri: "any:thing", text: "any:thing" }]);
   });
 
-  test("R3 one read gives several contents, each with its own uri, mimeType, text or blob", async () => {
+  test("R3 one read returns several contents, each with its own uri, mimeType, text or blob", async () => {
     const server = newServer().resource("file:///folder", { mimeType: "inode/directory" }, () => [
       { uri: "file:///folder/a.txt", mimeType: "text/plain", text: "" },
       { uri: "file:///folder/b.bin", mimeType: "application/octet-stream", blob: Uint8Array.of(0, 255) },
@@ -151,20 +151,20 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     ]);
   });
 
-  test("R3 bytes returned are one blob", async () => {
+  test("R3 returned bytes are one blob", async () => {
     const server = newServer().resource("file:///a", { mimeType: "image/png" }, async () => Uint8Array.of(1, 2, 3));
     expect(await contentsOf(server, version, "file:///a")).toEqual([
       { uri: "file:///a", mimeType: "image/png", blob: "AQID" },
     ]);
   });
 
-  test("R3 _meta of contents is sent where the version has it", async () => {
+  test("R3 _meta of contents is sent if the version has it", async () => {
     const server = newServer().resource("file:///a", {}, () => ({ text: "a", _meta: { "example.com/a": 1 } }));
     const [content] = await contentsOf(server, version, "file:///a");
     expect(content?._meta).toEqual(isSince("2025-06-18") ? { "example.com/a": 1 } : undefined);
   });
 
-  test("R4 not found has the code of its version and data.uri, whoever did not find it", async () => {
+  test("R4 not found has the code of its version and data.uri, whichever handler reports it", async () => {
     const code = version === MODERN_VERSION ? -32602 : -32002;
     const server = newServer()
       .resource("file:///a", {}, () => "a")
@@ -184,7 +184,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R4 a reader that throws, or gives neither text nor bytes, is -32603 without its text", async () => {
+  test("R4 a reader that throws, or returns neither text nor bytes, is -32603 without its message", async () => {
     const server = newServer()
       .resource("file:///throws", {}, () => {
         throw new Error("secret path");
@@ -199,7 +199,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R5 variables arrive decoded, a plain one crosses no slash, an exact resource wins", async () => {
+  test("R5 variables are decoded, a plain variable matches no slash, and an exact resource takes precedence", async () => {
     const server = newServer()
       .resourceTemplate("db:///{table}/{column}", {}, (_, variables) => JSON.stringify(variables))
       .resource("db:///users/id", {}, () => "exact");
@@ -212,7 +212,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     }
   });
 
-  test("R5 a reserved variable crosses slashes, a query names its variables", async () => {
+  test("R5 a reserved variable matches slashes, and a query names its variables", async () => {
     const server = newServer()
       .resourceTemplate("file:///{+path}", {}, (_, { path }) => `path ${path}`)
       .resourceTemplate("logs://recent{?timeframe,level}", {}, (_, variables) => JSON.stringify(variables));
@@ -221,7 +221,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
     expect(await contentsOf(server, version, "logs://recent")).toMatchObject([{ text: "{}" }]);
   });
 
-  test("R5 the template defined first wins over a later one that also fits", async () => {
+  test("R5 of two matching templates the first one is used", async () => {
     const server = newServer()
       .resourceTemplate("a:///{x}", {}, () => "first")
       .resourceTemplate("a:///{+y}", {}, () => "second");
@@ -231,7 +231,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
 });
 
 test.each(LEGACY_VERSIONS)(
-  "R1 the capability of resources is declared in %s only where there are any",
+  "R1 the resources capability is declared in %s only if there are resources",
   async (version) => {
     const without = await openPeer(newServer(), version);
     const having = await openPeer(
@@ -248,14 +248,14 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-describe("what throws when defined", () => {
+describe("invalid definitions", () => {
   const noReader = undefined as unknown as () => string;
 
-  test.each([-1, 1.5, Number.NaN])("R1 a size of %d, naming the resource", (size) => {
+  test.each([-1, 1.5, Number.NaN])("R1 a size of %d throws, naming the resource", (size) => {
     expect(() => newServer().resource("file:///a", { size }, () => "a")).toThrow(/file:\/\/\/a.*size/);
   });
 
-  test("R4 a resource, a template and a catch-all without a reader, by name", () => {
+  test("R4 a resource, template or provider without a reader throws, naming it", () => {
     expect(() => newServer().resource("file:///a", {}, noReader)).toThrow(/file:\/\/\/a/);
     expect(() => newServer().resourceTemplate("file:///{a}", {}, noReader)).toThrow(/file:\/\/\/\{a\}/);
     expect(() => newServer().resourceProvider({ read: noReader })).toThrow(KitError);
@@ -263,13 +263,13 @@ describe("what throws when defined", () => {
     expect(() => defineResourceTemplate("file:///{a}", {}, noReader)).toThrow(KitError);
   });
 
-  test.each(["", "a.txt", "/a", "1x:a", "://a"])("R1 the URI %j, which has no scheme", (uri) => {
+  test.each(["", "a.txt", "/a", "1x:a", "://a"])("R1 the URI %j without a scheme throws", (uri) => {
     expect(() => newServer().resource(uri, {}, () => "a")).toThrow(
       expect.objectContaining({ code: "definition-invalid" }),
     );
   });
 
-  test("R1 a URI or template used twice, naming it; the first stays", async () => {
+  test("R1 a duplicate URI or template throws, naming it; the first one stays", async () => {
     const server = newServer()
       .resource("file:///a", {}, () => "first")
       .resourceTemplate("b:{c}", {}, () => "first");
@@ -278,7 +278,7 @@ describe("what throws when defined", () => {
     expect(await contentsOf(server, MODERN_VERSION, "file:///a")).toMatchObject([{ text: "first" }]);
   });
 
-  test("R2 a second catch-all", () => {
+  test("R2 a second provider throws", () => {
     const server = newServer().resourceProvider({ read: () => "a" });
     expect(() => server.resourceProvider({ read: () => "b" })).toThrow(
       expect.objectContaining({ code: "definition-duplicate" }),

@@ -1,8 +1,8 @@
-/** Steps that are tried again. */
+/** Steps that are retried. */
 import { describe, expect, test } from "vitest";
 import { KitError, retrying } from "../../src/core/index.ts";
 
-/** Fails so many times, then says how often and with which keys it was tried. */
+/** Fails `times` times, then returns how often and with which keys it was tried. */
 function failing(times: number) {
   const keys: string[] = [];
   const work = ({ key }: { readonly key: string }) => {
@@ -16,13 +16,13 @@ function failing(times: number) {
 const context = { key: "call/step" };
 
 describe("retrying()", () => {
-  test("gives what the first try that does not throw returns, each with the same key", async () => {
+  test("returns the result of the first try that does not throw, all tries with the same key", async () => {
     const { keys, work } = failing(2);
     expect(await retrying(work, { retries: 5, backoffMs: 1 })(context)).toBe(3);
     expect(keys).toEqual(["call/step", "call/step", "call/step"]);
   });
 
-  test("gives each try its number, from 1", async () => {
+  test("passes each try its number, starting at 1", async () => {
     const attempts: number[] = [];
     const work = ({ attempt }: { readonly attempt: number }) => {
       attempts.push(attempt);
@@ -33,20 +33,20 @@ describe("retrying()", () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  test("throws what the last try threw when all are used up", async () => {
+  test("throws the error of the last try when none is left", async () => {
     const { keys, work } = failing(9);
     await expect(retrying(work, { retries: 2, backoffMs: 1 })(context)).rejects.toThrow("try 3");
     expect(keys).toHaveLength(3);
   });
 
-  test("is not tried again where that is not worth it", async () => {
+  test("does not retry an error that is not worth it", async () => {
     const { keys, work } = failing(9);
     const isWorthIt = (error: unknown) => !String(error).includes("try 2");
     await expect(retrying(work, { retries: 5, backoffMs: 1, isWorthIt })(context)).rejects.toThrow("try 2");
     expect(keys).toHaveLength(2);
   });
 
-  test("waits no longer when it is called off: one more try says what became of it", async () => {
+  test("stops waiting when it is cancelled; one more try reports the outcome", async () => {
     const { keys, work } = failing(9);
     const abort = new AbortController();
     const tried = retrying(work, { retries: 5, backoffMs: 600_000, backoffMaxMs: 600_000, signal: abort.signal })(
@@ -57,7 +57,7 @@ describe("retrying()", () => {
     expect(keys.length).toBeLessThanOrEqual(2);
   });
 
-  test("of numbers that are none is refused where it is made", () => {
+  test("refuses invalid numbers when it is created", () => {
     expect(() => retrying(() => 1, { retries: -1 })).toThrow(KitError);
     expect(() => retrying(() => 1, { retries: 1, backoffMs: Number.NaN })).toThrow("backoffMs");
   });

@@ -1,4 +1,4 @@
-/** Several servers made of the same default options: what is extended for one stays with that one. */
+/** Several servers created from the same default options: extending the options of one does not affect the others. */
 import { describe, expect, test } from "vitest";
 import {
   type ClientCapabilities,
@@ -12,13 +12,13 @@ import { errorOf, type Json, MODERN_VERSION, openPeer, type Peer, type Response,
 
 type Options = ServerOptions<unknown>;
 
-/** One option: what the defaults say, what one server says instead, and what a client or the author sees of each. */
+/** One option: its default, the value of one server, and what a client or the author observes for each. */
 interface OptionRow {
   /** @default 2025-11-25 */
   readonly version?: string;
   readonly capabilities?: ClientCapabilities;
   parts(told: (what: unknown) => void): readonly [shared: Partial<Options>, own: Partial<Options>];
-  /** What is seen besides what was told. */
+  /** Observes something beyond the reported errors. */
   look(peer: Peer): Promise<unknown>;
   readonly seen: readonly [shared: unknown, own: unknown];
 }
@@ -41,7 +41,7 @@ const subscribed = async (peer: Peer) => {
   resultOf(await peer.request("resources/unsubscribe", watched));
 };
 
-// Every option has a row: one that is forgotten does not compile.
+// Every option has a row: a missing one does not compile.
 const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
   name: { parts: () => [{ name: "shared" }, { name: "own" }], look: infoOf("name"), seen: ["shared", "own"] },
   version: {
@@ -126,7 +126,7 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
     seen: ["shared", "own"],
   },
   context: {
-    // The servers here have no type for it.
+    // The servers in this file have no context type.
     parts: () => [{ context: "shared" as never }, { context: (() => "own") as never }],
     look: (peer) => textOf(peer, "echo"),
     seen: ["shared", "own"],
@@ -181,7 +181,7 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
 describe("H1", () => {
   const SAMPLED: Json = { model: "m", role: "assistant", content: { type: "text", text: "x" } };
 
-  /** A server as an author writes several: shared defaults, and its own over them. */
+  /** Creates a server from shared defaults and its own options, as an author of several servers does. */
   function extended(options: Options): McpServer {
     return new McpServer(options)
       .tool("echo", {}, (_, ctx) => String(ctx.context))
@@ -206,7 +206,7 @@ describe("H1", () => {
     const peers = await Promise.all(servers.map((server) => openPeer(server, version, options)));
     told.splice(0);
     const seen: unknown[] = [];
-    // The first one again after the second: nothing of one stays with the other.
+    // The first one again after the second: nothing of one affects the other.
     for (const peer of [...peers, ...peers.slice(0, 1)]) {
       const looked = await row.look(peer);
       await settle(peer);
@@ -221,7 +221,7 @@ describe("H1", () => {
     }
   });
 
-  test("H1 what one server is given later, another made of the same defaults has not", async () => {
+  test("H1 what is added to one server later does not affect another with the same defaults", async () => {
     const defaults = { name: "defaults", version: "1.0.0", tools: [aTool("shared")] };
     const [one, two] = [new McpServer(defaults), new McpServer(defaults)];
     one.tool("added", {}, () => "added").method("example.com/own", () => ({}));

@@ -1,8 +1,8 @@
-/** A peer that reads nothing: what is kept for it is bounded. */
+/** Memory that is kept for a peer that does not read is limited. */
 import { expect, test } from "vitest";
 import { connect, McpServer, type Transport } from "../../src/core/index.ts";
 
-/** A transport that takes texts only when it is told to. */
+/** A transport whose sends complete only when the test allows it. */
 function stalledTransport() {
   const sent: string[] = [];
   let open: Promise<void> | undefined;
@@ -38,7 +38,7 @@ async function openLegacy(server: McpServer, transport: Transport, sent: readonl
   return connection;
 }
 
-test("A5: changes that a peer on a transport has not taken wait once each beyond streamBufferBytesMax", async () => {
+test("A5: changes for a peer that does not read are queued only once each beyond streamBufferBytesMax", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" }).tool("one", {}, () => "one");
   const { transport, sent, stall, resume } = stalledTransport();
   const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });
@@ -57,7 +57,7 @@ test("A5: changes that a peer on a transport has not taken wait once each beyond
   await connection.close();
 });
 
-test("A13: over a transport, handlers of changed roots run one at a time, and once more for all that came meanwhile", async () => {
+test("A13: handlers of changed roots run one at a time, and once more for all changes in the meantime", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" });
   let [running, most, runs] = [0, 0, 0];
   let release: () => void = () => undefined;
@@ -85,7 +85,7 @@ test("A13: over a transport, handlers of changed roots run one at a time, and on
   await connection.close();
 });
 
-test("log lines that a peer on a transport has not taken are dropped beyond streamBufferBytesMax", async () => {
+test("log messages for a peer that does not read are dropped beyond streamBufferBytesMax", async () => {
   const server = new McpServer({ name: "slow", version: "1.0.0" });
   const { transport, sent, stall, resume } = stalledTransport();
   const connection = await openLegacy(server, transport, sent, { streamBufferBytesMax: 200 });

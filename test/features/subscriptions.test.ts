@@ -23,7 +23,7 @@ function createServer(): McpServer {
 const methodsOf = (notifications: readonly { method: string }[]) => notifications.map(({ method }) => method);
 
 describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
-  test("C12 adding, replacing and removing a tool takes effect, and each is told once", async () => {
+  test("C12 adding, replacing and removing a tool takes effect, and each is notified once", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.tool("second", {}, () => "second");
@@ -61,7 +61,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("C12 when the last one is gone its list is empty, and calls say what is unknown", async () => {
+  test("C12 when the last one is removed the list is empty, and calls report an unknown name", async () => {
     const server = createServer();
     const peer = await openPeer(server, version);
     server.remove("tool", "first");
@@ -78,7 +78,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("C12 a call in flight ends with the definition it began with", async () => {
+  test("C12 a running call finishes with the definition it started with", async () => {
     const server = createServer();
     let release: (text: string) => void = () => undefined;
     server.tool(
@@ -98,7 +98,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     peer.oracle.expectClean();
   });
 
-  test("R7 an update reaches the client that subscribed to its resource, and stops when it unsubscribes", async () => {
+  test("R7 an update reaches the client that subscribed to its resource, until it unsubscribes", async () => {
     const server = createServer();
     const [subscribed, other] = [await openPeer(server, version), await openPeer(server, version)];
     expect(await subscribed.request("resources/subscribe", { uri: "test://watched" })).toMatchObject({ result: {} });
@@ -111,7 +111,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     expect(await subscribed.request("resources/unsubscribe", { uri: "test://never" })).toMatchObject({ result: {} });
     server.resourceUpdated("test://watched");
     server.promptsChanged();
-    // The later notice has arrived, so the update would have.
+    // The later notification has arrived, so the update would have arrived too.
     await expect.poll(() => methodsOf(other.notifications)).toEqual(["notifications/prompts/list_changed"]);
     expect(methodsOf(subscribed.notifications)).toEqual([
       "notifications/resources/updated",
@@ -120,14 +120,14 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     subscribed.oracle.expectClean();
   });
 
-  test("R6 subscribing to what is not there is an error naming the URI", async () => {
+  test("R6 subscribing to a resource that does not exist is an error naming the URI", async () => {
     const peer = await openPeer(createServer(), version);
     const refused = await peer.request("resources/subscribe", { uri: "test://absent" });
     expect(refused).toMatchObject({ error: { code: -32002, data: { uri: "test://absent" } } });
     peer.oracle.expectClean();
   });
 
-  test("C2 listChanged and subscribe are declared where notices can be delivered", async () => {
+  test("C2 listChanged and subscribe are declared if notifications can be delivered", async () => {
     const peer = await openPeer(createServer(), version);
     expect(peer.initialized).toMatchObject({
       result: { capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } } },
@@ -136,7 +136,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
 });
 
 describe("subscriptions/listen over a connection", () => {
-  test("acknowledges what is honoured, tags every notice with the request's id, and sends nothing else", async () => {
+  test("acknowledges what it grants, tags every notification with the request's id, and sends nothing else", async () => {
     const server = createServer();
     const peer = await openPeer(server, MODERN_VERSION);
     const notifications = { toolsListChanged: true, resourceSubscriptions: ["test://watched"] };
@@ -152,13 +152,13 @@ describe("subscriptions/listen over a connection", () => {
       { method: "notifications/tools/list_changed", params: { _meta: { [ID]: 0 } } },
       { method: "notifications/resources/updated", params: { _meta: { [ID]: 0 }, uri: "test://watched" } },
     ]);
-    // A graceful end: the request is answered, and says which subscription it closes.
+    // When it ends gracefully, the request is answered with the id of the subscription.
     await peer.connection.idle();
     expect(await listening).toMatchObject({ id: 0, result: { resultType: "complete", _meta: { [ID]: 0 } } });
     peer.oracle.expectClean();
   });
 
-  test("two at once are told apart by their ids, and one that is cancelled hears no more", async () => {
+  test("two concurrent subscriptions are distinguished by their ids, and a cancelled one gets nothing more", async () => {
     const server = createServer();
     const peer = await openPeer(server, MODERN_VERSION);
     const notifications = { toolsListChanged: true };
@@ -173,7 +173,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("kinds the server has none of are left out of the acknowledgement, and an ill-formed filter is refused", async () => {
+  test("kinds that the server does not have are omitted from the acknowledgement, and an invalid filter is refused", async () => {
     const server = new McpServer({ name: "tools only", version: "1.0.0" });
     server.tool("only", {}, () => "");
     const peer = await openPeer(server, MODERN_VERSION);
@@ -193,7 +193,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("A8: resources that do not exist, or are hidden, are left out, and no hook hears of them", async () => {
+  test("A8: resources that do not exist or are hidden are omitted, and no hook is called for them", async () => {
     const asked: string[] = [];
     const server = new McpServer({
       name: "hiding",
@@ -211,7 +211,7 @@ describe("subscriptions/listen over a connection", () => {
     await peer.close();
   });
 
-  test("A8: subscriptions that are asked for at once do not pass the cap while a hook decides about them", async () => {
+  test("A8: concurrent subscriptions do not exceed the limit while a hook decides about them", async () => {
     const watched = new Set<string>();
     const server = new McpServer({
       name: "slow",
@@ -228,12 +228,12 @@ describe("subscriptions/listen over a connection", () => {
     const answers = await Promise.all(Array.from({ length: 6 }, subscribe));
     expect(answers.filter((answer) => "result" in answer)).toHaveLength(2);
     expect(answers.filter((answer) => "error" in answer)).toMatchObject(Array(4).fill({ error: { code: -32602 } }));
-    // What found no room is no longer watched.
+    // Subscriptions beyond the limit are no longer watched.
     expect(watched.size).toBe(2);
     await peer.close();
   });
 
-  test("A8: a connection has so many listen streams at a time", async () => {
+  test("A8: the number of concurrent listen streams per connection is limited", async () => {
     const peer = await openPeer(createServer(), MODERN_VERSION, { limits: { listensPerPrincipalMax: 2 } });
     const notifications = { toolsListChanged: true };
     const listen = (id: string) => peer.request("subscriptions/listen", { notifications }, undefined, { id });
@@ -247,7 +247,7 @@ describe("subscriptions/listen over a connection", () => {
   });
 });
 
-test("a listener of notices that fails keeps nothing from the others, and its failure is told", async () => {
+test("a notification listener that fails does not affect the others, and its failure is reported", async () => {
   const failures: unknown[] = [];
   const heard: unknown[] = [];
   const bus = new NoticeBus((error) => failures.push(error));
@@ -261,7 +261,7 @@ test("a listener of notices that fails keeps nothing from the others, and its fa
   expect(failures).toEqual([broken]);
 });
 
-test("a resource that onSubscribe refuses is not acknowledged, and its updates are not heard", async () => {
+test("a resource that onSubscribe refuses is not acknowledged, and its updates are not sent", async () => {
   const onSubscribe = (uri: string) => {
     if (uri === "test://secret") throw new McpError(-32602, "not yours");
   };
@@ -279,7 +279,7 @@ test("a resource that onSubscribe refuses is not acknowledged, and its updates a
 });
 
 describe("a hook onSubscribe", () => {
-  /** A server whose hook returns what the host of a URI says; it is typed as an author without types would have it. */
+  /** A server whose hook returns a value depending on the host of the URI; untyped, as in a program without types. */
   function deciding() {
     const answers: Readonly<Record<string, unknown>> = {
       nothing: undefined,
@@ -304,7 +304,7 @@ describe("a hook onSubscribe", () => {
   const admitted = ["test://nothing", "test://true"];
   const refused = ["test://false", "test://later"];
 
-  test.each(LEGACY_VERSIONS)("that returns false refuses as if there were no such resource (%s)", async (version) => {
+  test.each(LEGACY_VERSIONS)("that returns false refuses as if the resource did not exist (%s)", async (version) => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, version);
     const absent = await peer.request("resources/subscribe", { uri: "test://absent" });
@@ -324,11 +324,11 @@ describe("a hook onSubscribe", () => {
     const heard = () => peer.notifications.map(({ params }) => params?.uri);
     await expect.poll(heard).toEqual(admitted);
     await peer.close();
-    // Whoever was refused has nothing to end.
+    // A refused subscription has nothing to release.
     expect(released.sort()).toEqual(admitted);
   });
 
-  test("that returns false, or decides nothing, leaves the resource out of a listen stream", async () => {
+  test("that returns false, or an invalid value, omits the resource from a listen stream", async () => {
     const { server, released, uris } = deciding();
     const peer = await openPeer(server, MODERN_VERSION);
     peer.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } }).catch(() => undefined);
@@ -340,7 +340,7 @@ describe("a hook onSubscribe", () => {
   });
 });
 
-test.each(LEGACY_VERSIONS)("in %s subscribing twice and leaving twice runs each hook once", async (version) => {
+test.each(LEGACY_VERSIONS)("in %s subscribing twice and unsubscribing twice runs each hook once", async (version) => {
   const told: string[] = [];
   const server = new McpServer({
     name: "counted",
@@ -355,7 +355,7 @@ test.each(LEGACY_VERSIONS)("in %s subscribing twice and leaving twice runs each 
   expect(told).toEqual(["on test://one", "off test://one"]);
 });
 
-test("an onUnsubscribe that fails when its client is gone is reported", async () => {
+test("an onUnsubscribe that fails after its client has disconnected is reported", async () => {
   const broken = new Error("the registry is down");
   const onUnsubscribe = () => Promise.reject(broken);
   const server = new McpServer({ name: "counted", version: "1.0.0", onUnsubscribe });

@@ -1,4 +1,4 @@
-/** What a suspended handler holds is let go of, wherever it is suspended. */
+/** The memory of suspended handlers is released, wherever they are suspended. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

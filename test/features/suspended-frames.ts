@@ -1,6 +1,6 @@
 /**
- * Runs handlers that are suspended in every way there is, and prints which of them are still in memory. In a process of
- * its own, with `--expose-gc`.
+ * Runs handlers that are suspended in every possible way, and prints which of them are still in memory. Runs in its own
+ * process with `--expose-gc`.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { askNobody } from "../../src/core/ask/asker.ts";
@@ -22,10 +22,10 @@ const CALLS = 10;
 const FORM = { type: "object", properties: {} } as const;
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} }, elicitation: { form: {} } };
 
-/** What the frames of handlers hold, by where they are suspended. */
+/** The objects that handlers hold, by the place where they are suspended. */
 const held = new Map<string, WeakRef<object>[]>();
 
-/** An object for a frame to hold. */
+/** Creates an object for a handler to hold. */
 function hold(where: string): { readonly where: string } {
   const object = { where, weight: new Uint8Array(10_000) };
   held.set(where, [...(held.get(where) ?? []), new WeakRef(object)]);
@@ -34,7 +34,7 @@ function hold(where: string): { readonly where: string } {
 
 type Handler = (ctx: HandlerContext) => Promise<string>;
 
-/** Each awaits what never comes, and would use what it holds afterwards. */
+/** Each awaits something that never happens and would use its object afterwards. */
 const handlers: Readonly<Record<string, Handler>> = {
   "where it becomes a task": async (ctx) => {
     const own = hold("where it becomes a task");
@@ -81,7 +81,7 @@ const handlers: Readonly<Record<string, Handler>> = {
   },
 };
 
-/** Handlers whose run as a task is cut between steps. */
+/** Handlers whose run as a task is interrupted between steps. */
 const cut: Readonly<Record<string, Handler>> = {
   "a step at which a run is cut": async (ctx) => {
     const own = hold("a step at which a run is cut");
@@ -171,7 +171,7 @@ const inMemory = () =>
   Object.fromEntries([...held].map(([where, refs]) => [where, refs.filter((ref) => ref.deref()).length]));
 const untilMs = Date.now() + 20_000;
 do {
-  // Weak references hold on for the turn in which they were looked at.
+  // A weak reference keeps its target alive for the turn in which it was read.
   await pause(5);
   gc();
 } while (Date.now() < untilMs && Object.values(inMemory()).some((count) => count > 0));

@@ -6,7 +6,7 @@ import { ALL_VERSIONS, closePeers, errorOf, type Json, openPeer, resultOf } from
 
 afterEach(closePeers);
 
-/** The same schema twice: as zod and as raw JSON Schema. */
+/** The same schema twice: with zod and as raw JSON Schema. */
 const SCHEMAS: readonly { readonly kind: string; readonly input: AnySchema }[] = [
   {
     kind: "zod",
@@ -61,7 +61,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 
   describe.each(SCHEMAS)("with $kind", ({ input }) => {
-    test("T5 arguments that fit reach the handler with defaults filled in", async () => {
+    test("T5 valid arguments reach the handler with defaults filled in", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2 } }));
       expect(handler).toHaveBeenCalledExactlyOnceWith({ count: 2, unit: "c", tags: [] });
@@ -73,7 +73,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(handler).toHaveBeenCalledWith(expect.objectContaining({ place: { city: "Oslo", zone: "UTC" } }));
     });
 
-    test("T5 a value that is given wins over the default", async () => {
+    test("T5 a given value takes precedence over the default", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: 2, unit: "f", tags: ["x"] } }));
       expect(handler).toHaveBeenCalledWith({ count: 2, unit: "f", tags: ["x"] });
@@ -95,18 +95,18 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toMatch(reason);
     });
 
-    test("T5 a misfit does not reach the handler", async () => {
+    test("T5 invalid arguments do not reach the handler", async () => {
       const { server, handler } = spyServer(input);
       resultOf(await call(server, { arguments: { count: "two" } }));
       expect(handler).not.toHaveBeenCalled();
     });
 
-    test("T5 a misfit names the tool", async () => {
+    test("T5 the error for invalid arguments names the tool", async () => {
       const { server } = spyServer(input);
       expect(textOf(resultOf(await call(server, { arguments: {} })))).toContain('"t"');
     });
 
-    test("T5 omitted arguments are checked as an empty object", async () => {
+    test("T5 omitted arguments are validated as an empty object", async () => {
       const { server, handler } = spyServer(input);
       const result = resultOf(await call(server, {}));
       expect(result.isError).toBe(true);
@@ -152,7 +152,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     expect(seen).toEqual([[], []]);
   });
 
-  test("T5 a check that takes time is waited for", async () => {
+  test("T5 an asynchronous check is awaited", async () => {
     const input = z.object({ a: z.string().refine(async (value) => value === "good", "is not good") });
     const { server, handler } = spyServer(input);
     const result = resultOf(await call(server, { arguments: { a: "bad" } }));
@@ -178,7 +178,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     },
   );
 
-  test("T6 an unknown tool is told before its arguments are looked at", async () => {
+  test("T6 an unknown tool is reported before its arguments are validated", async () => {
     const { server, handler } = spyServer(z.object({ a: z.string() }));
     const peer = await openPeer(server, version);
     const error = errorOf(await peer.request("tools/call", { name: "nope", arguments: { a: 1 } }));

@@ -35,7 +35,7 @@ function textOf(result: Json): string {
   return (result.content as { text: string }[]).map(({ text }) => text).join("\n");
 }
 
-/** Runs something and gives the promises that rejected with nobody to hear of it. */
+/** Runs a function and returns the reasons of its unhandled rejections. */
 async function unheardDuring(work: () => Promise<void>): Promise<unknown[]> {
   const unheard: unknown[] = [];
   const listeners = process.listeners("unhandledRejection");
@@ -133,7 +133,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["an object", { message: "SECRET", code: -32000 }],
       ["undefined", undefined],
       ["null", null],
-    ])("T10 %s that is thrown gives general text and a correlation id", async (_, error) => {
+    ])("T10 %s that is thrown gives a generic text and a correlation id", async (_, error) => {
       const { result, reports, peer } = await run(throwing(error));
       expect(result.isError).toBe(true);
       expect(reports).toHaveLength(1);
@@ -151,7 +151,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(reports).toHaveLength(1);
     });
 
-    test("T10 onError hears where the exception came from", async () => {
+    test("T10 onError gets the place of the exception", async () => {
       const { reports, peer } = await run(throwing(new Error("x")));
       expect(reports[0]?.where).toEqual({
         correlationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -170,13 +170,13 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(new Set(reports.map(({ where }) => where.correlationId)).size).toBe(2);
     });
 
-    test("T10 without onError the runtime of the connection hears of it", async () => {
+    test("T10 without onError the runtime of the connection gets the report", async () => {
       const error = new Error("x");
       const { peer } = await call(new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(error)));
       expect(peer.reports).toEqual([error]);
     });
 
-    test("T10 an onError that throws hides nothing from the client", async () => {
+    test("T10 an onError that throws does not change the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => {
         throw new Error("SECRET reporter");
       });
@@ -187,7 +187,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(String(peer.reports)).toContain("SECRET reporter");
     });
 
-    test("T10 an onError that rejects hides nothing from the client", async () => {
+    test("T10 an onError that rejects does not change the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => Promise.reject(new Error("SECRET reporter")));
       const unheard = await unheardDuring(async () => {
         const { result, peer } = await call(server);
@@ -199,12 +199,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 an onError that never settles does not hold the answer up", async () => {
+    test("T10 an onError that never settles does not delay the answer", async () => {
       const { server } = serverOf(throwing(new Error("x")), {}, () => new Promise<void>(() => {}));
       expect((await call(server)).result.isError).toBe(true);
     });
 
-    test("T10 an onError of the connection that throws hides nothing from the client", async () => {
+    test("T10 a connection's onError that throws does not change the answer", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => {
         throw new Error("reporter");
@@ -217,7 +217,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 an onError of the connection that rejects hides nothing and leaves no rejection unheard", async () => {
+    test("T10 a connection's onError that rejects does not change the answer and leaves no unhandled rejection", async () => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, throwing(new Error("x")));
       const onError = () => Promise.reject(new Error("reporter"));
       const unheard = await unheardDuring(async () => {
@@ -226,7 +226,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T10 a ToolError whose content is no block gives an error result and is reported with its tool", async () => {
+    test("T10 a ToolError whose content is not a block gives an error result and is reported with its tool", async () => {
       const { server, reports } = serverOf(throwing(new ToolError("bad", { content: [{ type: "nonsense" }] })));
       const peer = await openPeer(server, version);
       const response = await peer.request("tools/call", { name: "t", arguments: {} });
@@ -234,7 +234,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(resultOf(response).isError).toBe(true);
     });
 
-    test("T10 a result that has no JSON gives an error and a correlation id", async () => {
+    test("T10 a result without a JSON form gives an error and a correlation id", async () => {
       const loop: Json = {};
       loop.self = loop;
       const { result, reports } = await run(() => loop);
@@ -258,7 +258,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   });
 
   describe("T11", () => {
-    /** Ends when the signal aborts, and tells. */
+    /** Ends when the signal aborts, and records the reason. */
     const patient = (told: unknown[]) => (ctx: HandlerContext) =>
       new Promise((resolve) => {
         ctx.signal.addEventListener("abort", () => {
@@ -280,12 +280,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).not.toContain("late");
     });
 
-    test("T11 a handler that ignores the signal is not waited for", async () => {
+    test("T11 a handler that ignores the signal is not awaited", async () => {
       const { result } = await run(() => delay(60_000, "never", { ref: false }), { timeoutMs: 20 });
       expect(result.isError).toBe(true);
     });
 
-    test("T11 onError hears of a timeout, with its tool", async () => {
+    test("T11 a timeout is reported to onError with its tool", async () => {
       const { reports, result } = await run(patient([]), { timeoutMs: 20 });
       expect(reports).toHaveLength(1);
       expect(reports[0]?.error).toMatchObject({ code: "timeout" });
@@ -293,7 +293,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(textOf(result)).toContain(reports[0]?.where.correlationId);
     });
 
-    test("T11 a handler that fails after its timeout is heard of by nobody and breaks nothing", async () => {
+    test("T11 a handler that fails after its timeout is ignored", async () => {
       const unheard = await unheardDuring(async () => {
         const { result, reports } = await run(
           async () => {
@@ -309,7 +309,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(unheard).toEqual([]);
     });
 
-    test("T11 a handler that is quick enough keeps its result and a signal that does not abort", async () => {
+    test("T11 a handler that is fast enough keeps its result and a signal that is not aborted", async () => {
       let signal: AbortSignal | undefined;
       const { result } = await run(
         (ctx) => {
@@ -323,19 +323,19 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(signal?.aborted).toBe(false);
     });
 
-    test("T11 the limit of the connection holds for a tool without one", async () => {
+    test("T11 the connection's limit applies to a tool without its own", async () => {
       const { server } = serverOf(patient([]));
       const { result } = await call(server, { limits: { toolTimeoutMs: 20 } });
       expect(result.isError).toBe(true);
     });
 
-    test("T11 the tool's own timeout wins over the limit of the connection", async () => {
+    test("T11 the tool's own timeout takes precedence over the connection's limit", async () => {
       const { server } = serverOf(() => delay(50, "done"), { timeoutMs: 5_000 });
       const { result } = await call(server, { limits: { toolTimeoutMs: 10 } });
       expect(result.content).toEqual([{ type: "text", text: "done" }]);
     });
 
-    test("T11 one call's timeout leaves another call alone", async () => {
+    test("T11 one call's timeout does not affect another call", async () => {
       const { server } = serverOf(patient([]), { timeoutMs: 20 });
       server.tool("slow", {}, () => delay(60, "done"));
       const peer = await openPeer(server, version);
@@ -356,7 +356,7 @@ describe("a handler that ends with the reason of its signal", () => {
   const untilAborted = (ctx: HandlerContext) =>
     new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason)));
 
-  test.each(ALL_VERSIONS)("T12 is not reported when its call was cancelled in %s", async (version) => {
+  test.each(ALL_VERSIONS)("T12 is not reported if its call was cancelled in %s", async (version) => {
     let running = false;
     const { server, reports } = serverOf((ctx) => {
       running = true;

@@ -55,14 +55,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
   }
 
   describe("T7", () => {
-    test("T7 an object whose content is not a list of blocks is data, given as JSON", async () => {
+    test("T7 an object whose content is not a list of blocks is data, returned as JSON", async () => {
       const book = { content: ["first chapter", "second chapter"], pages: 3 };
       const { result, reports } = await run(() => book);
       expect(result.content).toEqual([{ type: "text", text: JSON.stringify(book) }]);
       expect(reports).toEqual([]);
     });
 
-    test("T7 an error that the handler returns is not checked against the output schema", async () => {
+    test("T7 an error that the handler returns is not validated against the output schema", async () => {
       const refused: ToolResult = { content: [{ type: "text", text: "sold out" }], isError: true };
       const { result, reports } = await run(() => refused, z.object({ seats: z.number() }));
       expect(result).toMatchObject(refused);
@@ -79,7 +79,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await run(() => "")).result.content).toEqual([{ type: "text", text: "" }]);
     });
 
-    test("T7 a promise is waited for", async () => {
+    test("T7 a promise is awaited", async () => {
       expect((await run(async () => "later")).result.content).toEqual([{ type: "text", text: "later" }]);
     });
 
@@ -92,7 +92,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await run(() => blocks)).result.content).toEqual(blocks);
     });
 
-    test("T7 nothing becomes empty content", async () => {
+    test("T7 returning nothing becomes empty content", async () => {
       expect((await run(() => undefined)).result.content).toEqual([]);
     });
 
@@ -102,7 +102,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(result).not.toHaveProperty("structuredContent");
     });
 
-    test("T7 a full result is sent as it is", async () => {
+    test("T7 a full result is sent unchanged", async () => {
       const full = { content: [TEXT], isError: false, _meta: { "example.com/k": 1 } };
       expect((await run(() => full)).result).toMatchObject(full);
     });
@@ -132,17 +132,17 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["image", IMAGE],
       ["embedded text", EMBEDDED_TEXT],
       ["embedded blob", EMBEDDED_BLOB],
-    ])("T7 a block of kind %s arrives as it is", async (_, block) => {
+    ])("T7 a block of kind %s is sent unchanged", async (_, block) => {
       expect((await run(() => block)).result.content).toEqual([block]);
     });
 
-    test("T7 audio arrives as it is, or as text where the version has none", async () => {
+    test("T7 audio is sent unchanged, or as text if the version has no audio", async () => {
       const [block] = (await run(() => AUDIO)).result.content as Json[];
       if (hasAudio) expect(block).toEqual(AUDIO);
       else expect(block).toEqual({ type: "text", text: expect.stringMatching(/audio/) });
     });
 
-    test("T7 a resource link arrives as it is, or as text with the URI where the version has none", async () => {
+    test("T7 a resource link is sent unchanged, or as text with the URI if the version has no links", async () => {
       const [block] = (await run(() => LINK)).result.content as Json[];
       if (hasLinks) expect(block).toEqual(LINK);
       else expect(block).toEqual({ type: "text", text: expect.stringContaining("note:///3") });
@@ -168,14 +168,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await run(() => block)).result.content).toEqual([EMBEDDED_BLOB]);
     });
 
-    test("T7 a megabyte of bytes arrives whole", async () => {
+    test("T7 a megabyte of bytes is sent completely", async () => {
       const data = new Uint8Array(1024 * 1024).map((_, at) => at % 251);
       const { result } = await run(() => ({ type: "image", data, mimeType: "image/png" }));
       const [block] = result.content as { data: string }[];
       expect(Buffer.from(block?.data ?? "", "base64").equals(data)).toBe(true);
     });
 
-    test("T7 annotations of a block travel as far as the version has them", async () => {
+    test("T7 annotations of a block are sent as far as the version has them", async () => {
       const annotations = { audience: ["user"], priority: 0.5, lastModified: "2026-01-01T00:00:00Z" } as const;
       const [block] = (await run(() => ({ ...TEXT, annotations, _meta: { "example.com/k": 1 } }))).result
         .content as Json[];
@@ -248,7 +248,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a pair", pair],
       ["required alone", jsonSchema({ required: ["n"] })],
       ["additionalProperties alone", jsonSchema({ additionalProperties: true })],
-    ] as [string, AnySchema][])("T8: keywords of objects make it an object: %s", async (_, output) => {
+    ] as [string, AnySchema][])("T8: object keywords make it an object: %s", async (_, output) => {
       const { result, tool } = await run(() => ({ n: 1 }), output);
       expect(result.content).toEqual([{ type: "text", text: '{"n":1}' }]);
       expect(result.structuredContent).toEqual(hasStructured ? { n: 1 } : undefined);
@@ -256,12 +256,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       else expect(tool).not.toHaveProperty("outputSchema");
     });
 
-    test("T8: the schema shown keeps its other keywords", async () => {
+    test("T8: the listed schema keeps its other keywords", async () => {
       const { tool } = await run(() => ({ n: 1 }), jsonSchema(raw));
       expect(tool?.outputSchema).toEqual(hasStructured ? { type: "object", ...raw } : undefined);
     });
 
-    test.each([[[]], ["text"], [7], [null]])("T8: it is not sent when it is %j", async (value) => {
+    test.each([[[]], ["text"], [7], [null]])("T8: %j is not sent for it", async (value) => {
       for (const output of [jsonSchema(raw), jsonSchema({ required: [] }), pair] as AnySchema[]) {
         const { result, reports } = await run(() => ({ structuredContent: value }), output);
         expect(result.isError).toBe(true);
@@ -272,7 +272,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       }
     });
 
-    test("T8: one that admits anything, or says what else it may be, is left as it is", async () => {
+    test("T8: a schema that allows anything, or declares other types, is not changed", async () => {
       for (const output of [
         z.unknown(),
         z.union([z.string(), z.object({})]),
@@ -290,7 +290,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["raw JSON Schema", jsonSchema<{ n: number }>({ properties: { n: { type: "number" } }, required: ["n"] })],
       ["a union of objects", z.union([z.object({ n: z.number() }), z.object({ m: z.number() })])],
       ["a pair", { schema: z.object({ n: z.number() }), jsonSchema: { properties: { n: { type: "number" } } } }],
-    ] as [string, AnySchema][])("T8: %s is shown as an object, and checked", async (_, input) => {
+    ] as [string, AnySchema][])("T8: %s is shown and validated as an object", async (_, input) => {
       const server = new McpServer({ name: "s", version: "1.0.0" }).tool("t", { input }, () => "ran");
       const peer = await openPeer(server, version);
       const [tool] = resultOf(await peer.request("tools/list")).tools as Json[];
@@ -301,7 +301,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       peer.oracle.expectClean();
     });
 
-    test("T8: an input that says something else is refused where it is defined", () => {
+    test("T8: an input with another type is refused when it is defined", () => {
       const server = new McpServer({ name: "s", version: "1.0.0" });
       for (const input of [
         z.string(),
@@ -317,26 +317,26 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     const output = z.object({ rows: z.array(z.object({ n: z.number() })) });
     const misfit = () => ({ rows: [{ n: 1 }, { n: "SECRET" }] });
 
-    test("T9 a result that does not fit is not sent", async () => {
+    test("T9 an invalid result is not sent", async () => {
       const { result, peer } = await run(misfit, output);
       expect(result.isError).toBe(true);
       expect(result).not.toHaveProperty("structuredContent");
       expect(JSON.stringify(peer.received)).not.toContain("SECRET");
     });
 
-    test("T9 the client learns neither path nor schema of a misfit", async () => {
+    test("T9 the client gets neither path nor schema of an invalid result", async () => {
       const { result } = await run(misfit, output);
       expect(JSON.stringify(result.content)).not.toMatch(/rows|expected number/i);
     });
 
-    test("T9 onError gets the failing path of a misfit", async () => {
+    test("T9 onError gets the path of the invalid value", async () => {
       const { reports } = await run(misfit, output);
       expect(reports).toHaveLength(1);
       expect(KitError.is(reports[0]?.error)).toBe(true);
       expect(String(reports[0]?.error)).toContain("rows[1].n");
     });
 
-    test("T9 onError gets the failing path of raw JSON Schema", async () => {
+    test("T9 onError gets the path of the invalid value for raw JSON Schema", async () => {
       const raw = jsonSchema({
         type: "object",
         properties: { rows: { type: "array", items: { type: "object", properties: { n: { type: "number" } } } } },
@@ -355,35 +355,35 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(reports[0]?.where).toMatchObject({ tool: "t", method: "tools/call", arguments: {} });
     });
 
-    test("T9 returning nothing where output is declared is a misfit", async () => {
+    test("T9 returning nothing where output is declared is invalid", async () => {
       const { result, reports } = await run(() => undefined, output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
     });
 
-    test("T9 a full result without structured content is a misfit where output is declared", async () => {
+    test("T9 a full result without structured content is invalid where output is declared", async () => {
       const { result, reports } = await run(() => ({ content: [TEXT] }), output);
       expect(result.isError).toBe(true);
       expect(reports[0]?.error).toMatchObject({ code: "output-misfit" });
     });
 
-    test("T9 structured content also travels as a text block with the same JSON", async () => {
+    test("T9 structured content is also sent as a text block with the same JSON", async () => {
       const value = { rows: [{ n: 1 }] };
       const { result } = await run(() => value, output);
       expect(result.content).toEqual([{ type: "text", text: JSON.stringify(value) }]);
     });
 
-    test("T9 content that the author gave takes the place of the JSON text", async () => {
+    test("T9 content given by the author replaces the JSON text", async () => {
       const { result } = await run(() => ({ content: [TEXT], structuredContent: { rows: [] } }), output);
       expect(result.content).toEqual([TEXT]);
     });
 
-    test("T9 empty content that the author gave stays empty", async () => {
+    test("T9 empty content given by the author stays empty", async () => {
       const { result } = await run(() => ({ content: [], structuredContent: { rows: [] } }), output);
       expect(result.content).toEqual([]);
     });
 
-    test("T9 defaults of the output schema are in the structured content and in its text alike", async () => {
+    test("T9 defaults of the output schema are in both the structured content and its text", async () => {
       const defaulted = z.object({ n: z.number().default(5) });
       const { result } = await run(() => ({}), defaulted);
       expect(result.content).toEqual([{ type: "text", text: '{"n":5}' }]);

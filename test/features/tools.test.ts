@@ -46,7 +46,7 @@ const addOptions = {
 const addHandler = ({ a, b }: { a: number; b: number }) => String(a + b);
 const add = defineTool("add", addOptions, addHandler);
 
-/** A definition that no `defineTool` has looked at, as a program without types writes it. */
+/** A definition that did not go through `defineTool`, as a program without types would write it. */
 function unchecked(name: string): ToolDefinition {
   return { kind: "tool", name, options: {}, handler: () => name };
 }
@@ -73,14 +73,14 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       for (const answer of answers) expect(answer.content).toEqual([{ type: "text", text: "3" }]);
     });
 
-    test("T1 one tool value lives in several servers of different names", async () => {
+    test("T1 one tool value can be added to several servers with different names", async () => {
       for (const name of ["one", "two"]) {
         const list = await listTools(new McpServer({ name, version: "1.0.0", tools: [add] }), version);
         expect(list.map((entry) => entry.name)).toEqual(["add"]);
       }
     });
 
-    test("T1 the three ways mix in one server, in order of definition", async () => {
+    test("T1 the three ways can be mixed in one server, and keep the order of definition", async () => {
       const server = new McpServer({ ...identity, tools: [add] })
         .tool("second", {}, () => "2")
         .add(defineTool("third", {}, () => "3"));
@@ -152,7 +152,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
     } as const;
     const server = () => new McpServer({ name: "s", version: "1.0.0" }).tool("full", full, () => ({ n: 1 }));
 
-    /** What `Tool` of each version has. */
+    /** The members of `Tool` in each version. */
     const FIELDS: Record<(typeof ALL_VERSIONS)[number], readonly string[]> = {
       "2024-11-05": ["name", "description", "inputSchema"],
       "2025-03-26": ["name", "description", "inputSchema", "annotations"],
@@ -186,7 +186,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((await entryOf(bare, version)).inputSchema).toMatchObject({ type: "object" });
     });
 
-    test("T3 descriptions, defaults and examples of properties survive from zod", async () => {
+    test("T3 descriptions, defaults and examples of properties are kept from zod", async () => {
       const input = z.object({
         city: z
           .string()
@@ -205,7 +205,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect((inputSchema as Json).required ?? []).toEqual([]);
     });
 
-    test("T3 raw JSON Schema survives keyword for keyword", async () => {
+    test("T3 raw JSON Schema is kept keyword for keyword", async () => {
       const raw = {
         type: "object",
         properties: {
@@ -228,12 +228,12 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       expect(await entryOf(hinted(), version)).not.toHaveProperty("annotations");
     });
 
-    test("T4 hints left out stay out of the list", async () => {
+    test("T4 omitted hints are not listed", async () => {
       const sent = version === "2024-11-05" ? undefined : { readOnlyHint: true };
       expect((await entryOf(hinted({ readOnlyHint: true }), version)).annotations).toEqual(sent);
     });
 
-    test("T4 hints that equal the default are sent when given", async () => {
+    test("T4 hints equal to the default are listed if given", async () => {
       const given = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
       const sent = version === "2024-11-05" ? undefined : given;
       expect((await entryOf(hinted(given), version)).annotations).toEqual(sent);
@@ -246,32 +246,32 @@ describe("T2", () => {
   const BAD_NAMES = ["", " ", "a b", "naïve", "a,b", "a\n", "a:b", "x".repeat(129)];
   const GOOD_NAMES = ["a", "A-b_c.d", "group/tool", "0", "x".repeat(128)];
 
-  test("T2 a name used twice in server.tool throws and names the tool and the place", () => {
+  test("T2 a duplicate name in server.tool throws and names the tool and the place", () => {
     const server = new McpServer(identity).tool("twice", {}, () => "1");
     const message = messageOf(() => server.tool("twice", {}, () => "2"));
     expect(message).toContain('"twice"');
     expect(message).toContain('server.tool("twice")');
   });
 
-  test("T2 a name used twice in server.add throws and names the tool and the place", () => {
+  test("T2 a duplicate name in server.add throws and names the tool and the place", () => {
     const server = new McpServer(identity).add(add);
     const message = messageOf(() => server.add(add));
     expect(message).toContain('"add"');
     expect(message).toContain("server.add()");
   });
 
-  test("T2 a name used twice in the constructor's list throws and names its place in the list", () => {
+  test("T2 a duplicate name in the constructor's list throws and names its index in the list", () => {
     const message = messageOf(() => new McpServer({ ...identity, tools: [add, add] }));
     expect(message).toContain('"add"');
     expect(message).toContain("tools[1]");
   });
 
-  test("T2 a duplicate is a KitError with a code of its own", () => {
+  test("T2 a duplicate is a KitError with its own code", () => {
     const server = new McpServer(identity).add(add);
     expect(() => server.add(add)).toThrow(expect.objectContaining({ name: "KitError", code: "definition-duplicate" }));
   });
 
-  test("T2 names that differ only by case are two tools", () => {
+  test("T2 names that differ only in case are two tools", () => {
     const server = new McpServer(identity).tool("a", {}, () => "1").tool("A", {}, () => "2");
     expect(server.tools.size).toBe(2);
   });
@@ -286,7 +286,7 @@ describe("T2", () => {
     expect(messageOf(() => defineTool(name, {}, () => "x"))).toContain(JSON.stringify(name));
   });
 
-  test("T2 a name that is not allowed in the constructor's list throws and names its place in the list", () => {
+  test("T2 an invalid name in the constructor's list throws and names its index in the list", () => {
     const message = messageOf(() => new McpServer({ ...identity, tools: [add, unchecked("a b")] }));
     expect(message).toContain('"a b"');
     expect(message).toContain("tools[1]");
@@ -300,21 +300,21 @@ describe("T2", () => {
     expect(() => new McpServer(identity).tool(name, {}, () => "x")).not.toThrow();
   });
 
-  test("T2 a prompt name used twice throws and names its place in the list", () => {
+  test("T2 a duplicate prompt name throws and names its index in the list", () => {
     const greet = definePrompt("greet", {}, () => "Hello");
     const message = messageOf(() => new McpServer({ ...identity, prompts: [greet, greet] }));
     expect(message).toContain('"greet"');
     expect(message).toContain("prompts[1]");
   });
 
-  test("T2 a URI used twice throws and names its place in the list", () => {
+  test("T2 a duplicate URI throws and names its index in the list", () => {
     const note = defineResource("note:///1", { name: "note" }, () => "text");
     const message = messageOf(() => new McpServer({ ...identity, resources: [note, note] }));
     expect(message).toContain("note:///1");
     expect(message).toContain("resources[1]");
   });
 
-  test("T2 a URI template used twice throws and names its place in the list", () => {
+  test("T2 a duplicate URI template throws and names its index in the list", () => {
     const notes = defineResourceTemplate("note:///{id}", { name: "notes" }, () => "text");
     const message = messageOf(() => new McpServer({ ...identity, resources: [notes, notes] }));
     expect(message).toContain("note:///{id}");

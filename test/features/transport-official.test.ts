@@ -1,4 +1,4 @@
-/** One shape of transport: those of the official SDK carry our servers, and ours carry the official clients. */
+/** One transport interface: the official SDK's transports carry our servers, and ours carry the official clients. */
 import { PassThrough } from "node:stream";
 import {
   Client as Client2,
@@ -57,7 +57,7 @@ interface Connected {
   close(): Promise<void>;
 }
 
-/** Called with transports of ours, as they are: they fit the official clients in type as well. */
+/** Called with our transports, which also match the official clients' types. */
 const CLIENTS: readonly (readonly [name: string, version: string, connect: (end: Transport) => Promise<Connected>])[] =
   [
     [
@@ -81,7 +81,7 @@ async function connect2(end: Transport, mode: "legacy" | "auto" | { pin: string 
   return { listTools: () => client.listTools(), callTool, close: () => client.close() };
 }
 
-/** Shows an oracle what passes the server's end. */
+/** Passes the messages of the server's end to an oracle. */
 function watch(end: Transport, oracle: WireOracle): void {
   const { send, sendText } = { send: end.send.bind(end), sendText: end.sendText?.bind(end) };
   end.send = (message) => {
@@ -107,7 +107,7 @@ function watch(end: Transport, oracle: WireOracle): void {
   });
 }
 
-test("W1 the types agree: theirs are ours, and ours are theirs", () => {
+test("W1 the types of both transports are assignable to each other", () => {
   expectTypeOf<OfOne>().toExtend<Transport>();
   expectTypeOf<OfTwo>().toExtend<Transport>();
   expectTypeOf<Transport>().toExtend<OfOne>();

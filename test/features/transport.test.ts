@@ -1,4 +1,4 @@
-/** Batches and transports: what `connection.test.ts` does not show already. */
+/** Batches and transports, as far as `connection.test.ts` does not cover them. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -20,7 +20,7 @@ function createServer(): McpServer {
   return new McpServer({ name: "transport", version: "1.0.0" }).tool("hello", {}, () => "hello");
 }
 
-/** A tool that runs until its signal aborts, and keeps the reason. */
+/** A tool that runs until its signal aborts, and records the reason. */
 function addWaiting(server: McpServer) {
   const seen = { running: 0, reasons: [] as unknown[] };
   server.tool("waits", {}, async (_, ctx) => {
@@ -48,14 +48,14 @@ describe("C6 batches in 2025-03-26", () => {
     return peer.received.at(-1);
   }
 
-  test("members that are no messages get an error each, without an id, and the rest still run", async () => {
+  test("members that are not messages get an error each, without an id, and the others still run", async () => {
     const answers = await batch(await open(), [1, null, [], { jsonrpc: "2.0" }, { ...list(null) }, list("good")]);
     expect(answers).toHaveLength(6);
     expect(answers).toMatchObject([...Array(5).fill({ error: { code: -32600 } }), { id: "good", result: {} }]);
     for (const answer of (answers as Json[]).slice(0, 5)) expect(answer).not.toHaveProperty("id");
   });
 
-  test("a failing member leaves the others alone, and one answer is still an array", async () => {
+  test("a failing member does not affect the others, and a single answer is still an array", async () => {
     const peer = await open();
     const unknown = { jsonrpc: "2.0", id: 2, method: "none/such" };
     expect(await batch(peer, [list(1), unknown, call(3, "hello")])).toMatchObject([
@@ -66,13 +66,13 @@ describe("C6 batches in 2025-03-26", () => {
     expect(await batch(peer, [list(4)])).toMatchObject([{ id: 4 }]);
   });
 
-  test("the same id twice is refused once and served once", async () => {
+  test("of two members with the same id one is refused and one is served", async () => {
     const answers = (await batch(await open(), [call(1, "hello"), call(1, "hello")])) as Json[];
     expect(answers.map(({ id }) => id)).toEqual([1, 1]);
     expect(answers.filter((answer) => "error" in answer)).toMatchObject([{ error: { code: -32600 } }]);
   });
 
-  test("a member that is cancelled has no place in the array", async () => {
+  test("a cancelled member is omitted from the array", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const peer = await open(server);
@@ -83,7 +83,7 @@ describe("C6 batches in 2025-03-26", () => {
     expect(seen.reasons).toMatchObject([{ name: "CancelledError" }]);
   });
 
-  test("a batch whose every request is cancelled is not answered", async () => {
+  test("a batch whose requests are all cancelled is not answered", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const peer = await open(server);
@@ -95,7 +95,7 @@ describe("C6 batches in 2025-03-26", () => {
     expect(peer.received).toHaveLength(before);
   });
 
-  test("batchMax members are served, one more is refused as a whole", async () => {
+  test("batchMax members are served, and one more makes the whole batch be refused", async () => {
     const server = createServer();
     let calls = 0;
     server.tool("counts", {}, () => String(++calls));
@@ -129,7 +129,7 @@ describe("W1 a transport of the official SDK with the official client", () => {
     return { client, connection, reports };
   }
 
-  test("lists, calls, pings and hears of changes", async () => {
+  test("lists, calls, pings and receives change notifications", async () => {
     const server = createServer();
     const { client, connection, reports } = await open(server);
     expect(client.getServerVersion()).toMatchObject({ name: "transport", version: "1.0.0" });
@@ -158,7 +158,7 @@ describe("W1 a transport of the official SDK with the official client", () => {
     await connection.close();
   });
 
-  test("a client that closes aborts what runs", async () => {
+  test("a client that closes aborts running handlers", async () => {
     const server = createServer();
     const seen = addWaiting(server);
     const { client, connection, reports } = await open(server);
@@ -185,7 +185,7 @@ describe("W1 a transport of the official SDK with the official client", () => {
   });
 });
 
-describe("W1 official clients of earlier revisions, each over its own transport in memory", () => {
+describe("W1 official clients of earlier revisions, each over its own in-memory transport", () => {
   const ofRevision = {
     "2024-11-05": async () => ({
       ...(await import("sdk-2024-11-05/client/index.js")),
@@ -218,7 +218,7 @@ describe("W1 official clients of earlier revisions, each over its own transport 
 });
 
 describe("W1 failures", () => {
-  test("a start that fails tells onError and rejects with the same error", async () => {
+  test("a start that fails calls onError and rejects with the same error", async () => {
     const [, end] = createPair();
     const error = new Error("the port is taken");
     const reports: unknown[] = [];
@@ -230,7 +230,7 @@ describe("W1 failures", () => {
     expect(reports).toEqual([error]);
   });
 
-  test("what the transport reports reaches onError with its place, and serving goes on", async () => {
+  test("an error of the transport goes to onError with its place, and serving continues", async () => {
     const [client, end] = createPair();
     const heard: unknown[] = [];
     const received: JSONRPCMessage[] = [];
@@ -246,7 +246,7 @@ describe("W1 failures", () => {
     await connection.close();
   });
 
-  test("callbacks are set before start: a message that comes with it is served", async () => {
+  test("callbacks are set before start: a message that arrives during start is served", async () => {
     const [client, end] = createPair();
     const received: JSONRPCMessage[] = [];
     client.onmessage = (message) => received.push(message);
@@ -255,7 +255,7 @@ describe("W1 failures", () => {
     await expect.poll(() => received).toMatchObject([{ id: "early", result: {} }]);
   });
 
-  test("a send that throws at once is reported like one that rejects", async () => {
+  test("a send that throws synchronously is reported like one that rejects", async () => {
     const [client, end] = createPair();
     const reports: unknown[] = [];
     end.send = () => {
@@ -267,7 +267,7 @@ describe("W1 failures", () => {
     await connection.idle();
   });
 
-  test("sendText is used where there is one, with the text of the whole message", async () => {
+  test("sendText is used if it exists, with the text of the whole message", async () => {
     const [client, end] = createPair();
     const texts: string[] = [];
     end.sendText = async (text) => void texts.push(text);
@@ -279,14 +279,14 @@ describe("W1 failures", () => {
   });
 });
 
-/** The server's end of a pair, with its own way to send. */
+/** The server's end of a pair, with the given `send`. */
 function endThat(send: (message: JSONRPCMessage) => Promise<void>): [Transport, Transport] {
   const [serverEnd, clientEnd] = createPair();
   serverEnd.send = send;
   return [serverEnd, clientEnd];
 }
 
-test("B4 a transport that throws at once is told to onError, for notices as for answers", async () => {
+test("B4 a transport that throws synchronously is reported to onError, for notifications and answers", async () => {
   const errors: unknown[] = [];
   const [serverEnd, clientEnd] = endThat(() => {
     throw new Error("no way out");
@@ -302,7 +302,7 @@ test("B4 a transport that throws at once is told to onError, for notices as for 
   await connection.close();
 });
 
-test("B4 a listener that throws is told to onError, and the others hear of the notice", async () => {
+test("B4 a listener that throws is reported to onError, and the others get the notification", async () => {
   const [errors, heard]: [unknown[], unknown[]] = [[], []];
   const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
   server.notices.subscribe(() => {
@@ -314,7 +314,7 @@ test("B4 a listener that throws is told to onError, and the others hear of the n
   expect(errors).toMatchObject([{ message: "deaf" }]);
 });
 
-test("B5 a peer that reads nothing is owed no more progress and logs than the limit; answers and questions all", async () => {
+test("B5 progress and logs for a peer that does not read are limited; answers and questions are all sent", async () => {
   const sent: Json[] = [];
   const [serverEnd, clientEnd] = createPair();
   const letGo: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** What the compiler makes of definitions: `tsc` judges this file, the runner only runs it. */
+/** Types of definitions. `tsc` checks this file; the test runner only executes it. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import {
@@ -42,14 +42,14 @@ describe("T5", () => {
     });
   });
 
-  test("T5 raw JSON Schema has the type that is named beside it", () => {
+  test("T5 raw JSON Schema has the type that is given beside it", () => {
     server().tool("t", { input: jsonSchema<{ a: number }>({ type: "object" }) }, (args) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number }>();
       return "x";
     });
   });
 
-  test("T5 raw JSON Schema without a named type gives unknown", () => {
+  test("T5 raw JSON Schema without a given type is unknown", () => {
     server().tool("t", { input: jsonSchema({ type: "object" }) }, (args) => {
       expectTypeOf(args).toBeUnknown();
       return "x";
@@ -74,7 +74,7 @@ describe("T5", () => {
 describe("T7", () => {
   const output = z.object({ n: z.number(), unit: z.string().default("c") });
 
-  test("T7 a value that matches output compiles, with or without what has a default", () => {
+  test("T7 a value that matches output compiles, with or without members that have a default", () => {
     server().tool("a", { output }, () => ({ n: 1 }));
     server().tool("b", { output }, async () => ({ n: 1, unit: "f" }));
   });
@@ -125,11 +125,11 @@ describe("T7", () => {
 });
 
 describe("T8", () => {
-  test("T8 an array output takes a list of its members", () => {
+  test("T8 an array output accepts a list of its members", () => {
     server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: 1 }]);
   });
 
-  test("T8 an array output refuses a list of something else", () => {
+  test("T8 an array output refuses a list of another type", () => {
     // @ts-expect-error: n is a number.
     server().tool("t", { output: z.array(z.object({ n: z.number() })) }, () => [{ n: "one" }]);
   });
@@ -143,7 +143,7 @@ describe("T1", () => {
     });
   });
 
-  test("T1 ctx.env is unknown where no bindings are named", () => {
+  test("T1 ctx.env is unknown if no bindings are declared", () => {
     new McpServer({ name: "s", version: "1.0.0" }).tool("t", {}, (_, ctx) => {
       expectTypeOf(ctx.env).toBeUnknown();
       return "x";
@@ -174,13 +174,13 @@ describe("T1", () => {
     expectTypeOf(tool).toEqualTypeOf<ToolDefinition<Env>>();
   });
 
-  test("T1 a tool that needs no bindings fits a server that has some", () => {
+  test("T1 a tool that needs no bindings can be added to a server with bindings", () => {
     const tool = defineTool("t", {}, () => "x");
     expect(server().add(tool).tools.size).toBe(1);
     expect(new McpServer<Env>({ name: "s", version: "1.0.0", tools: [tool] }).tools.size).toBe(1);
   });
 
-  test("T1 a tool that needs bindings does not fit a server without them", () => {
+  test("T1 a tool that needs bindings cannot be added to a server without them", () => {
     const tool = defineTool("t", {}, (_, ctx: HandlerContext<Env>) => ctx.env.API_KEY);
     // @ts-expect-error: this server has other bindings.
     new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" }).add(tool);
@@ -214,7 +214,7 @@ describe("T11", () => {
 describe("K1", () => {
   const typed = z.object({ city: z.string() });
 
-  test("K1 a completer's context has the bindings of the server, beside typed arguments as beside a list", () => {
+  test("K1 a completer's context has the bindings of the server, with typed arguments and with a list", () => {
     const completing = {
       city: (value: string, chosen: { readonly [name: string]: string }, ctx: HandlerContext<Env>) => {
         return [ctx.env.API_KEY, value, ...Object.keys(chosen)];
@@ -240,7 +240,7 @@ describe("K1", () => {
       );
   });
 
-  test("K1 without named bindings a completer's env is unknown", () => {
+  test("K1 without declared bindings a completer's env is unknown", () => {
     const complete = {
       city: (_: string, __: object, ctx: HandlerContext) => {
         expectTypeOf(ctx.env).toBeUnknown();
@@ -249,7 +249,7 @@ describe("K1", () => {
     };
     const bare = new McpServer({ name: "s", version: "1.0.0" });
     bare.prompt("p", { arguments: typed, complete }, () => "x");
-    // What needs no bindings fits a server that has some.
+    // A completer that needs no bindings can be used in a server with bindings.
     server().prompt("p", { arguments: typed, complete }, () => "x");
   });
 
@@ -267,7 +267,7 @@ describe("K1", () => {
     other.add(template);
   });
 
-  test("K1 a completer for other bindings, or that returns no strings, does not compile", () => {
+  test("K1 a completer for other bindings, or that does not return strings, does not compile", () => {
     const complete = { city: (_: string, __: object, ctx: HandlerContext<{ OTHER: number }>) => [`${ctx.env.OTHER}`] };
     // @ts-expect-error: this server has other bindings.
     server().prompt("p", { arguments: typed, complete }, () => "x");

@@ -1,4 +1,4 @@
-/** Messages that cannot be delivered to a client: nobody else suffers, and `onError` hears of it. */
+/** Messages that cannot be delivered to a client: no other client is affected, and `onError` is called. */
 import { describe, expect, test } from "vitest";
 import {
   connect,
@@ -20,7 +20,7 @@ interface Report {
 }
 
 describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
-  /** A connection whose client cannot be told of this; every message it does get passes an oracle. */
+  /** A connection whose client cannot receive this method; every message it does receive passes an oracle. */
   async function deafTo(method: string, server: McpServer, runtime: unknown[] = []) {
     const [serverEnd, clientEnd] = createPair();
     const oracle = new WireOracle();
@@ -79,7 +79,7 @@ describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
         .poll(() => deaf.answers.at(-1))
         .toMatchObject({ id: "call", result: { content: [{ text: "told" }] } });
       await expect.poll(() => reports).toMatchObject([{ error: { message: "no way out" }, where: { method } }]);
-      // Progress belongs to the call alone; the rest reaches the other client.
+      // Progress belongs to the call; the others reach the other client.
       const heard = method === "notifications/progress" ? [] : [method];
       await expect.poll(() => peer.notifications.map((notification) => notification.method)).toEqual(heard);
       expect([runtime, peer.reports]).toEqual([[], []]);
@@ -89,7 +89,7 @@ describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
     },
   );
 
-  test("B4 a connection's onError that throws ends nothing", async () => {
+  test("B4 a connection's onError that throws does not end anything", async () => {
     const server = new McpServer(IDENTITY).tool("tells", {}, () => {
       server.toolsChanged();
       return "told";
@@ -101,7 +101,7 @@ describe.each(LEGACY_VERSIONS)("B4 in %s", (version) => {
       },
     });
     const deaf = await deafTo("notifications/tools/list_changed", server, throwing);
-    // A rejection that nobody hears fails the run.
+    // An unhandled rejection would fail the run.
     await deaf.say({ id: 1, method: "tools/call", params: { name: "tells" } });
     await deaf.say({ id: 2, method: "ping" });
     await expect.poll(() => deaf.answers.map(({ id }) => id).toSorted()).toEqual([0, 1, 2]);

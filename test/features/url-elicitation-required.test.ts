@@ -84,7 +84,7 @@ describe.each(REQUESTS)("%s", (method, params) => {
   });
 });
 
-test("E4: 2026-07-28 runs the handler again when the person has been there", async () => {
+test("E4: 2026-07-28 runs the handler again after the URL was opened", async () => {
   const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, (_, ctx) => {
     if (!ctx.inputResponses["url-1"]) throw new UrlElicitationRequiredError([FILES]);
     return "synced";
@@ -98,12 +98,12 @@ test("E4: 2026-07-28 runs the handler again when the person has been there", asy
 test.each([
   ["completion/complete", { ref: { type: "ref/prompt", name: "sync" }, argument: { name: "at", value: "" } }],
   ["example/sync", {}],
-])("E4: %s has no result that asks: 2026-07-28 answers an error with message and URL", async (method, params) => {
+])("E4: %s cannot return a question: 2026-07-28 answers an error with message and URL", async (method, params) => {
   const error = errorOf(await request(MODERN_VERSION, method, params, { judgeClient: false }));
   expect(error).toMatchObject({ code: -32603, message: expect.stringContaining(`${FILES.message}: ${FILES.url}`) });
 });
 
-test.each(ALL_VERSIONS)("E4: in %s hooks see what the client is answered with", async (version) => {
+test.each(ALL_VERSIONS)("E4: in %s hooks see the answer that the client gets", async (version) => {
   const seen: unknown[] = [];
   const server = new McpServer({
     name: "sync",
@@ -124,7 +124,7 @@ test.each(ALL_VERSIONS)("E4: in %s hooks see what the client is answered with", 
   else expect(seen).toMatchObject([version === MODERN_VERSION ? { resultType: "input_required" } : { isError: true }]);
 });
 
-test("E4: an McpError of the author's with that code travels as it is", async () => {
+test("E4: an author's McpError with that code is sent unchanged", async () => {
   const server = new McpServer({ name: "sync", version: "1.0.0" }).tool("sync", {}, () => {
     throw new McpError(-32042, "mine", { elicitations: [] });
   });
@@ -133,11 +133,11 @@ test("E4: an McpError of the author's with that code travels as it is", async ()
   expect(error).toEqual({ code: -32042, message: "mine", data: { elicitations: [] } });
 });
 
-test("E4: a URL that does not parse throws where the error is made", () => {
+test("E4: an invalid URL throws when the error is created", () => {
   expect(() => new UrlElicitationRequiredError([{ message: "Go", url: "nowhere" }])).toThrow(KitError);
 });
 
-test("E3: over stdio and in memory the completion is told after the error, to 2025-11-25 alone", async () => {
+test("E3: over stdio and in memory the completion is notified after the error, to 2025-11-25 only", async () => {
   for (const version of LEGACY_VERSIONS) {
     const server = newServer();
     const peer = await openPeer(server, version, { capabilities, judgeClient: false });

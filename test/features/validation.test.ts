@@ -1,4 +1,4 @@
-/** What a validator finds wrong, as a peer reads it: bounded for every schema library, and safe where one throws. */
+/** Validation errors as a peer sees them: limited for every schema library, and handled if a validator throws. */
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type AnySchema, definePrompt, defineTool, McpError, McpServer, ToolError } from "../../src/core/index.ts";
@@ -10,7 +10,7 @@ afterEach(closePeers);
 
 const bytesOf = (text: string) => Buffer.byteLength(JSON.stringify(text));
 
-/** A schema of another library: lists whose entries are all wrong. */
+/** A schema of another library: lists whose entries are all invalid. */
 function strict(validate: (value: unknown) => unknown): AnySchema {
   const standard = { version: 1, vendor: "another", validate } as never;
   return { schema: { "~standard": standard }, jsonSchema: { type: "object", properties: { list: {} } } };
@@ -50,7 +50,7 @@ describe("A11", () => {
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test.each(LIBRARIES)("%s: 20 issues are named without a count", async (_, input) => {
+  test.each(LIBRARIES)("%s: exactly 20 issues are named without a count", async (_, input) => {
     const { text } = await call(serverOf(input), { list: Array(20).fill(7) });
     expect(text.split("; ")).toHaveLength(20);
     expect(text).not.toContain("more");
@@ -61,7 +61,7 @@ describe("A11", () => {
     expect(bytesOf(text)).toBeLessThanOrEqual(4096);
   });
 
-  test("a list of 190,000 wrong entries names its first one in raw JSON Schema, and no validator overflows", async () => {
+  test("for a list of 190,000 invalid entries raw JSON Schema names the first one, and no validator overflows", async () => {
     const any = { anyOf: [{ properties: { list: { items: { type: "string" } } } }, { required: ["other"] }] };
     for (const more of [{}, any]) {
       const input = jsonSchema({ type: "object", properties: { list: { items: { type: "string" } } }, ...more });
@@ -76,7 +76,7 @@ describe("A11", () => {
     ["5000 keys", Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key-${index}`, 1]))],
     ["a key that JSON writes six times as long", { ["\u0000".repeat(100_000)]: 1 }],
     ["a key of characters of four bytes", { ["😀".repeat(50_000)]: 1 }],
-  ])("%s is cut, in what zod and raw JSON Schema say of it", async (_, args) => {
+  ])("%s is truncated, in the messages of zod and raw JSON Schema", async (_, args) => {
     const inputs = [z.strictObject({}), jsonSchema({ type: "object", additionalProperties: false })];
     for (const input of [...inputs, jsonSchema({ type: "object", propertyNames: { maxLength: 3 } })]) {
       const { text, isError } = await call(serverOf(input), args);
@@ -94,7 +94,7 @@ describe("A11", () => {
     expect(describeIssues([{ message: "plain" }])).toBe("value: plain");
   });
 
-  test("arguments of prompts, by every library, are an error of the same size", async () => {
+  test("prompt arguments, with every library, give an error of the same size", async () => {
     const properties = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, { maxLength: 1 }]));
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.prompt("raw", { arguments: jsonSchema({ type: "object", properties }) }, () => "x");
@@ -108,7 +108,7 @@ describe("A11", () => {
     }
   });
 
-  test("answers to a form and results reach the handler and onError with texts of the same size", async () => {
+  test("form answers and results reach the handler and onError with messages of the same size", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     const said: string[] = [];
     server.tool("asks", {}, async (_, ctx) => {
@@ -154,7 +154,7 @@ describe("A16", () => {
   ];
 
   test.each(THROWING)(
-    "%s: what it throws is an arguments error that tells nothing, and onError hears nothing",
+    "%s: an exception is an arguments error that reveals nothing, and onError is not called",
     async (_, input, args) => {
       for (const version of ALL_VERSIONS) {
         const { text, isError, reports } = await call(serverOf(input), args, version);
@@ -164,7 +164,7 @@ describe("A16", () => {
     },
   );
 
-  test("what an author throws to be read travels", async () => {
+  test("an error that an author throws for the client is sent", async () => {
     const said = (error: Error) => strict(() => Promise.reject(error));
     const { text } = await call(serverOf(said(new ToolError("closed on Sundays"))), {});
     expect(text).toBe("closed on Sundays");
@@ -172,7 +172,7 @@ describe("A16", () => {
     expect(errorOf(await peer.request("tools/call", { name: "t" }))).toMatchObject({ code: 4711 });
   });
 
-  test("arguments of a prompt that its validator throws at are -32602", async () => {
+  test("prompt arguments for which the validator throws are -32602", async () => {
     const reports: unknown[] = [];
     const server = new McpServer({ name: "s", version: "1.0.0" }).add(
       definePrompt("p", { arguments: z.object({}).refine(secret) }, () => "x"),
@@ -182,7 +182,7 @@ describe("A16", () => {
     expect([error.code, error.message, reports]).toEqual([-32602, expect.not.stringContaining("database"), []]);
   });
 
-  test("an answer to a form that its validator throws at is an invalid answer", async () => {
+  test("an answer to a form for which the validator throws is an invalid answer", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", {}, async (_, ctx) => {
       const failed = (error: { reason?: string; message: string }) => `${error.reason}: ${error.message}`;
@@ -196,7 +196,7 @@ describe("A16", () => {
     expect(content).toMatchObject([{ text: expect.stringMatching(/^invalid-answer: (?!.*database)/) }]);
   });
 
-  test("an output validator that throws is a failed tool, and onError has the exception", async () => {
+  test("an output validator that throws makes the tool fail, and onError gets the exception", async () => {
     const server = new McpServer({ name: "s", version: "1.0.0" });
     server.tool("t", { output: z.object({}).refine(secret) }, () => ({}));
     const { text, reports } = await call(server, {});
@@ -205,7 +205,7 @@ describe("A16", () => {
   });
 });
 
-test("A11: a long path is cut, and what is wrong there is still said", () => {
+test("A11: a long path is truncated, and the message is still included", () => {
   const text = describeIssues([{ message: "is not a string", path: ["p".repeat(100_000)] }]);
   expect(text).toMatch(/^p{200}\.\.\.: is not a string$/);
 });
