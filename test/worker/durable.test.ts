@@ -435,6 +435,10 @@ describe("several sessions to an object", () => {
     const standing = await listening.get();
     await told(listening.request("logging/setLevel", { level: "info" }));
     await ended.delete();
+    // Its answer is lost, so nothing but the run itself shows that the session is in use.
+    call.cut();
+    await until("the answer is lost", async () => (await look("Shared")).at(-1)?.sockets.length === 1);
+    await worker.worker.advance(2_000);
     for (let round = 0; round < 10; round += 1) {
       await Promise.all(Array.from({ length: 20 }, () => open("crowd")));
     }
