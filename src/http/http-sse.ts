@@ -35,10 +35,13 @@ export function isHttpSse({ method, headers, url }: Request): boolean {
   );
 }
 
-/** Counts the open HTTP+SSE streams of this isolate against their maximum. */
+/** Counts the open HTTP+SSE streams of this isolate against their maxima. */
 export interface OpenStreams {
   readonly max: number;
+  readonly perPrincipalMax: number;
   count: number;
+  /** How many each principal has open. Anonymous callers are one principal. */
+  readonly byPrincipal: Map<string, number>;
 }
 
 /**
@@ -53,18 +56,17 @@ export async function openHttpSse<Env>(
   open: OpenStreams,
   messagesPath?: string,
 ): Promise<Response> {
-  const { request, server } = admitted;
+  const { request, server, principal } = admitted;
   const accept = request.headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
   if (server.versions.legacy.length === 0) {
     return refuse({ reason: "method-not-allowed", method: request.method, allow: "POST" });
   }
-  if (open.count >= open.max) {
-    const what = `${open.count} streams of HTTP+SSE clients are open, of ${open.max} (httpSse(): streamsMax)`;
-    return refuse(tooMany(what, RETRY_AFTER_S));
-  }
-  const stream = new CountedStream(around.limits, request, open);
+  const by = principal ? JSON.stringify([principal.issuer, principal.subject]) : "";
+  const what = tooManyOpen(open, by);
+  if (what) return refuse(tooMany(what, RETRY_AFTER_S));
+  const stream = new CountedStream(around.limits, request, open, by);
   try {
     const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
     const session = await gate.find(id, admitted);
@@ -116,19 +118,36 @@ function endpointOf(requestUrl: string, id: string, messagesPath: string | undef
   return `${messagesPath ?? pathname}?${searchParams}`;
 }
 
-/** A stream that is counted until it ends. */
-class CountedStream extends EventStream {
-  #open: OpenStreams | undefined;
+/** Why a principal cannot have one more stream now; undefined: it can. */
+function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, by: string): string | undefined {
+  const own = byPrincipal.get(by) ?? 0;
+  if (count >= max) return `${count} streams of HTTP+SSE clients are open, of ${max} (httpSse(): streamsMax)`;
+  if (own < perPrincipalMax) return undefined;
+  const whose = by === "" ? "by anonymous callers" : "by this principal";
+  return `${own} streams of HTTP+SSE clients are open ${whose}, of ${perPrincipalMax} (httpSse(): streamsPerPrincipalMax)`;
+}
 
-  constructor(limits: SessionSurroundings["limits"], request: Request, open: OpenStreams) {
+/** A stream that is counted until it ends or its client has gone. */
+class CountedStream extends EventStream {
+  #free: () => void;
+
+  constructor(limits: SessionSurroundings["limits"], request: Request, open: OpenStreams, by: string) {
     super(limits, request);
-    this.#open = open;
-    open.count += 1;
+    const { byPrincipal } = open;
+    const add = (more: number) => {
+      const own = (byPrincipal.get(by) ?? 0) + more;
+      open.count += more;
+      // Principals without streams are forgotten: there may be any number of them.
+      if (own > 0) byPrincipal.set(by, own);
+      else byPrincipal.delete(by);
+    };
+    add(1);
+    this.#free = () => add(-1);
   }
 
   override end(): void {
     super.end();
-    if (this.#open) this.#open.count -= 1;
-    this.#open = undefined;
+    this.#free();
+    this.#free = () => undefined;
   }
 }

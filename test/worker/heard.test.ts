@@ -8,7 +8,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/heard.ts",
-    objects: { MCP_SESSION: "McpSession", SMALL_SESSION: "SmallSession" },
+    objects: { MCP_SESSION: "McpSession", SMALL_SESSION: "SmallSession", PLACES_SESSION: "PlacesSession" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -225,6 +225,30 @@ describe("caps", () => {
     reader.stream.resume();
     await reader.answer(1);
     reader.stream.cut();
+  });
+});
+
+describe("places for streams", () => {
+  test("D3: one principal cannot take all of them, anonymous callers are one, and who leaves frees one", async () => {
+    const open = (subject?: string) =>
+      openStream(`${worker.origin}/places`, { headers: subject === undefined ? {} : { authorization: subject } });
+    const refusalOf = async (subject?: string) => {
+      await using stream = await open(subject);
+      return [stream.status, /\(httpSse\(\): (\w+)\)/.exec(stream.raw)?.[1]];
+    };
+    const [first, ...others] = [await open("ann"), await open("ann"), await open()];
+    expect([first, ...others].map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await refusalOf("ann")).toEqual([429, "streamsPerPrincipalMax"]);
+    const last = await open();
+    expect(last.status).toBe(200);
+    expect(await refusalOf()).toEqual([429, "streamsMax"]);
+    expect(await refusalOf("bob")).toEqual([429, "streamsMax"]);
+    first.cut("fin");
+    await expect.poll(async () => (await refusalOf("bob"))[0]).toBe(200);
+    await expect.poll(async () => (await refusalOf("ann"))[0]).toBe(200);
+    last.cut("rst");
+    await expect.poll(async () => (await refusalOf())[0]).toBe(200);
+    for (const stream of others) stream.cut();
   });
 });
 

@@ -28,14 +28,28 @@ export interface HttpSseOptions {
   readonly messagesPath?: string;
   /**
    * Streams of HTTP+SSE clients that one isolate holds open at once. One more is answered 429 before an object is
-   * created for it.
+   * created for it. A stream keeps its place until the runtime says that its client has gone. It finds that out
+   * when it writes to the stream, so a client that has left keeps its place until the next message or heartbeat
+   * (`limits.heartbeatMs`), and one whose network was lost until the connection times out.
    *
    * @default 1000
    */
   readonly streamsMax?: number;
+  /**
+   * How many of these streams one principal may hold open in one isolate, so that a single caller cannot take all
+   * places. All anonymous callers together are one principal: set it to `streamsMax` for a server without `auth`.
+   *
+   * @default half of `streamsMax`, rounded up
+   */
+  readonly streamsPerPrincipalMax?: number;
 }
 
-const OPTIONS: OptionTable<HttpSseOptions> = { path: null, messagesPath: null, streamsMax: SIZE };
+const OPTIONS: OptionTable<HttpSseOptions> = {
+  path: null,
+  messagesPath: null,
+  streamsMax: SIZE,
+  streamsPerPrincipalMax: SIZE,
+};
 
 /**
  * Serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the endpoint's own path. Needs sessions.
@@ -43,7 +57,7 @@ const OPTIONS: OptionTable<HttpSseOptions> = { path: null, messagesPath: null, s
  * A GET that asks for `text/event-stream` and has no `Mcp-Session-Id`, `Last-Event-ID` or `MCP-Protocol-Version` opens
  * the stream; its first event names the same path with the session in the query, for the client to POST to.
  *
- * @throws {KitError} `options-invalid` when `streamsMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
+ * @throws {KitError} `options-invalid` when `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
  * ```ts
  * const app = edge(server, { sessions: durable(), httpSse: httpSse(), keys: keys() });
@@ -56,7 +70,13 @@ const OPTIONS: OptionTable<HttpSseOptions> = { path: null, messagesPath: null, s
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   checkOptions("httpSse(): ", options, OPTIONS);
   const { path = "/sse", messagesPath = "/messages", streamsMax = 1000 } = options;
-  const open: OpenStreams = { max: streamsMax, count: 0 };
+  const { streamsPerPrincipalMax = Math.ceil(streamsMax / 2) } = options;
+  const open: OpenStreams = {
+    max: streamsMax,
+    perPrincipalMax: streamsPerPrincipalMax,
+    count: 0,
+    byPrincipal: new Map(),
+  };
   return {
     deliver,
     mount: (app, endpoint, gate) => {

@@ -34,4 +34,20 @@ export const STREAMS: readonly Mutant[] = [
     tests: ["test/worker/durable.test.ts"],
     title: "D2: an object lets go",
   },
+  {
+    id: "sse-places-all-for-one-principal",
+    file: "src/http/http-sse.ts",
+    find: "if (own < perPrincipalMax) return undefined;",
+    replace: "return undefined;",
+    tests: ["test/worker/heard.test.ts"],
+    title: "D3: one principal cannot",
+  },
+  {
+    id: "sse-places-of-a-principal-never-freed",
+    file: "src/http/http-sse.ts",
+    find: "const own = (byPrincipal.get(by) ?? 0) + more;",
+    replace: "const own = (byPrincipal.get(by) ?? 0) + Math.max(0, more);",
+    tests: ["test/worker/heard.test.ts"],
+    title: "D3: one principal cannot",
+  },
 ];
