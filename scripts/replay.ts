@@ -1,6 +1,7 @@
 /**
  * Runs many random handlers that ask in the middle, in one place or in all, and compares each with an uninterrupted
- * run. Prints counts and seeds.
+ * run. Prints counts and seeds; for sessions and tasks also how many cases were interrupted, and at how many points. A
+ * seed fixes the handlers and the points at which each loses its object.
  *
  * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, or `all`; `--runs N` is the number of
  * cases in each place; `--seed S` is the first seed, `--only I` runs one case of it (a failure prints both); `--at-once
@@ -22,7 +23,7 @@ const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnc
   asked: { open: () => ({ run: askedOverConnection }), atOnce: 50 },
   /** Processes over stdio, with clients of both eras. */
   stdio: { open: openStdio, atOnce: 50 },
-  /** Legacy sessions on workerd, which is killed and whose objects are reset during the run. */
+  /** Legacy sessions on workerd, whose objects end at chosen points of each case, and which is killed now and then. */
   sessions: { open: openSessions, atOnce: 40 },
   /** Tasks, under the same disturbances. */
   tasks: { open: openTasks, atOnce: 40 },
@@ -42,7 +43,7 @@ let hasFailed = false;
 for (const name of names) {
   const place = PLACES[name];
   if (!place) throw new Error(`--place ${name} is none of ${Object.keys(PLACES).join(", ")}.`);
-  const { passed, failed, seconds } = await runCases({
+  const { passed, failed, seconds, interrupted } = await runCases({
     open: place.open,
     runs: Number(values.runs),
     seed: Number(values.seed),
@@ -51,7 +52,9 @@ for (const name of names) {
     report: (text) => console.log(`${name}: ${text}`),
   });
   const rate = (passed + failed) / Math.max(seconds, 1);
-  console.log(`${name}: ${passed} passed, ${failed} failed in ${seconds} s, ${rate.toFixed(1)} per second`);
+  console.log(
+    `${name}: ${passed} passed, ${failed} failed in ${seconds} s, ${rate.toFixed(1)} per second${interrupted}`,
+  );
   hasFailed ||= failed > 0;
 }
 process.exit(hasFailed ? 1 : 0);

@@ -3,11 +3,23 @@ import * as fc from "fast-check";
 import type { Case } from "./replay-drive.ts";
 import { cases } from "./replay-property.ts";
 
+/** What interrupted the cases of one place. Attempts have the name of their case, a dot, and a number. */
+export interface Interrupted {
+  /** Attempts that lost the process. */
+  readonly killed: readonly string[];
+  /** Attempts that lost their object alone. */
+  readonly lost: readonly string[];
+  /** Where objects were lost. */
+  readonly points: readonly string[];
+}
+
 /** Where handlers run. What it needs stands while its cases run. */
 export interface Place {
-  /** Runs one case. Rejects with what is wrong. */
-  run(each: Case): Promise<void>;
+  /** Runs one case. Rejects with what is wrong. @param name The same when the case is repeated. */
+  run(each: Case, name: string): Promise<void>;
   close?(): Promise<void>;
+  /** What was interrupted, once it is closed; absent where nothing is. */
+  interrupted?(): Interrupted;
 }
 
 /** Opened anew for each batch: what cases leave behind does not add up. */
@@ -22,7 +34,7 @@ export interface RunsOptions {
   readonly only?: number | undefined;
   /** Cases at once. */
   readonly atOnce: number;
-  /** Hears of each case that failed, and how far the runs are after each batch. */
+  /** Hears of each case that failed or took long, and how far the runs are after each batch. */
   readonly report: (text: string) => void;
 }
 
@@ -30,40 +42,114 @@ export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
+  /** How many cases were interrupted, as text; empty where nothing interrupts them. */
+  readonly interrupted: string;
 }
 
 /** Cases of one seed. */
 export const BATCH = 1_000;
 /** Milliseconds after which a case counts as one that does not end. */
 const CASE_MS = 180_000;
+/** Milliseconds after which a case that passed is told of. */
+const LONG_MS = 30_000;
 
-/** Runs as many cases as it is told. */
+/** Runs as many cases as it is told. The next batch begins while the last cases of one before are still running. */
 export async function runCases({ open, runs, seed, only, atOnce, report }: RunsOptions): Promise<Outcome> {
   const startedAtMs = performance.now();
   let [passed, failed] = [0, 0];
+  const tally = new Tally();
   const seconds = () => Math.round((performance.now() - startedAtMs) / 1000);
+  const ending: Promise<void>[] = [];
+
+  async function runOne(place: Place, own: number, index: number, each: Case): Promise<void> {
+    const begunAtMs = performance.now();
+    try {
+      await inTime(place.run(each, `${own}.${index}`));
+      passed += 1;
+      const tookMs = performance.now() - begunAtMs;
+      if (tookMs > LONG_MS) report(`took ${Math.round(tookMs / 1000)} s: --seed ${own} --only ${index}`);
+    } catch (error) {
+      failed += 1;
+      report(`failed: --seed ${own} --only ${index}\n${JSON.stringify(each)}\n${describe(error)}`);
+    }
+  }
+
+  const free = new Places(atOnce);
   for (let batch = 0; batch * BATCH < runs; batch += 1) {
     const own = seed + batch;
     const all = [...fc.sample(cases, { seed: own, numRuns: BATCH }).entries()].slice(0, runs - batch * BATCH);
-    const left = only === undefined ? all : all.filter(([index]) => index === only);
     const place = await open(own);
-    const work = async () => {
-      for (let next = left.pop(); next; next = left.pop()) {
-        const [index, each] = next;
-        try {
-          await inTime(place.run(each));
-          passed += 1;
-        } catch (error) {
-          failed += 1;
-          report(`failed: --seed ${own} --only ${index}\n${JSON.stringify(each)}\n${describe(error)}`);
-        }
-      }
+    const running: Promise<void>[] = [];
+    for (const [index, each] of all) {
+      if (only !== undefined && index !== only) continue;
+      await free.take();
+      running.push(runOne(place, own, index, each).finally(() => free.give()));
+    }
+    const end = async () => {
+      await Promise.all(running);
+      await place.close?.();
+      tally.add(place.interrupted?.());
+      report(`seeds ${seed} to ${own}: ${passed} passed, ${failed} failed, ${seconds()} s${tally.text()}`);
     };
-    await Promise.all(Array.from({ length: Math.min(atOnce, left.length) }, work));
-    await place.close?.();
-    report(`seeds ${seed} to ${own}: ${passed} passed, ${failed} failed, ${seconds()} s`);
+    ending.push(end());
+    // No more than two places at once.
+    await ending.at(-2);
   }
-  return { passed, failed, seconds: seconds() };
+  await Promise.all(ending);
+  return { passed, failed, seconds: seconds(), interrupted: tally.text() };
+}
+
+/** How many things may go on at once. */
+class Places {
+  #left: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#left = count;
+  }
+
+  async take(): Promise<void> {
+    if (this.#left > 0) this.#left -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#left += 1;
+  }
+}
+
+/** What was interrupted in all batches. */
+class Tally {
+  #hasAny = false;
+  #cases = 0;
+  #killed = 0;
+  #lost = 0;
+  #losses = 0;
+  readonly #points = new Set<string>();
+
+  add(interrupted: Interrupted | undefined): void {
+    if (!interrupted) return;
+    this.#hasAny = true;
+    const { killed, lost, points } = interrupted;
+    this.#cases += casesOf([...killed, ...lost]);
+    this.#killed += casesOf(killed);
+    this.#lost += casesOf(lost);
+    this.#losses += points.length;
+    for (const point of points) this.#points.add(point);
+  }
+
+  text(): string {
+    if (!this.#hasAny) return "";
+    const [cases, killed, lost] = [this.#cases, this.#killed, this.#lost];
+    return `, ${cases} interrupted (${killed} by the end of the process; ${lost} by a reset of their object, ${this.#losses} times at ${this.#points.size} points)`;
+  }
+}
+
+/** How many cases attempts belong to. */
+function casesOf(attempts: readonly string[]): number {
+  return new Set(attempts.map((name) => name.slice(0, name.lastIndexOf(".")))).size;
 }
 
 async function inTime(work: Promise<void>): Promise<void> {

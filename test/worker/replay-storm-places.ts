@@ -1,15 +1,26 @@
 /** Random handlers in sessions and as tasks, through a storm. */
+import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { JSONRPCRequest } from "../../src/core/index.ts";
 import type { Json } from "../features/peer.ts";
-import { CONTENT, initialize, isMembers, type Members, notification, request } from "../http/messages.ts";
+import {
+  CAPABILITIES_KEY,
+  CONTENT,
+  initialize,
+  isMembers,
+  type Members,
+  meta,
+  notification,
+  request,
+  standardHeaders,
+} from "../http/messages.ts";
 import { ABLE, type Case, textOf } from "../properties/replay-drive.ts";
 import { Person, runStraight } from "../properties/replay-person.ts";
 import type { Place } from "../properties/replay-runs.ts";
 import type { Script } from "../properties/replay-script.ts";
 import { type Attempt, judgeAttempt, Storm } from "./replay-storm.ts";
-import { TASKS, TaskClient } from "./task-client.ts";
+import { readEvents, type SentHeaders, send, textOfReply } from "./replay-storm-http.ts";
+import { TASKS } from "./task-client.ts";
 
 const VERSION = "2025-11-25";
 const CALL = "call";
@@ -17,16 +28,18 @@ const CALL = "call";
 /** What one attempt gave; undefined: it was lost before its client knew how to come back to it. */
 type Given = Promise<Json | undefined>;
 
-async function runStormy(storm: Storm, script: Script, personSeed: number, run: (attempt: Attempt) => Given) {
-  const before = storm.interruptions;
-  const isInterrupted = before % 2 === 1;
-  for (;;) {
-    const attempt = storm.begin();
+async function runStormy(
+  storm: Storm,
+  name: string,
+  { script, personSeed }: Pick<Case, "script" | "personSeed">,
+  run: (attempt: Attempt) => Given,
+): Promise<void> {
+  for (let time = 0; ; time += 1) {
+    const attempt = storm.begin(`${name}.${time}`);
     try {
       const result = await run(attempt);
       if (!result) continue;
-      const wasInterrupted = isInterrupted || storm.interruptions > before;
-      judgeAttempt(textOf(result), await runStraight(script, new Person(personSeed)), attempt, wasInterrupted);
+      judgeAttempt(textOf(result), await runStraight(script, new Person(personSeed)), attempt);
       return;
     } finally {
       storm.forget(attempt);
@@ -36,38 +49,42 @@ async function runStormy(storm: Storm, script: Script, personSeed: number, run: 
 
 // Sessions
 
+const JSON_HEADERS = CONTENT as SentHeaders;
+
 /** A legacy client that comes back to its stream whenever that is lost. */
 class SessionCall {
   readonly #storm: Storm;
   readonly #person: Person;
+  readonly #attempt: Attempt;
   readonly #answered = new Set<unknown>();
-  #headers: Record<string, string> = {};
+  #headers: SentHeaders = {};
   #cursor: string | undefined;
   #result: Json | undefined;
   #error: Members | undefined;
-  readonly #lossesBefore: number;
 
-  constructor(storm: Storm, person: Person) {
+  constructor(storm: Storm, person: Person, attempt: Attempt) {
     this.#storm = storm;
-    this.#lossesBefore = storm.losses;
     this.#person = person;
+    this.#attempt = attempt;
   }
 
-  async run(script: Script, attempt: string): Given {
-    const url = this.#storm.url("/sessions");
+  async run(script: Script): Given {
     const opened = await this.#post(initialize(VERSION, "hello", ABLE), 200);
-    this.#headers = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": VERSION };
+    this.#headers = { "mcp-session-id": String(opened.headers["mcp-session-id"]), "mcp-protocol-version": VERSION };
     await this.#post(notification("notifications/initialized"), 202);
-    const body = JSON.stringify(request("tools/call", { name: "run", arguments: { script, attempt } }, CALL));
-    const headers = { ...(CONTENT as Record<string, string>), ...this.#headers };
-    const begun = await fetch(url, { method: "POST", headers, body }).catch(() => undefined);
-    if (!begun?.ok) return undefined;
-    if (begun.headers.get("content-type")?.startsWith("application/json")) {
-      const answer = (await begun.json().catch(() => undefined)) as Members | undefined;
-      if (answer) this.#take(answer);
+    const call = request("tools/call", { name: "run", arguments: { script, attempt: this.#attempt.id } }, CALL);
+    const begun = await this.#send(call).catch(() => undefined);
+    if (!begun) return undefined;
+    if (begun.statusCode !== 200) {
+      begun.resume();
+      return undefined;
+    }
+    if (begun.headers["content-type"]?.startsWith("application/json")) {
+      const answer = await textOfReply(begun).catch(() => undefined);
+      if (answer !== undefined) this.#take(JSON.parse(answer) as Members);
     } else await this.#read(begun);
-    while (!(this.#result || this.#error) && this.#cursor !== undefined) await this.#comeBack(url, this.#cursor);
-    if (this.#error && !this.#wasGivenUp(this.#error)) throw new Error(JSON.stringify(this.#error));
+    while (!(this.#result || this.#error) && this.#cursor !== undefined) await this.#comeBack(this.#cursor);
+    if (this.#error && !(await this.#wasGivenUp(this.#error))) throw new Error(JSON.stringify(this.#error));
     return this.#result;
   }
 
@@ -75,34 +92,30 @@ class SessionCall {
    * Whether the call was lost so often that it is not run again: its first run and three more, without coming further in
    * any of them. On a slow machine there may be no time between two losses.
    */
-  #wasGivenUp({ error }: Members): boolean {
+  async #wasGivenUp({ error }: Members): Promise<boolean> {
     const { data } = error as { data?: { reason?: string } };
-    return data?.reason === "interrupted" && this.#storm.losses - this.#lossesBefore >= 4;
+    return data?.reason === "interrupted" && (await this.#storm.lossesOf(this.#attempt)) >= 4;
   }
 
-  async #comeBack(url: string, cursor: string): Promise<void> {
+  async #comeBack(cursor: string): Promise<void> {
     const headers = { accept: "text/event-stream", ...this.#headers, "last-event-id": cursor };
     const stream = await this.#storm.insist(async () => {
-      const response = await fetch(url, { headers });
-      if (response.status >= 500) throw new Error(`GET: ${response.status} ${await response.text()}`);
+      const response = await send(this.#storm.url("/sessions"), headers);
+      if (Number(response.statusCode) >= 500) throw await refusalOf("GET", response);
       return response;
     });
-    if (!stream.ok) throw new Error(`GET: ${stream.status} ${await stream.text()}`);
+    if (stream.statusCode !== 200) throw await refusalOf("GET", stream);
     await this.#read(stream);
     if (!this.#result) await pause(20);
   }
 
   /** Until it ends or is lost. */
-  async #read(response: Response): Promise<void> {
-    const events = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-    try {
-      for await (const { id, data } of events ?? []) {
-        if (id !== undefined) this.#cursor = id;
-        if (data !== "") this.#take(JSON.parse(data) as Members);
-      }
-    } catch {
-      // It was lost.
-    }
+  async #read(response: IncomingMessage): Promise<void> {
+    const lost = await readEvents(response, ({ id, data }) => {
+      if (id !== undefined) this.#cursor = id;
+      if (data !== "") this.#take(JSON.parse(data) as Members);
+    }).catch((error: NodeJS.ErrnoException) => error);
+    if (lost && lost.code !== "ECONNRESET") throw lost;
   }
 
   #take(message: Members): void {
@@ -116,64 +129,105 @@ class SessionCall {
     void this.#post({ jsonrpc: "2.0", id: message.id, result }, 202);
   }
 
-  #post(message: unknown, expected: number): Promise<Response> {
-    const headers = { ...(CONTENT as Record<string, string>), ...this.#headers };
+  #send(message: unknown): Promise<IncomingMessage> {
+    return send(this.#storm.url("/sessions"), { ...JSON_HEADERS, ...this.#headers }, message);
+  }
+
+  #post(message: unknown, expected: number): Promise<IncomingMessage> {
     return this.#storm.insist(async () => {
-      const body = JSON.stringify(message);
-      const response = await fetch(this.#storm.url("/sessions"), { method: "POST", headers, body });
-      const text = await response.text();
-      if (response.status === expected) return response;
-      throw new Error(`POST: ${response.status} ${text}`);
+      const response = await this.#send(message);
+      if (response.statusCode !== expected) throw await refusalOf("POST", response);
+      await textOfReply(response);
+      return response;
     });
   }
 }
 
+async function refusalOf(method: string, response: IncomingMessage): Promise<Error> {
+  return new Error(`${method}: ${response.statusCode} ${await textOfReply(response)}`);
+}
+
 /** Legacy sessions: the handler waits in memory, and is run again where its object was lost. */
 export async function openSessions(seed: number): Promise<Place> {
-  const storm = await Storm.start(seed, ["MCP_SESSION"]);
+  const storm = await Storm.start(seed);
   return {
-    run: ({ script, personSeed }) =>
-      runStormy(storm, script, personSeed, ({ id }) => new SessionCall(storm, new Person(personSeed)).run(script, id)),
+    run: (each, name) => {
+      const { script, personSeed } = each;
+      return runStormy(storm, name, each, (attempt) => {
+        return new SessionCall(storm, new Person(personSeed), attempt).run(script);
+      });
+    },
     close: () => storm.stop(),
+    interrupted: () => storm.interrupted(),
   };
 }
 
 // Tasks
 
+const TASK_META = meta({ [CAPABILITIES_KEY]: { ...ABLE, extensions: { [TASKS]: {} } } });
+
 /** A client that begins a task, looks at it, and answers some of what it asks. */
 class TaskCall {
   readonly #storm: Storm;
-  readonly #client: TaskClient;
+  readonly #path: string;
   readonly #person: Person;
+  readonly #attempt: Attempt;
   readonly #said = new Map<string, unknown>();
 
-  constructor(storm: Storm, path: string, person: Person) {
+  constructor(storm: Storm, path: string, person: Person, attempt: Attempt) {
     this.#storm = storm;
-    this.#client = new TaskClient(storm.url(path), { capabilities: { ...ABLE, extensions: { [TASKS]: {} } } });
+    this.#path = path;
     this.#person = person;
+    this.#attempt = attempt;
   }
 
-  async run(tool: string, script: Script, attempt: string): Given {
+  async run(tool: string, script: Script): Given {
     for (let more: Members = {}; ; ) {
-      const args = { script, attempt } as unknown as Members;
-      const result = await this.#client.call(tool, args, more).catch(() => undefined);
+      const call = { name: tool, arguments: { script, attempt: this.#attempt.id }, ...more };
+      const result = await this.#request("tools/call", call).catch(() => undefined);
       if (!result) return undefined;
       if (result.resultType === "task") return this.#finish(String(result.taskId));
-      if (result.resultType !== "input_required") return result as Json;
+      if (result.resultType !== "input_required")
+        return (await this.#wasNotMade(result)) ? undefined : (result as Json);
       more = { requestState: result.requestState, inputResponses: this.#answers(result, () => true) };
     }
   }
 
+  /** Whether the object was lost before there was a task, of which the client is told as of any failure. */
+  async #wasNotMade(result: Members): Promise<boolean> {
+    const isFailure = /^Tool "run(_later)?" failed\. Reference: /.test(textOf(result as Json));
+    return isFailure && (await this.#storm.lossesOf(this.#attempt)) > 0;
+  }
+
   async #finish(taskId: string): Promise<Json> {
-    for (let look = 0; ; look += 1) {
-      const task = await this.#storm.insist(() => this.#client.get(taskId));
+    for (let [look, idle] = [0, 0]; ; look += 1) {
+      const task = await this.#storm.insist(() => this.#request("tasks/get", { taskId }));
       if (task.status === "completed") return task.result as Json;
       if (task.status === "failed" || task.status === "cancelled") throw new Error(JSON.stringify(task));
       if (task.status === "input_required") {
-        const answers = this.#answers(task, (at) => (at + look) % 3 > 0 || look % 4 === 0);
-        await this.#storm.insist(() => this.#client.update(taskId, answers));
-      } else await pause(Math.min(5 + 5 * look, 100));
+        const inputResponses = this.#answers(task, (at) => (at + look) % 3 > 0 || look % 4 === 0);
+        await this.#storm.insist(() => this.#request("tasks/update", { taskId, inputResponses }));
+        idle = 0;
+      } else {
+        await pause(Math.min(10 * 2 ** idle, 320));
+        idle += 1;
+      }
     }
+  }
+
+  /** The result. A reply that is none rejects, an error in it too. */
+  async #request(method: string, params: Members): Promise<Members> {
+    const message = request(method, { ...params, _meta: TASK_META });
+    const headers = { ...JSON_HEADERS, ...standardHeaders(message) } as SentHeaders;
+    const reply = await send(this.#storm.url(this.#path), headers, message);
+    let last: unknown;
+    if (reply.headers["content-type"]?.startsWith("text/event-stream")) {
+      await readEvents(reply, ({ data }) => {
+        if (data !== "") last = JSON.parse(data);
+      });
+    } else last = JSON.parse(await textOfReply(reply));
+    if (isMembers(last) && isMembers(last.result)) return last.result;
+    throw new Error(`${method} has no result: ${reply.statusCode} ${JSON.stringify(last)}`);
   }
 
   /** The same answer however often it is sent. */
@@ -187,16 +241,18 @@ class TaskCall {
 
 /** Tasks, some of which begin where the handler says so, and some of which are cut after each step. */
 export async function openTasks(seed: number): Promise<Place> {
-  const storm = await Storm.start(seed, ["MCP_TASK", "SLICED_TASK"]);
+  const storm = await Storm.start(seed);
   return {
-    run: ({ script, personSeed, choices: [choice = 0] }: Case) => {
+    run: ({ script, personSeed, choices: [choice = 0] }, name) => {
       const path = choice % 3 === 0 ? "/sliced" : "/tasks";
       const isLater = choice % 4 === 0;
       const whole: Script = isLater ? { do: "sequence", parts: [script, { do: "task" }, script] } : script;
-      return runStormy(storm, whole, personSeed, ({ id }) => {
-        return new TaskCall(storm, path, new Person(personSeed)).run(isLater ? "run_later" : "run", whole, id);
+      return runStormy(storm, name, { script: whole, personSeed }, (attempt) => {
+        const call = new TaskCall(storm, path, new Person(personSeed), attempt);
+        return call.run(isLater ? "run_later" : "run", whole);
       });
     },
     close: () => storm.stop(),
+    interrupted: () => storm.interrupted(),
   };
 }

@@ -1,7 +1,8 @@
 /**
- * Very many random handlers at once in one Worker whose process is killed and whose objects are reset all the while. What
- * comes out of each is what comes out of a run that nothing interrupts; a step has its effect again, under the same key,
- * only where something was lost before its handler knew the result.
+ * Very many random handlers at once in one Worker. Each loses its object at points that its name decides (fixtures/fuse.ts),
+ * and all of them now and then lose the process. What comes out of each is what comes out of a run that nothing
+ * interrupts; a step has its effect again, under the same key, only where something was lost before its handler knew the
+ * result.
  */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
@@ -9,14 +10,26 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { nameOfKey, type Straight } from "../properties/replay-person.ts";
+import type { Interrupted } from "../properties/replay-runs.ts";
 import type { Counted } from "./fixtures/replay-storm.ts";
+import { send, textOfReply } from "./replay-storm-http.ts";
 
 const BINDINGS = { MCP_SESSION: "McpSession", MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" } as const;
+/** Milliseconds between two losses of the process, at least and at most; the first comes early. */
+const CALM_MS = { first: [300, 1_500], later: [4_000, 8_000] } as const;
 
-/** What the steps of one attempt did, in order. */
+/** One try of a case. Another follows where its client did not learn how to come back to it. */
 export class Attempt {
-  readonly id: string = crypto.randomUUID();
+  /** Tells it from any other, and is the same when the case is repeated. */
+  readonly id: string;
+  /** What its steps did, in order. */
   readonly heard: Counted[] = [];
+  /** How often the process was lost meanwhile. */
+  kills = 0;
+
+  constructor(id: string) {
+    this.id = id;
+  }
 }
 
 /** A Worker, the server that counts what its handlers do, and what interrupts both. */
@@ -24,13 +37,14 @@ export class Storm {
   readonly #server: Server;
   readonly #random: () => number;
   readonly #attempts = new Map<string, Attempt>();
-  readonly #seen = new Set<string>();
+  /** Where objects were lost, by the id of the attempt. */
+  readonly #losses = new Map<string, readonly string[]>();
+  readonly #killed = new Set<string>();
   #worker!: TestWorker;
   #isOver = false;
+  readonly #over = new AbortController();
   #blowing: Promise<void> = Promise.resolve();
   #restarting: Promise<void> = Promise.resolve();
-  /** Beginnings and ends of interruptions so far: odd while one is under way. */
-  interruptions = 0;
 
   private constructor(seed: number) {
     this.#random = randomOf(seed);
@@ -50,8 +64,7 @@ export class Storm {
     this.#server.keepAliveTimeout = 600_000;
   }
 
-  /** @param binding Whose objects are reset. */
-  static async start(seed: number, binding: readonly (keyof typeof BINDINGS)[]): Promise<Storm> {
+  static async start(seed: number): Promise<Storm> {
     const storm = new Storm(seed);
     await new Promise<void>((resolve) => storm.#server.listen(0, "127.0.0.1", resolve));
     const { port } = storm.#server.address() as AddressInfo;
@@ -60,27 +73,29 @@ export class Storm {
       objects: BINDINGS,
       bindings: { MCP_KEYS: newKeys(), COUNTER: `http://127.0.0.1:${port}` },
     });
-    storm.#blowing = storm.#blow(binding);
+    storm.#blowing = storm.#blow();
     return storm;
-  }
-
-  /** How often something has been interrupted so far, one that is under way included. */
-  get losses(): number {
-    return Math.ceil(this.interruptions / 2);
   }
 
   url(path: string): string {
     return this.#worker.url(path);
   }
 
-  begin(): Attempt {
-    const attempt = new Attempt();
-    this.#attempts.set(attempt.id, attempt);
+  begin(id: string): Attempt {
+    const attempt = new Attempt(id);
+    this.#attempts.set(id, attempt);
     return attempt;
   }
 
-  forget({ id }: Attempt): void {
+  forget({ id, kills }: Attempt): void {
     this.#attempts.delete(id);
+    if (kills > 0) this.#killed.add(id);
+  }
+
+  /** How often an attempt has lost its object or the process. */
+  async lossesOf({ id, kills }: Attempt): Promise<number> {
+    await this.insist(() => this.#collect());
+    return kills + (this.#losses.get(id)?.length ?? 0);
   }
 
   /** Repeats what fails while the Worker is not there. */
@@ -90,50 +105,67 @@ export class Storm {
         return await work();
       } catch (error) {
         if (time === 300) throw error;
-        await pause(20 + time);
+        await pause(Math.min(10 * 2 ** time, 200));
         await this.#restarting;
       }
     }
   }
 
+  /** Which attempts were interrupted, and where. */
+  interrupted(): Interrupted {
+    const lost = [...this.#losses].filter(([, points]) => points.length > 0);
+    return {
+      killed: [...this.#killed],
+      lost: lost.map(([id]) => id),
+      points: lost.flatMap(([, points]) => points),
+    };
+  }
+
   async stop(): Promise<void> {
     this.#isOver = true;
+    this.#over.abort();
     await this.#blowing;
+    await this.#collect().catch(() => undefined);
     await this.#worker.stop();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #blow(bindings: readonly (keyof typeof BINDINGS)[]): Promise<void> {
-    while (!this.#isOver) {
-      await pause(300 + this.#random() * 1_200);
-      if (this.#isOver) return;
-      this.interruptions += 1;
-      if (this.#random() < 0.3) {
-        this.#restarting = this.#worker.restart();
-        await this.#restarting;
-      } else for (const binding of bindings) await this.#reset(binding);
-      this.interruptions += 1;
+  /** @param last What follows is the end of the process. */
+  async #collect(last = false): Promise<void> {
+    const reply = await send(this.url(last ? "/losses?last" : "/losses"), {});
+    for (const [id, points] of JSON.parse(await textOfReply(reply)) as [string, string[]][]) {
+      this.#losses.set(id, points);
     }
   }
 
-  /** Breaks some of the objects that were made since the last time. */
-  async #reset(binding: keyof typeof BINDINGS): Promise<void> {
-    const fresh = (await this.#worker.objects(binding)).filter((id) => !this.#seen.has(id));
-    for (const id of fresh) this.#seen.add(id);
-    const some = fresh.filter(() => this.#random() < 0.5);
-    await Promise.all(some.map((id) => this.#worker.abort(binding, id)));
+  async #blow(): Promise<void> {
+    for (let calm: readonly [number, number] = CALM_MS.first; !this.#isOver; calm = CALM_MS.later) {
+      const [least, most] = calm;
+      await pause(least + this.#random() * (most - least), undefined, { signal: this.#over.signal }).catch(
+        () => undefined,
+      );
+      if (this.#isOver) return;
+      await this.#collect(true).catch(() => undefined);
+      const isHit = new Set(this.#attempts.values());
+      this.#restarting = this.#worker.restart();
+      await this.#restarting;
+      // Those too that began before the process was gone.
+      for (const attempt of [...isHit, ...this.#attempts.values()]) isHit.add(attempt);
+      for (const attempt of isHit) attempt.kills += 1;
+    }
   }
 }
 
 /** @throws {assert.AssertionError} when an attempt gave or did something else than an uninterrupted run. */
-export function judgeAttempt(text: string, straight: Straight, { heard }: Attempt, wasInterrupted: boolean): void {
+export function judgeAttempt(text: string, straight: Straight, { heard, kills }: Attempt): void {
   assert.equal(text, straight.text);
   const of = (what: Counted["what"]) => heard.filter((each) => each.what === what).map(({ key }) => key);
   const [done, failed] = [of("done"), of("failed")];
   assert.deepEqual(distinct(done), distinct(straight.done));
   assert.deepEqual(distinct(failed), distinct(straight.failed));
   assert.ok(new Set([...done, ...failed].map((key) => key.split("/")[0])).size <= 1, "keys of more than one call");
+  const wasInterrupted = kills > 0 || heard.some(({ losses }) => losses > 0);
   if (!wasInterrupted) assert.equal(done.length, new Set(done).size, `done again: ${done}`);
   const known = new Set<string>();
   for (const { what, key } of heard) {
