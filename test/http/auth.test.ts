@@ -1,4 +1,4 @@
-/** Who may call: what the `auth` hook and the option `visible` may return, and that everything else is refused. */
+/** Authorization: the allowed results of the `auth` hook and the `visible` option. Everything else is refused. */
 import { describe, expect, test } from "vitest";
 import { defineTool, type ErrorPlace, McpServer, type Principal } from "../../src/core/index.ts";
 import { type AuthHook, createHttpHandler } from "../../src/http/handler.ts";
@@ -9,7 +9,7 @@ const ALICE = { issuer: "https://issuer.example", subject: "alice" };
 
 type AnyHook = (...given: Parameters<AuthHook<unknown>>) => unknown;
 
-/** An endpoint whose hook returns what no typed hook could. */
+/** An endpoint whose hook returns values that the types do not allow. */
 function endpoint(hook: AnyHook, more: { readonly era?: "modern" | "legacy"; readonly origin?: string } = {}) {
   const { era = "modern", origin } = more;
   const calls: (Principal | undefined)[] = [];
@@ -73,7 +73,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
     ["a list with the members", () => Object.assign([], ALICE)],
     ["a function with the members", () => Object.assign(() => undefined, ALICE)],
     ["a user of another shape", () => ({ user: { id: "alice" }, ok: true })],
-    ["what cannot be read", () => unreadable],
+    ["an unreadable proxy", () => unreadable],
     [
       "a getter that throws",
       () => ({
@@ -140,7 +140,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
     }
   });
 
-  test.each([200, 302, 401, 403, 429, 503])("a Response with status %i is returned as it is", async (status) => {
+  test.each([200, 302, 401, 403, 429, 503])("a Response with status %i is returned unchanged", async (status) => {
     const headers = { "WWW-Authenticate": 'Bearer error="insufficient_scope", scope="files:write"', "X-Own": "kept" };
     const { send, calls, reports } = endpoint(async () => new Response("the challenge", { status, headers }), { era });
     const { response, text } = await send();
@@ -150,7 +150,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
     expect(response.headers.get("Access-Control-Allow-Origin")).toBeNull();
   });
 
-  test("a Response can be read by a page of an allowed origin, and keeps the headers it had", async () => {
+  test("a Response can be read by a page of an allowed origin, and keeps its headers", async () => {
     const headers = {
       Vary: "Authorization",
       "Access-Control-Allow-Origin": "https://elsewhere.example",
@@ -169,14 +169,14 @@ describe.each(["modern", "legacy"] as const)("A0: what the auth hook returns (%s
 });
 
 describe("A0: the principal", () => {
-  test("keeps its further members", async () => {
+  test("keeps its additional members", async () => {
     const principal = { ...ALICE, scopes: ["read"], claims: { team: "red" }, extra: 7 };
     const { send, calls } = endpoint(() => principal);
     await send();
     expect(calls).toEqual([principal]);
   });
 
-  test("is read once: what its getters say later counts for nothing", async () => {
+  test("is read once: later values of its getters are ignored", async () => {
     let reads = 0;
     const shifty = {
       get issuer() {
@@ -192,7 +192,7 @@ describe("A0: the principal", () => {
     expect(calls.map((principal) => [principal?.subject, principal?.subject])).toEqual([["alice", "alice"]]);
   });
 
-  test("of a class is taken with what its getters say", async () => {
+  test("may be an instance of a class with getters", async () => {
     class User {
       get issuer() {
         return "https://issuer.example";
@@ -206,7 +206,7 @@ describe("A0: the principal", () => {
     expect(calls).toEqual([ALICE]);
   });
 
-  test("cannot be changed afterwards by who made it", async () => {
+  test("cannot be changed later by its creator", async () => {
     const kept: Members & { subject: string } = { ...ALICE };
     const { send, calls } = endpoint(() => kept);
     await send();
@@ -214,7 +214,7 @@ describe("A0: the principal", () => {
     expect(calls).toEqual([ALICE]);
   });
 
-  test("an unfit one is reported with what is wrong and what to return, and without its members", async () => {
+  test("is reported with the error and the expected result if it is invalid, but without its members", async () => {
     const { send, reports } = endpoint(async function verify() {
       return { token: "secret", issuer: "https://issuer.example" };
     });
@@ -226,11 +226,14 @@ describe("A0: the principal", () => {
   });
 });
 
-test.each([null, false, 0, "", "hook", {}, true])("A0: an option auth that is no function (%j) is refused", (auth) => {
-  const server = new McpServer({ name: "auth", version: "1.0.0" });
-  const make = () => createHttpHandler(server, { auth: auth as never, onError: () => undefined });
-  expect(make).toThrow(/auth/);
-});
+test.each([null, false, 0, "", "hook", {}, true])(
+  "A0: an auth option that is not a function (%j) is refused",
+  (auth) => {
+    const server = new McpServer({ name: "auth", version: "1.0.0" });
+    const make = () => createHttpHandler(server, { auth: auth as never, onError: () => undefined });
+    expect(make).toThrow(/auth/);
+  },
+);
 
 describe.each(["modern", "legacy"] as const)("A0: what the option visible returns (%s)", (era) => {
   function serve(visible: () => unknown) {
@@ -258,7 +261,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the option visible return
 
   test.each<[string, () => unknown]>([
     ["a promise of true", async () => true],
-    ["a promise that rejects", async () => Promise.reject(new Error("nobody hears this"))],
+    ["a promise that rejects", async () => Promise.reject(new Error("not handled"))],
     ["undefined", () => undefined],
     ["null", () => null],
     ["1", () => 1],
@@ -294,7 +297,7 @@ describe.each(["modern", "legacy"] as const)("A0: what the option visible return
   });
 });
 
-test("A0: hooks that the options of a server inherit from their class hold where each caller sees its own", async () => {
+test("A0: inherited hooks in a server's options also apply where each caller has its own view", async () => {
   class Options {
     readonly name = "inherited";
     readonly version = "1.0.0";
@@ -317,7 +320,7 @@ test("A0: hooks that the options of a server inherit from their class hold where
   expect(reports).toEqual(["Error: refused by around"]);
 });
 
-test.each([null, false, 0, "", {}, true])("A0: an option visible that is no function (%j) is refused", (visible) => {
+test.each([null, false, 0, "", {}, true])("A0: a visible option that is not a function (%j) is refused", (visible) => {
   const make = () => new McpServer({ name: "visible", version: "1.0.0", visible: visible as never });
   expect(make).toThrow(/visible .*must be a function/);
 });

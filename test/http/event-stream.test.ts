@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
 
-test("frames held before the stream opens keep to streamBufferBytesMax: news are dropped, results never", async () => {
+test("frames held before the stream opens are limited by streamBufferBytesMax: notifications are dropped, results never", async () => {
   const stream = new EventStream(resolveLimits({ streamBufferBytesMax: 10 }));
   for (let at = 0; at < 5; at++) stream.write(`new${at}`, true);
   stream.write("result");
@@ -11,7 +11,7 @@ test("frames held before the stream opens keep to streamBufferBytesMax: news are
   expect(await stream.respond().text()).toBe("new0new1result");
 });
 
-test("nothing goes into a frame that comes in parts: heartbeats are left out, hints wait", async () => {
+test("nothing is inserted into a frame that arrives in parts: heartbeats are skipped, hints wait", async () => {
   const stream = new EventStream(resolveLimits({ heartbeatMs: 1 }));
   const text = stream.respond().text();
   stream.write("data: one ");
@@ -22,7 +22,7 @@ test("nothing goes into a frame that comes in parts: heartbeats are left out, hi
   expect(await text).toMatch(/^(: keepalive\n\n)+data: one event\n\ndata: hint\n\n(: keepalive\n\n)*$/);
 });
 
-test("A5: of what changes while a reader takes nothing, one frame of each subject waits beyond streamBufferBytesMax", async () => {
+test("A5: while a reader does not read, one frame per changed subject waits beyond streamBufferBytesMax", async () => {
   const max = 1_000;
   const stream = new EventStream(resolveLimits({ streamBufferBytesMax: max }));
   const body = stream.respond().body as ReadableStream<Uint8Array>;
@@ -38,7 +38,7 @@ test("A5: of what changes while a reader takes nothing, one frame of each subjec
   while (!expected.test(text)) text += (await reader.read()).value ?? "";
   expect(text.length).toBeLessThan(max + log.length + dropped.length + changes.join("").length);
   expect(text.split(dropped)).toHaveLength(2);
-  // Who has caught up hears of everything again.
+  // After the reader has caught up, everything is sent again.
   stream.notify(log, "log", dropped);
   expect((await reader.read()).value).toBe(log);
   stream.end();

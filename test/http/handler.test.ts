@@ -1,4 +1,6 @@
-/** The endpoint as a plain function of a Request: what no client of ours would send, and what must not come back. */
+/**
+ * The endpoint as a plain function of a Request: requests that our clients never send, and answers that must not occur.
+ */
 import { describe, expect, test } from "vitest";
 import {
   type AroundHook,
@@ -74,7 +76,7 @@ test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
     (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 }),
   ],
   ["O1 listRoots", (ctx) => ctx.listRoots()],
-])("%s in the middle of a modern request, without replay, is a typed error that says what to do", async (_, ask) => {
+])("%s in the middle of a modern request, without replay, is a typed error that tells what to do", async (_, ask) => {
   const server = new McpServer(IDENTITY);
   server.tool("ask", {}, (_args, ctx) =>
     ask(ctx).then(String, (error: QuestionError) => `${error.reason} ${error.message}`),
@@ -84,7 +86,7 @@ test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
   for (const part of ["unavailable", "the option replay", "inputRequired"]) expect(said).toContain(part);
 });
 
-describe("what JSON has no form for", () => {
+describe("values without a JSON form", () => {
   test.each(["modern", "legacy"] as const)("in an author's error is an internal error (%s)", async (era) => {
     const server = new McpServer(IDENTITY);
     const circle: Members & { self?: unknown } = {};
@@ -113,7 +115,7 @@ describe("arguments that are mirrored into headers", () => {
   server.tool("count", { input: jsonSchema(count) }, () => "served");
   const { send } = serve(server);
 
-  test("of a type that no header can carry are for validation to refuse", async () => {
+  test("of a type that no header can carry are left to validation", async () => {
     const answer = await send(call("region", { region: { toString: 1 } }), { "mcp-param-region": "x" });
     expect(answer).toMatchObject({ status: 200, message: { result: { isError: true } } });
   });
@@ -131,7 +133,7 @@ describe("arguments that are mirrored into headers", () => {
   });
 });
 
-test("H4 H5 the handshake passes the hooks, over HTTP as well", async () => {
+test("H4 H5 the handshake runs the hooks, over HTTP as well", async () => {
   const seen: string[] = [];
   const ends: RequestEnd[] = [];
   const server = new McpServer({
@@ -151,8 +153,8 @@ test("H4 H5 the handshake passes the hooks, over HTTP as well", async () => {
   expect(ends).toMatchObject([{ method: "initialize", errorCode: undefined, client: { name: "ladder" } }]);
 });
 
-describe("H7 versions that are narrowed", () => {
-  test("a request without version that would be of one not served is refused, naming those that are", async () => {
+describe("H7 the protocolVersions option", () => {
+  test("a request without version is refused if its assumed version is not served, naming the served versions", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: ["2025-11-25", "2026-07-28"] });
     server.tool("plain", {}, () => "plain");
     const answer = await serve(server).send(requestOf("legacy", "tools/call", { name: "plain" }));
@@ -161,7 +163,7 @@ describe("H7 versions that are narrowed", () => {
   });
 
   test.each([{}, { "mcp-protocol-version": "2025-11-25" }])(
-    "a modern-only server names its versions to initialize (%j)",
+    "a modern-only server names its versions in the answer to initialize (%j)",
     async (headers) => {
       const server = new McpServer({ ...IDENTITY, protocolVersions: ["2026-07-28"] });
       const answer = await serve(server).send(initialize(), headers);
@@ -176,7 +178,7 @@ describe("asking by returning", () => {
   const able = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
   const MCP_KEYS = "A".repeat(43);
 
-  test("a reader of a resource asks, and reads with the answer and its state", async () => {
+  test("a resource reader asks, and reads with the answer and its state", async () => {
     const server = new McpServer(IDENTITY);
     server.resource("test://private", {}, (_, ctx) => {
       if (ctx.inputResponses.who === undefined) return inputRequired({ who: WHO }, "kept".repeat(50_000));
@@ -203,12 +205,12 @@ describe("asking by returning", () => {
     }
   });
 
-  test("asks something, or has a state", () => {
+  test("needs a question or a state", () => {
     expect(() => inputRequired({})).toThrow(/asks nothing/);
     expect(inputRequired({}, "state").requestState).toBe("state");
   });
 
-  test("is for tools, prompts and resources: a method of one's own cannot", async () => {
+  test("is for tools, prompts and resources: a custom method cannot ask", async () => {
     const server = new McpServer(IDENTITY);
     server.method("example.com/ask", () => inputRequired({ who: WHO }));
     const { send, reports } = serve(server);
@@ -218,7 +220,7 @@ describe("asking by returning", () => {
   });
 });
 
-test("a resource whose URI is none is refused where it is defined", () => {
+test("a resource with an invalid URI is refused when it is defined", () => {
   const server = new McpServer(IDENTITY);
   for (const uri of ["test://größe", "test://a b", "no-scheme", "test://<a>"]) {
     expect(() => server.resource(uri, {}, () => "never")).toThrow(/is not a URI/);
@@ -226,7 +228,7 @@ test("a resource whose URI is none is refused where it is defined", () => {
   server.resource("test://gr%C3%B6%C3%9Fe", {}, () => "fine");
 });
 
-test("Z3 a provider that lists what is defined, or one thing twice, breaks no cursor", async () => {
+test("Z3 a provider that repeats a defined resource, or lists one twice, breaks no cursor", async () => {
   const server = new McpServer({ ...IDENTITY, pageSize: 1 });
   server.resource("test://a", {}, () => "a");
   const listed = ["test://a", "test://b", "test://b", "test://c"].map((uri) => ({ uri, name: uri }));
@@ -243,7 +245,7 @@ test("Z3 a provider that lists what is defined, or one thing twice, breaks no cu
   expect(uris).toEqual(["test://a", "test://b", "test://c"]);
 });
 
-test("a modern client that takes JSON only, and leaves while its call runs, has the call cancelled", async () => {
+test("a modern client that accepts only JSON and disconnects during its call has the call cancelled", async () => {
   const server = new McpServer(IDENTITY);
   const began = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<string>();
@@ -267,12 +269,12 @@ describe("a legacy endpoint without sessions", () => {
   const { send } = serve(new McpServer(IDENTITY).tool("plain", {}, () => "plain"));
   const accept = "application/json, text/event-stream";
 
-  test("answers what it does not know with an error in a 200, as the older versions do", async () => {
+  test("answers an unknown method with an error and status 200, as the older versions do", async () => {
     const answer = await send(requestOf("legacy", "no/such"), { accept });
     expect(answer).toMatchObject({ status: 200, message: { error: { code: -32601 } } });
   });
 
-  test.each(["2025-06-18", "2025-11-25"])("refuses a batch that says it is of %s", async (version) => {
+  test.each(["2025-06-18", "2025-11-25"])("refuses a batch with the version header %s", async (version) => {
     const batch = [requestOf("legacy", "ping")] as unknown as Members;
     const answer = await send(batch, { accept, "mcp-protocol-version": version });
     expect(answer).toMatchObject({ status: 400, message: { error: { data: { reason: "batch" } } } });
@@ -301,7 +303,7 @@ describe("a request state under the same keys", () => {
   });
 });
 
-test("a page of an allowed origin may read the headers of the protocol, and caches keep its answer apart", async () => {
+test("a page of an allowed origin can read the protocol's headers, and caches keep its answer separate", async () => {
   const { send } = serve(
     new McpServer(IDENTITY).tool("plain", {}, () => "plain"),
     {
@@ -314,7 +316,7 @@ test("a page of an allowed origin may read the headers of the protocol, and cach
   expect(headers.get("vary")).toContain("Origin");
 });
 
-test("an error of another copy of this package is the protocol's error that it says", async () => {
+test("an error of another copy of this package is sent as the protocol error that it is", async () => {
   const copied = Object.assign(new Error("no seats"), { [Symbol.for("mcp-edge.error")]: "McpError", code: -31_999 });
   const { send, reports } = serve(new McpServer(IDENTITY).tool("plain", {}, () => Promise.reject(copied)));
   expect((await send(call("plain"))).message).toMatchObject({ error: { code: -31_999, message: "no seats" } });
@@ -327,7 +329,7 @@ test("lists are private to their caller unless the server says otherwise", async
     expect((await send(requestOf("modern", method))).message).toMatchObject({ result: { cacheScope: "private" } });
 });
 
-test("an around hook sees the error that the handler ended with", async () => {
+test("an around hook sees the error of the handler", async () => {
   const seen: unknown[] = [];
   const around: AroundHook = async (data, next) => {
     try {
@@ -344,14 +346,14 @@ test("an around hook sees the error that the handler ended with", async () => {
   expect(seen).toEqual([broken]);
 });
 
-test("a method of one's own cannot ask by returning, and onError learns that", async () => {
+test("a custom method cannot ask by returning, and onError gets the reason", async () => {
   const server = new McpServer(IDENTITY).method("example.com/ask", () => inputRequired({}, "state"));
   const { send, reports } = serve(server);
   expect((await send(requestOf("modern", "example.com/ask"))).message).toMatchObject({ error: { code: -32603 } });
   expect(reports).toMatchObject([{ code: "result-invalid" }]);
 });
 
-test("a tool that runs only as a task says so where there are no tasks, and does not run", async () => {
+test("a tool that runs only as a task answers that without tasks, and does not run", async () => {
   let runs = 0;
   const server = new McpServer(IDENTITY).tool("long", { task: "required" }, () => {
     runs += 1;

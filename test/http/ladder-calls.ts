@@ -20,14 +20,14 @@ import {
 } from "./messages.ts";
 import type { Ask } from "./wire.ts";
 
-const VERSION = "DESIGN 8, version header invalid or not served";
-const META = "2026-07-28 basic/index, Per-request protocol fields: 400 -32602; DESIGN 8: it wins over -32020";
+const VERSION = "transports, Protocol Version Header: an invalid or unserved version is 400";
+const META = "2026-07-28 basic/index, Per-request protocol fields: 400 -32602; it takes precedence over -32020";
 const MISMATCH = "2026-07-28 streamable-http, Server Validation";
 const CASE = "2026-07-28 streamable-http, Case Sensitivity";
 const ENCODING = "2026-07-28 streamable-http, Value Encoding";
-const REMOVED = "2026-07-28 streamable-http, Protocol Version Header: an unknown method is 404 -32601; CONFORMANCE 3.5";
+const REMOVED = "2026-07-28 streamable-http, Protocol Version Header: an unknown method is 404 -32601";
 const OF_SESSIONS = { isOfSessions: true } as const;
-const SESSION = "DESIGN 8, session id missing: 400; unknown, deleted, foreign: 404";
+const SESSION = "transports, Session Management: a missing session id is 400; unknown, deleted or foreign ids are 404";
 const INVALID_PARAMS: Expected = { status: 400, code: -32602, id: 7 };
 const HEADER_MISMATCH: Expected = { status: 400, code: -32020, id: 7 };
 const SERVED: Expected = { status: 200, id: 7 };
@@ -81,12 +81,12 @@ const LEGACY_VERSION_HEADERS: readonly Row[] = [
         body: JSON.stringify(initialize(version)),
       },
       { status: 200, result: { protocolVersion: version } },
-      "SEED C3; a client may name the version it asks for",
+      "lifecycle, Version Negotiation: a client may send the version that it requests",
     ),
   ),
 ];
 
-/** A modern POST whose `_meta` and headers say what they are told. */
+/** A modern POST with changes to its `_meta` and headers. */
 function modern(change: Members, headers: Headers = {}, params: Members = {}): Ask {
   return post("modern", { message: request("tools/list", { ...params, _meta: meta(change) }), headers });
 }
@@ -110,7 +110,7 @@ const MODERN_VERSION_HEADERS: readonly Row[] = [
     "header 2026-07-28, body v999.0.0",
     modern({ [PROTOCOL_VERSION_KEY]: "v999.0.0" }),
     HEADER_MISMATCH,
-    "CONFORMANCE 3.5, versions",
+    "2026-07-28 versioning, Protocol Version Negotiation",
   ),
   row(
     "modern",
@@ -380,7 +380,7 @@ const METHODS: readonly Row[] = [
       `method ${JSON.stringify(method)}`,
       post("legacy", { message: request(method, {}) }),
       { status: 200, code: -32601, id: 7 },
-      "DESIGN 8, unknown method: legacy 200 -32601",
+      "JSON-RPC 2.0, Error object: an unknown method is -32601; legacy status 200",
     ),
   ),
   ...["resources/list", "prompts/list"].flatMap((method) => [
@@ -397,7 +397,7 @@ const METHODS: readonly Row[] = [
       `method ${method} of a server without any`,
       post("legacy", { message: request(method, {}), headers: { "mcp-session-id": undefined } }),
       { status: 200, code: -32601, id: 7 },
-      "DESIGN 8, unknown method: legacy 200 -32601",
+      "JSON-RPC 2.0, Error object: an unknown method is -32601; legacy status 200",
       { at: "plain" },
     ),
   ]),
@@ -411,7 +411,7 @@ const TOOLS: readonly Row[] = [
       `unknown tool ${JSON.stringify(name)}`,
       (era) => post(era, { message: requestOf(era, "tools/call", { name }) }),
       { ...UNKNOWN_TOOL, names: new RegExp(name) },
-      "SEED T6: an unknown tool is -32602 naming the tool, never isError",
+      "tools, Error Handling: an unknown tool is -32602 naming the tool, never isError",
     ),
   ),
   ...[
@@ -423,27 +423,27 @@ const TOOLS: readonly Row[] = [
       cell,
       (era) => post(era, { message: requestOf(era, "tools/call", params) }),
       { ...UNKNOWN_TOOL, names: /arguments/ },
-      "DESIGN 8: a malformed params is -32602",
+      "JSON-RPC 2.0, Error object: malformed params are -32602",
     ),
   ),
   ...both(
     "tool name a number",
     (era) => post(era, { message: requestOf(era, "tools/call", { name: 5 }) }),
-    // In the modern era the header, which is missing, may be looked at first.
+    // In the modern era the missing header may be checked first.
     { status: [200, 400], code: [-32602, -32020], id: 7 },
-    "DESIGN 8: a malformed params is -32602",
+    "JSON-RPC 2.0, Error object: malformed params are -32602",
   ),
   ...both(
-    "an argument that does not fit",
+    "an invalid argument",
     (era) => post(era, { message: requestOf(era, "tools/call", { name: "add", arguments: { a: 1 } }) }),
     { ...SERVED, result: { isError: true } },
-    "DESIGN 8, arguments that do not fit: a result with isError",
+    "decision 003: invalid arguments are a result with isError",
   ),
   ...both(
-    "arguments left out",
+    "arguments omitted",
     (era) => post(era, { message: requestOf(era, "tools/call", { name: SIMPLE }) }),
     { ...SERVED, result: { content: [{ type: "text", text: "This is a simple text response for testing." }] } },
-    "SEED T5: arguments omitted means {}",
+    "core: omitted arguments mean {}",
   ),
   ...both(
     "the author's own error",
@@ -453,7 +453,7 @@ const TOOLS: readonly Row[] = [
         headers: { "mcp-session-id": undefined },
       }),
     { status: [200, 400], code: 4711, id: 7, names: /^Out of tea\.$/, data: { pot: "empty" } },
-    "SEED C7: an McpError travels as it is",
+    "core: an McpError is sent unchanged",
     { at: "plain" },
   ),
   ...both(
@@ -464,7 +464,7 @@ const TOOLS: readonly Row[] = [
         headers: { "mcp-session-id": undefined },
       }),
     { ...SERVED, result: { isError: true, content: [{ type: "text", text: "The city is unknown." }] } },
-    "SEED T10: ToolError text reaches the model",
+    "core: the text of a ToolError reaches the model",
     { at: "plain" },
   ),
   row(
@@ -501,7 +501,7 @@ const UNSEALED = [
 const SESSIONS: readonly Row[] = [
   row(
     "legacy",
-    "a request within a session that carries Mcp-Method and Mcp-Name of something else",
+    "a request within a session whose Mcp-Method and Mcp-Name differ from its body",
     post("legacy", { headers: { "mcp-method": "tools/call", "mcp-name": "add" } }),
     SERVED,
     "2025-11-25 transports: the version has no such headers, and its header says so",
@@ -511,7 +511,7 @@ const SESSIONS: readonly Row[] = [
     "session id twice",
     post("legacy", { headers: { "mcp-session-id": ["<session>", "<session>"] } }),
     { status: 404 },
-    "RFC 9110, 5.3: several lines are one value, and no key sealed that",
+    "RFC 9110, 5.3: several lines are one value, and no key has sealed it",
     OF_SESSIONS,
   ),
   row(
@@ -519,7 +519,7 @@ const SESSIONS: readonly Row[] = [
     "initialize where only a stream is accepted",
     { method: "POST", headers: { ...CONTENT, accept: "text/event-stream" }, body: JSON.stringify(initialize()) },
     { status: 200, contentType: "text/event-stream", headers: { "mcp-session-id": /^[\x21-\x7e]{1,256}$/ } },
-    "DESIGN 5, JSON or SSE: only text/event-stream, SSE from the start",
+    "transports, Sending Messages: if only text/event-stream is accepted, the answer is a stream from the start",
     OF_SESSIONS,
   ),
   row(
@@ -591,7 +591,7 @@ const SESSIONS: readonly Row[] = [
     "initialize within a session",
     post("legacy", { message: initialize() }),
     { status: 400, code: -32600, headers: { "mcp-session-id": null } },
-    "SEED C3: a second initialize in a session is refused",
+    "lifecycle, Initialization: a second initialize in a session is refused",
     OF_SESSIONS,
   ),
   row(
@@ -599,14 +599,14 @@ const SESSIONS: readonly Row[] = [
     "initialize without a protocolVersion",
     { method: "POST", headers: CONTENT, body: JSON.stringify(request("initialize", { capabilities: {} })) },
     { status: [200, 400], code: -32602, id: 7, names: /protocolVersion/, headers: { "mcp-session-id": null } },
-    "DESIGN 8: a malformed params is -32602",
+    "JSON-RPC 2.0, Error object: malformed params are -32602",
   ),
   row(
     "legacy",
     "session id where there are no sessions",
     post("legacy", { headers: { "mcp-session-id": "garbage" } }),
     SERVED,
-    "SEED M2: no session id is asked for",
+    "http: without sessions no session id is required",
     {
       at: "plain",
     },

@@ -1,10 +1,13 @@
-/** How a row of the ladder is sent and judged, wherever the endpoint runs. */
+/** Sends a row of the ladder and checks the answer, wherever the endpoint runs. */
 import { expect } from "vitest";
 import type { Expected } from "./ladder-row.ts";
 import { isMembers, type Members, NEWEST_LEGACY } from "./messages.ts";
 import { type Answer, type Ask, type HeaderValue, parse } from "./wire.ts";
 
-/** Puts what is known only now in the place of `<session>`, `<session 2025-03-26>`, `<origin>` and `<port>`. */
+/**
+ * Replaces the placeholders `<session>`, `<session 2025-03-26>`, `<origin>` and `<port>` by values known only at run
+ * time.
+ */
 export function filled(ask: Ask, origin: string, sessions: ReadonlyMap<string, string>): Ask {
   const fill = (text: string): string =>
     text
@@ -18,14 +21,14 @@ export function filled(ask: Ask, origin: string, sessions: ReadonlyMap<string, s
   return { ...ask, headers: Object.fromEntries(headers) };
 }
 
-/** The one message of an answer. */
+/** Returns the only message of an answer. */
 export function single(answer: Answer): Members {
   const [message] = answer.messages;
   if (answer.messages.length !== 1 || !isMembers(message)) throw new Error(`not one message: ${answer.text}`);
   return message;
 }
 
-/** Anything that looks as if it came from inside: a frame of a stack, a file, an engine's error name. */
+/** Matches internal details: a stack frame, a file name, an engine's error name, a binding. */
 export const INSIDES =
   /\bat [^"]*:\d+:\d+|\.[cm]?[jt]s:\d+|node_modules|\b(Type|Range|Syntax|Reference)Error\b|MCP_SESSION|MCP_KEYS/;
 
@@ -43,7 +46,7 @@ function expectError(expected: Expected, ask: Ask, answer: Answer): void {
   else if (Object.hasOwn(message, "id")) expect(message.id).toBe(isMembers(sent) ? sent.id : "no id at all");
 }
 
-/** Fails unless an answer is what its row expects. */
+/** Fails unless an answer matches what its row expects. */
 export function expectAnswer(expected: Expected, ask: Ask, answer: Answer): void {
   expect([expected.status].flat(), answer.text).toContain(answer.status);
   expect(answer.text).not.toMatch(INSIDES);

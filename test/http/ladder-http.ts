@@ -4,10 +4,10 @@ import { both, type Expected, type Row, row } from "./ladder-row.ts";
 import { CONTENT, type Era, type Headers, initialize, NEWEST_LEGACY, post } from "./messages.ts";
 import type { Ask } from "./wire.ts";
 
-const ROW = "DESIGN 8, Content-Type; Accept; method";
-const ACCEPT = "DESIGN 5, JSON or SSE";
-const ORIGIN = "streamable-http, Security: an invalid Origin is 403; DESIGN 8, Origin or Host not allowed";
-const HOST = "DESIGN 8, Origin or Host not allowed; CONFORMANCE 10.4";
+const ROW = "RFC 9110, Content-Type, Accept and methods";
+const ACCEPT = "transports, Sending Messages: JSON or SSE, as Accept allows";
+const ORIGIN = "streamable-http, Security: an invalid Origin is 403";
+const HOST = "http/origin: a Host that is not allowed is 403";
 const SERVED: Expected = { status: 200, id: 7 };
 const JSON_ANSWER: Expected = { ...SERVED, contentType: "application/json" };
 const SSE_ANSWER: Expected = { ...SERVED, contentType: "text/event-stream" };
@@ -87,7 +87,7 @@ function withMethod(era: Era, method: string): Ask {
   return { ...ask, method, ...(method === "GET" || method === "HEAD" ? {} : { body: body ?? "" }) };
 }
 
-/** What a GET of a legacy client is refused for; those that are served are in test/worker/get.test.ts. */
+/** GETs of legacy clients that are refused. Those that are served are tested in test/worker. */
 const GETS: readonly Row[] = (
   [
     [
@@ -101,9 +101,9 @@ const GETS: readonly Row[] = (
       { status: 400, code: -32600 },
     ],
     ["of an unknown session", { "mcp-session-id": "garbage" }, { status: 404, code: -32600 }],
-    ["that takes JSON only", { accept: "application/json" }, { status: 406, code: -32600 }],
+    ["that accepts JSON only", { accept: "application/json" }, { status: 406, code: -32600 }],
     ["with a version that is not served", { "mcp-protocol-version": "1999-01-01" }, { status: 400, code: -32600 }],
-    ["with a cursor of garbage", { "last-event-id": "garbage" }, { status: 400, code: -32600 }],
+    ["with an invalid cursor", { "last-event-id": "garbage" }, { status: 400, code: -32600 }],
     ["with a cursor of another session", { "last-event-id": "zzzzzz-mwq5c4he-1" }, { status: 400, code: -32600 }],
   ] as const
 ).map(([cell, headers, expected]) =>
@@ -112,7 +112,7 @@ const GETS: readonly Row[] = (
     `GET ${cell}`,
     { method: "GET", headers: { accept: "text/event-stream", "mcp-session-id": "<session>", ...headers } },
     expected,
-    "DESIGN 8: GET served, refusals as for POST; DESIGN 5, Resume: garbage or foreign cursor 400",
+    "http: a GET is refused as a POST is; an invalid or foreign cursor is 400",
     { isOfSessions: true },
   ),
 );
@@ -127,7 +127,7 @@ const METHODS: readonly Row[] = [
         headers: { allow: /\bPOST\b/ },
         ...(method === "HEAD" ? { body: "empty" as const } : { code: -32600 }),
       },
-      "DESIGN 8, method: 405 with Allow; RFC 9110, 15.5.6",
+      "RFC 9110, 15.5.6: 405 with Allow",
     ),
   ),
   row(
@@ -151,7 +151,7 @@ const METHODS: readonly Row[] = [
       `${method} where there are no sessions`,
       (era) => ({ ...withMethod(era, method), headers: { ...post(era).headers, "mcp-session-id": undefined } }),
       { status: 405, headers: { allow: /^(?!.*(GET|DELETE)).*POST/ } },
-      "SEED M2: GET and DELETE 405; RFC 9110, 10.2.1: Allow lists what is supported",
+      "http: GET and DELETE are 405 without sessions; RFC 9110, 10.2.1: Allow lists what is supported",
       { at: "plain" },
     ),
   ),
@@ -176,7 +176,7 @@ const METHODS: readonly Row[] = [
     "DELETE with a legacy session's id",
     { method: "DELETE", headers: { "mcp-protocol-version": "2026-07-28", "mcp-session-id": "<session>" } },
     { status: 405 },
-    "DESIGN 8, GET or DELETE: modern 405",
+    "2026-07-28 streamable-http, Earlier Streamable HTTP Revisions: DELETE is 405",
   ),
 ];
 
@@ -259,19 +259,19 @@ const LISTED_ORIGINS: readonly Row[] = [
       `unlisted origin ${origin}`,
       (era) => listed(era, { origin }),
       { status: 403 },
-      "CONFORMANCE 10.4: scheme or port differences, sub-domain tricks",
+      "http/origin: scheme, host and port must all match",
       { at: "listed" },
     ),
   ),
   ...both(
-    "any origin where all are admitted",
+    "any origin if all are allowed",
     (era) => listed(era, { origin: "https://any.example" }),
     SERVED,
     'http/origin: "*" admits all',
     { at: "open" },
   ),
   ...both(
-    "a page on a public host is no loopback server's",
+    "a loopback page calling a public host",
     (era) => listed(era, { host: "mcp.example.com", origin: "http://localhost:3000" }),
     { status: 403 },
     "http/origin: loopback pages are served on a loopback server",
@@ -369,14 +369,14 @@ const REBINDING: readonly Row[] = [
       body: JSON.stringify(initialize()),
     },
     { status: 403 },
-    "CONFORMANCE 3.5, dns-rebinding-protection",
+    "conformance suite, dns-rebinding-protection",
   ),
   row(
     "legacy",
     "rebinding probe, own host and origin",
     { method: "POST", headers: { ...PROBE_HEADERS, origin: "<origin>" }, body: JSON.stringify(initialize()) },
     { status: 200, result: { protocolVersion: NEWEST_LEGACY }, headers: { "mcp-session-id": /^[\x21-\x7e]{1,256}$/ } },
-    "CONFORMANCE 3.5: an initialize that carries Mcp-Method and a legacy version header is legacy",
+    "conformance suite: an initialize that carries Mcp-Method and a legacy version header is legacy",
     { isOfSessions: true },
   ),
 ];
@@ -389,12 +389,12 @@ const AUTHORIZATION: readonly Row[] = [
       `authorization ${authorization ?? "missing"}`,
       (era) => listed(era, { authorization }),
       { status: 401, code: -32600, headers: CHALLENGE },
-      "DESIGN 8, no token or a bad one: 401 with WWW-Authenticate",
+      "authorization, Token Handling: a missing or invalid token is 401 with WWW-Authenticate",
       { at: "private" },
     ),
   ),
   ...both(
-    "authorization that holds",
+    "valid authorization",
     (era) => listed(era, { authorization: "Bearer alice" }),
     SERVED,
     "worker: the auth hook",
@@ -407,7 +407,7 @@ const AUTHORIZATION: readonly Row[] = [
       `no token and the body ${body}`,
       (era) => post(era, { body, headers: { "mcp-session-id": undefined } }),
       { status: 401, headers: CHALLENGE },
-      "DESIGN 5: authorization stands before the parse",
+      "http: authorization is checked before the body is parsed",
       { at: "private" },
     ),
   ),
@@ -416,7 +416,7 @@ const AUTHORIZATION: readonly Row[] = [
     "a bad token in a session that does not exist",
     post("legacy", { headers: { authorization: "Bearer stolen", "mcp-session-id": "garbage" } }),
     { status: 401, headers: CHALLENGE },
-    "DESIGN 7, Principals: 401 and 403 of the bearer come first; a foreign session is 404",
+    "http: 401 and 403 take precedence over the 404 of a foreign session",
     { at: "lab" },
   ),
   ...["DELETE", "GET"].map((method) =>
@@ -425,7 +425,7 @@ const AUTHORIZATION: readonly Row[] = [
       `${method} with a bad token`,
       { method, headers: { authorization: "Bearer stolen", "mcp-session-id": "garbage" } },
       { status: 401 },
-      "DESIGN 7, Principals: 401 and 403 of the bearer come first",
+      "http: 401 and 403 take precedence",
       { at: "lab" },
     ),
   ),

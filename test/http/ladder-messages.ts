@@ -16,10 +16,10 @@ import {
 } from "./messages.ts";
 import type { Ask } from "./wire.ts";
 
-const TABLE = "DESIGN 8, not JSON; not JSON-RPC; id null or fractional";
-const BATCH = "DESIGN 8, batch; SEED C6; 2025-03-26 transports, Sending Messages";
-const SIZE = "DESIGN 8, body too large; nested too deep";
-const IDS = "basic/index, Requests: a string or integer id, not null; SEED C5";
+const TABLE = "JSON-RPC 2.0: not JSON is -32700; no valid message, or an id that is null or fractional, is -32600";
+const BATCH = "2025-03-26 transports, Sending Messages";
+const SIZE = "core/limits: a body that is too large is 413, one nested too deeply 400";
+const IDS = "basic/index, Requests: a string or integer id, not null";
 const PARSE_ERROR = { status: 400, code: -32700, id: null } as const;
 const INVALID = { status: 400, code: -32600 } as const;
 const NO_ID = { ...INVALID, id: null } as const;
@@ -43,7 +43,7 @@ const NOT_UTF8: readonly Row[] = [
   both(`not UTF-8: ${cell}`, (era) => post(era, { body }), PARSE_ERROR, "transports: JSON-RPC messages MUST be UTF-8"),
 );
 
-/** What Latin-1 text as bytes stands for in a string of the body, and the bytes before the body. */
+/** A body in which `text`, as Latin-1 bytes, stands in a string; `mark` is put before the body. */
 function bytesWith(text: string, mark = ""): Buffer {
   return Buffer.from(`${mark}{"jsonrpc":"2.0","id":7,"method":"${text}"}`, "latin1");
 }
@@ -119,9 +119,9 @@ const NOT_JSON_RPC: readonly Row[] = [
     both(
       `params ${cell}`,
       (era) => post(era, { message: request("tools/list", params) }),
-      // Both codes can be argued for: no request of MCP, or a malformed `params`.
+      // Both codes can be justified: not a request of MCP, or malformed `params`.
       { status: 400, code: [-32600, -32602] },
-      "SEED C5: params, where present, is an object: an array is refused",
+      "basic/index, Requests: params, if present, is an object: an array is refused",
     ),
   ),
   row(
@@ -136,7 +136,7 @@ const NOT_JSON_RPC: readonly Row[] = [
   ),
   row(
     "legacy",
-    "a response that nobody waits for",
+    "a response to no open question",
     post("legacy", { message: { jsonrpc: "2.0", id: "nobody", result: {} } }),
     ACCEPTED,
     "2025-11-25 transports, Sending Messages 4: a response is accepted with 202",
@@ -176,8 +176,8 @@ const NOTIFICATIONS: readonly Row[] = [
   ...[
     { cell: "of an unknown method", message: notification("notifications/unknown") },
     { cell: "that is malformed", message: notification("notifications/cancelled", {}) },
-    { cell: "that cancels what does not run", message: notification("notifications/cancelled", { requestId: 99 }) },
-    { cell: "named as a request", message: notification("tools/list") },
+    { cell: "that cancels an unknown request", message: notification("notifications/cancelled", { requestId: 99 }) },
+    { cell: "named like a request", message: notification("tools/list") },
     { cell: "whose params are an array", message: notification("notifications/cancelled", []) },
     { cell: "whose params are null", message: notification("notifications/unknown", null) },
     { cell: "whose params are text", message: notification("notifications/unknown", "x") },
@@ -187,7 +187,7 @@ const NOTIFICATIONS: readonly Row[] = [
       `C5: a notification ${cell}`,
       (era) => post(era, { message }),
       ACCEPTED,
-      "SEED C5: notifications are never answered, even bad ones; over HTTP 202 with no body",
+      "JSON-RPC 2.0, Notification: never answered, even if invalid; over HTTP 202 with no body",
     ),
   ),
 ];
@@ -198,7 +198,7 @@ const OLD: Ask["headers"] = {
   "mcp-protocol-version": "2025-03-26",
 };
 
-/** A POST of a 2025-03-26 client, within its session. */
+/** A POST of a 2025-03-26 client in its session. */
 function old(message: unknown, headers: Ask["headers"] = OLD): Ask {
   return { method: "POST", headers, body: JSON.stringify(message) };
 }
@@ -227,15 +227,22 @@ const BATCHES_SERVED: readonly Row[] = [
     { status: 200, message: TWO_ANSWERS },
     BATCH,
   ),
-  row("legacy", "batch where there are no sessions", old(PAIR, CONTENT), { status: 200, message: TWO_ANSWERS }, BATCH, {
-    at: "plain",
-  }),
+  row(
+    "legacy",
+    "batch without sessions on the server",
+    old(PAIR, CONTENT),
+    { status: 200, message: TWO_ANSWERS },
+    BATCH,
+    {
+      at: "plain",
+    },
+  ),
   row(
     "legacy",
     "batch of requests and notifications",
     old([notification("notifications/initialized"), request("ping", undefined, 1)]),
     { status: 200, message: [{ jsonrpc: "2.0", id: 1, result: {} }] },
-    "SEED C6: one array of answers, none for notifications",
+    "JSON-RPC 2.0, Batch: one array of answers, none for notifications",
   ),
   row(
     "legacy",
@@ -255,7 +262,7 @@ const BATCHES_SERVED: readonly Row[] = [
         { jsonrpc: "2.0", id: "1", result: {} },
       ],
     },
-    "SEED C5: ids come back with value and type, so these two differ",
+    "basic/index, Requests: ids are echoed with value and type, so these two differ",
   ),
   row(
     "legacy",
@@ -273,7 +280,7 @@ const BATCHES_SERVED: readonly Row[] = [
   ),
   row(
     "legacy",
-    "batch with bad members",
+    "batch with invalid members",
     old([request("ping", undefined, 1), { foo: "boo" }, 5, [request("ping")], request("ping", undefined, 2)]),
     {
       status: 200,
@@ -285,7 +292,7 @@ const BATCHES_SERVED: readonly Row[] = [
         { jsonrpc: "2.0", id: 2, result: {} },
       ],
     },
-    "SEED C6: a bad member gets its own error and the rest still run",
+    "JSON-RPC 2.0, Batch: an invalid member gets its own error and the others still run",
   ),
   row(
     "legacy",
@@ -363,17 +370,17 @@ const BATCHES_REFUSED: readonly Row[] = [
     "batch of messages that name 2026-07-28, without header",
     old([requestOf("modern", "tools/list")], CONTENT),
     INVALID,
-    "DESIGN 8, batch: modern 400 -32600; versioning: the request's _meta selects the era",
+    "2026-07-28 versioning: the request's _meta selects the era",
   ),
 ];
 
-/** A body of exactly so many bytes, most of them two to a character. */
+/** A body of exactly `bytes` bytes with some two-byte characters. */
 function sized(bytes: number, text: string): Uint8Array {
   const wide = Buffer.from(text.replace("}}", `},"x":"é"}`));
   return Buffer.concat([wide, Buffer.alloc(bytes - wide.length, " ")]);
 }
 
-/** A request whose arrays and objects, the outermost counted, are nested so deep. */
+/** A request whose arrays and objects are nested `depth` levels deep, including the outermost. */
 function deep(era: "legacy" | "modern", depth: number): string {
   const inside = '"com.example/deep":0';
   const text = JSON.stringify(
@@ -382,7 +389,7 @@ function deep(era: "legacy" | "modern", depth: number): string {
   return text.replace(inside, `"com.example/deep":${nested(depth - 3)}`);
 }
 
-/** The request with so many values in all. */
+/** A request with exactly `values` values. */
 function filledTo(values: number, { params, ...message }: Members): Members {
   const request = (more: readonly number[]) => ({ ...message, params: { ...(params as object), more } });
   return request(Array(values - countValues(request([]))).fill(0));
@@ -428,14 +435,14 @@ const SIZES: readonly Row[] = [
     SMALL,
   ),
   ...both(
-    "A11: more values than the limit",
+    "A11: many more values than the limit",
     (era) => post(era, { message: requestOf(era, "tools/list", { more: Array(100).fill(0) }), headers: LONE }),
     { status: 413, code: -32600, names: /100 values/, data: { reason: "body-too-many-values" } },
     SIZE,
     SMALL,
   ),
   ...both(
-    "A11: more values than the limit, a few in each object",
+    "A11: many more values than the limit, a few in each object",
     (era) =>
       post(era, { message: requestOf(era, "tools/list", { more: Array(40).fill({ a: 1, b: 2 }) }), headers: LONE }),
     { status: 413, code: -32600, names: /100 values/ },
@@ -443,14 +450,14 @@ const SIZES: readonly Row[] = [
     SMALL,
   ),
   ...both(
-    "A11: as many values as a body may have",
+    "A11: exactly as many values as the limit",
     (era) => post(era, { message: filledTo(100, requestOf(era, "tools/list")), headers: LONE }),
     { status: 200 },
     "core/limits: bounds are inclusive",
     SMALL,
   ),
   ...both(
-    "A11: one value more than a body may have",
+    "A11: one value more than the limit",
     (era) => post(era, { message: filledTo(101, requestOf(era, "tools/list")), headers: LONE }),
     { status: 413, code: -32600 },
     SIZE,
@@ -479,13 +486,13 @@ const SIZES: readonly Row[] = [
     "a string of brackets",
     (era) => post(era, { message: requestOf(era, "tools/list", {}, nested(200)) }),
     { status: 200, id: nested(200) },
-    "brackets within a string are no nesting",
+    "brackets in a string do not count as nesting",
   ),
   ...both(
     "a string of brackets after an escaped quote",
     (era) => post(era, { message: requestOf(era, "tools/list", {}, `\\"${nested(200)}\\`) }),
     { status: 200, id: `\\"${nested(200)}\\` },
-    "brackets within a string are no nesting",
+    "brackets in a string do not count as nesting",
   ),
 ];
 

@@ -1,31 +1,31 @@
-/** The shape of a row of the ladder: one request, the exact answer, and where that is written. */
+/** The shape of a row of the ladder: one request, the expected answer, and the rule that requires it. */
 
 import type { Era } from "./messages.ts";
 import type { Ask } from "./wire.ts";
 
 /**
- * Where a row is sent: the reference server (sessions, no lists), or an endpoint of the Workers in
- * `test/worker/fixtures`.
+ * The endpoint that a row is sent to: the reference server (with sessions, one page per list), or an endpoint of the
+ * Workers in `test/worker/fixtures`.
  */
 export type Endpoint = "reference" | "lab" | "plain" | "private" | "listed" | "open" | "small";
 
-/** What must come back. A member that is left out is not looked at. */
+/** The expected answer. Omitted members are not checked. */
 export interface Expected {
   readonly status: number | readonly number[];
   /** Code of the JSON-RPC error. */
   readonly code?: number | readonly number[];
-  /** Id of the answer; null: it has none. Otherwise an error's id is the request's or absent. */
+  /** Id of the answer; null: it has none. If omitted, an error's id must be the request's or absent. */
   readonly id?: string | number | null;
-  /** What the error's text must name. */
+  /** Must match the text of the error. */
   readonly names?: RegExp;
-  /** Header values by lower-case name; null: the header is absent. */
+  /** Expected header values by lower-case name; null: the header is absent. */
   readonly headers?: Readonly<Record<string, RegExp | null>>;
   readonly contentType?: "application/json" | "text/event-stream";
   /** Members of the result. */
   readonly result?: Readonly<Record<string, unknown>>;
   /** Members of the error's data. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** The whole body. */
+  /** The whole body as JSON. */
   readonly message?: unknown;
   readonly body?: "empty";
 }
@@ -37,7 +37,7 @@ export interface Row {
   readonly ask: Ask;
   readonly expected: Expected;
   readonly why: string;
-  /** True: an endpoint without sessions answers something else. */
+  /** True if an endpoint without sessions answers differently. */
   readonly isOfSessions: boolean;
 }
 

@@ -77,7 +77,7 @@ function workerOf(name: string): Workerd {
   return worker;
 }
 
-/** The version of the session a request names. */
+/** The version of the session that a request names. */
 function agreedOf(ask: Ask): { agreed?: string } {
   const found = [...sessions].find(([, id]) => id === ask.headers["mcp-session-id"]);
   return found === undefined ? {} : { agreed: found[0] };
@@ -91,7 +91,7 @@ async function exchange(row: Pick<Row, "at" | "ask">): Promise<{ ask: Ask; answe
 }
 
 describe("the ladder", () => {
-  test("has one row to a cell", () => {
+  test("has no two rows with the same name", () => {
     const names = LADDER.map(({ era, cell }) => `${era}: ${cell}`);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
@@ -105,11 +105,11 @@ describe("the ladder", () => {
 
 const ERAS: readonly Era[] = ["legacy", "modern"];
 
-/** The reference server's limit on a body. */
+/** The reference server's limit on the size of a body. */
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 describe("a body that never ends", () => {
-  test.each(ERAS)("is refused by its announced length before a byte of it is sent (%s)", async (era) => {
+  test.each(ERAS)("is refused because of its announced length before any of it is sent (%s)", async (era) => {
     const { origin } = workerOf("reference");
     const { body: _, ...ask } = filled(
       post(era, { headers: { "content-length": `${LIMIT_BYTES + 1}` } }),
@@ -119,15 +119,15 @@ describe("a body that never ends", () => {
     expect(await sendUnfinished(origin, ask)).toBe(413);
   });
 
-  test.each(ERAS)("is refused at the byte that is one too many (%s)", async (era) => {
+  test.each(ERAS)("is refused at the first byte over the limit (%s)", async (era) => {
     const { origin } = workerOf("reference");
     const ask = filled(post(era, { chunked: true, body: Buffer.alloc(LIMIT_BYTES + 1, " ") }), origin, sessions);
     expect(await sendUnfinished(origin, ask)).toBe(413);
   });
 });
 
-describe("a client that vanishes in the middle of its body", () => {
-  test.each(ERAS)("leaves the endpoint working (%s)", async (era) => {
+describe("a client that disconnects in the middle of its body", () => {
+  test.each(ERAS)("does not affect the endpoint (%s)", async (era) => {
     const { origin } = workerOf("reference");
     const ask = filled(post(era, { headers: { "content-length": "100000" } }), origin, sessions);
     await Promise.all(Array.from({ length: 5 }, () => sendPart(origin, ask)));
@@ -137,7 +137,7 @@ describe("a client that vanishes in the middle of its body", () => {
 });
 
 describe("both eras at one URL", () => {
-  test("do not disturb each other", async () => {
+  test("do not affect each other", async () => {
     const asks = Array.from({ length: 40 }, (_, index): { at: Endpoint; ask: Ask } => {
       const era = ERAS[index % 2] ?? "legacy";
       return { at: "reference", ask: post(era, { message: requestOf(era, "tools/list", {}, index) }) };
@@ -152,7 +152,7 @@ describe("both eras at one URL", () => {
 });
 
 describe("an id beyond 2^53", () => {
-  test.each(ERAS)("never comes back as another number (%s)", async (era) => {
+  test.each(ERAS)("is never answered with another number (%s)", async (era) => {
     const id = "12345678901234567890";
     const body = JSON.stringify(requestOf(era, "tools/list")).replace('"id":7', `"id":${id}`);
     const { answer } = await exchange({ at: "reference", ask: post(era, { body }) });
@@ -163,7 +163,7 @@ describe("an id beyond 2^53", () => {
 });
 
 describe("an unserved modern version", () => {
-  test("is answered with the versions that server/discover names", async () => {
+  test("is answered with the versions that server/discover lists", async () => {
     const discover = await exchange({
       at: "reference",
       ask: post("modern", { message: requestOf("modern", "server/discover") }),
@@ -189,7 +189,7 @@ describe("an unserved modern version", () => {
   });
 });
 
-describe("a misfit", () => {
+describe("an invalid argument", () => {
   test.each(ERAS)("names the field (%s)", async (era) => {
     const message = requestOf(era, "tools/call", { name: "add", arguments: { a: 1, b: "two" } });
     const { answer } = await exchange({ at: "reference", ask: post(era, { message }) });
@@ -199,7 +199,7 @@ describe("a misfit", () => {
 });
 
 describe("a handler that throws", () => {
-  test.each(ERAS)("tells the client a correlation id and nothing of the exception (%s)", async (era) => {
+  test.each(ERAS)("reports a correlation id to the client and nothing of the exception (%s)", async (era) => {
     const ask = post(era, {
       message: requestOf(era, "tools/call", { name: "fail" }),
       headers: { "mcp-session-id": undefined },
@@ -225,7 +225,7 @@ describe("CORS", () => {
   const names = (value: string | undefined): string[] => (value ?? "").toLowerCase().split(/\s*,\s*/);
 
   test.each(["reference", "plain", "private"] as const)(
-    "admits a page's preflight without a token (%s)",
+    "allows a page's preflight without a token (%s)",
     async (at) => {
       const { answer } = await exchange({
         at,
@@ -249,7 +249,7 @@ describe("CORS", () => {
     },
   );
 
-  test("preflight of an endpoint with sessions allows DELETE", async () => {
+  test("the preflight of an endpoint with sessions allows DELETE", async () => {
     const { answer } = await exchange({
       at: "reference",
       ask: { method: "OPTIONS", headers: { origin: page, "access-control-request-method": "DELETE" } },
@@ -257,13 +257,13 @@ describe("CORS", () => {
     expect(names(answer.headers["access-control-allow-methods"])).toContain("delete");
   });
 
-  test("OPTIONS without an origin names the methods", async () => {
+  test("OPTIONS without an origin lists the methods", async () => {
     const { answer } = await exchange({ at: "reference", ask: { method: "OPTIONS", headers: {} } });
     expect([200, 204]).toContain(answer.status);
     expect(names(answer.headers.allow)).toEqual(expect.arrayContaining(["post", "delete"]));
   });
 
-  test("lets a page read the session id that initialize gives", async () => {
+  test("lets a page read the session id that initialize returns", async () => {
     const { answer } = await exchange({
       at: "reference",
       ask: { method: "POST", headers: { ...CONTENT, origin: page }, body: JSON.stringify(initialize()) },
@@ -273,7 +273,7 @@ describe("CORS", () => {
     expect(names(answer.headers.vary)).toContain("origin");
   });
 
-  test("lets a page read why it was refused", async () => {
+  test("lets a page read the reason of a refusal", async () => {
     const { answer } = await exchange({
       at: "private",
       ask: post("modern", { headers: { origin: page } }),
@@ -307,7 +307,7 @@ describe("refused requests", () => {
     const forged = [...session].map((character, index) => {
       return `${session.slice(0, index)}${character === "A" ? "B" : "A"}${session.slice(index + 1)}`;
     });
-    // The last character of base64 may carry bits that no byte uses; they are part of the id all the same.
+    // The last character of base64 may contain unused bits, but they are part of the id.
     const alphabet = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"];
     forged.push(...alphabet.map((last) => session.slice(0, -1) + last).filter((id) => id !== session));
     const message = request("ping");

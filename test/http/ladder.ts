@@ -1,4 +1,4 @@
-/** The table of what the endpoint answers to what, as data: DESIGN section 8, for what exists. */
+/** The ladder: a table of requests and the endpoint's answers, as data. */
 
 import { CALL_ROWS } from "./ladder-calls.ts";
 import { HTTP_ROWS } from "./ladder-http.ts";

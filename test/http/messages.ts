@@ -1,4 +1,4 @@
-/** Messages as clients of both eras write them, and the HTTP requests they travel in. */
+/** Messages as clients of both eras write them, and the HTTP requests that carry them. */
 
 import type { Ask, HeaderValue } from "./wire.ts";
 
@@ -14,7 +14,7 @@ export const CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo";
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The `_meta` of a modern request; `undefined` in `more` takes a field away. */
+/** The `_meta` of a modern request; `undefined` in `more` removes a field. */
 export function meta(more: Members = {}): Members {
   return {
     [PROTOCOL_VERSION_KEY]: MODERN_VERSION,
@@ -32,7 +32,7 @@ export function notification(method: string, params?: unknown): Members {
   return { jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) };
 }
 
-/** A request in the form of an era. */
+/** A request in the form of the given era. */
 export function requestOf(era: Era, method: string, params: Members = {}, id: unknown = 7): Members {
   return request(method, era === "modern" ? { _meta: meta(), ...params } : params, id);
 }
@@ -48,7 +48,7 @@ export function initialize(
 
 export type Headers = Readonly<Record<string, HeaderValue | undefined>>;
 
-/** What every client sends with a POST. */
+/** Headers that every client sends with a POST. */
 export const CONTENT: Headers = {
   "content-type": "application/json",
   accept: "application/json, text/event-stream",
@@ -61,21 +61,21 @@ export const LEGACY_HEADERS: Headers = {
 };
 
 interface Changes extends Partial<Omit<Ask, "headers" | "body">> {
-  /** Over the defaults of the era; `undefined` takes a header away. */
+  /** Added to the defaults of the era; `undefined` removes a header. */
   readonly headers?: Headers;
-  /** The body as it is sent. Beside it `message` only decides the standard headers. */
+  /** The body to send. With it, `message` only determines the standard headers. */
   readonly body?: string | Uint8Array;
   readonly message?: unknown;
 }
 
-/** A POST of an era. Legacy: within an open session. Modern: with the headers that the message calls for. */
+/** A POST of the given era. Legacy: in an open session. Modern: with the headers that the message requires. */
 export function post(era: Era, changes: Changes = {}): Ask {
   const { headers, body, message = requestOf(era, "tools/list"), ...rest } = changes;
   const defaults = era === "legacy" ? LEGACY_HEADERS : { ...CONTENT, ...standardHeaders(message) };
   return { method: "POST", ...rest, headers: { ...defaults, ...headers }, body: body ?? JSON.stringify(message) };
 }
 
-/** The headers 2026-07-28 mirrors from a message. */
+/** The headers that 2026-07-28 mirrors from a message. */
 export function standardHeaders(message: unknown): Headers {
   const { method, params } = isMembers(message) ? message : {};
   const name = isMembers(params) ? (params.name ?? params.uri ?? params.taskId) : undefined;
@@ -90,7 +90,7 @@ export function base64(text: string): string {
   return `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }
 
-/** A JSON text of `depth` arrays and objects, one in the other. */
+/** A JSON text of `depth` nested arrays. */
 export function nested(depth: number): string {
   return `${"[".repeat(depth)}${"]".repeat(depth)}`;
 }

@@ -1,4 +1,4 @@
-/** Requests byte by byte, as no HTTP client writes them, to the endpoint on Node: each has a clear answer. */
+/** Requests with unusual bytes, which no HTTP client writes, to the endpoint on Node: each gets a definite answer. */
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createHttpHandler } from "../../src/http/handler.ts";
@@ -24,7 +24,7 @@ afterAll(() => node.stop());
 
 const ERAS: readonly Era[] = ["legacy", "modern"];
 
-/** An echo whose text has characters of two, three and four bytes. */
+/** A call of the echo tool whose text has characters of two, three and four bytes. */
 function echo(era: Era): Ask {
   const message = requestOf(era, "tools/call", { name: "echo", arguments: { message: "é☃𝄞" } });
   return post(era, { message, headers: { "mcp-session-id": undefined } });
@@ -33,13 +33,13 @@ function echo(era: Era): Ask {
 interface Raw {
   readonly method?: string;
   readonly version?: "1.0" | "1.1";
-  /** Over those of the ask, each a line of its own. */
+  /** Header lines that replace or add to those of the request. */
   readonly lines?: readonly string[];
-  /** What follows the head, as it is; without it the ask's body with its length. */
+  /** The raw bytes after the head; by default the body of the request with its length. */
   readonly pieces?: readonly Uint8Array[];
 }
 
-/** Writes one request to a socket, and reads what comes until the server closes. */
+/** Writes one request to a socket and reads until the server closes the connection. */
 async function write(ask: Ask, how: Raw): Promise<Answer> {
   const body = Buffer.from(ask.body ?? "");
   const { method = "POST", version = "1.1", lines = [], pieces } = how;
@@ -55,7 +55,7 @@ async function write(ask: Ask, how: Raw): Promise<Answer> {
   return answerOf(Buffer.concat(received).toString("utf8"));
 }
 
-/** The last answer on a connection: what came before it said only to go on. */
+/** The final answer on a connection; a preceding `100 Continue` is skipped. */
 function answerOf(received: string): Answer {
   const [start = "", ...rest] = received.replace(/^HTTP\/1.1 100 [^\r]*\r\n\r\n/, "").split("\r\n\r\n");
   const [status = "", ...lines] = start.split("\r\n");
@@ -91,10 +91,10 @@ const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
   ["Expect: 100-continue", () => ({ lines: ["Expect: 100-continue"] })],
   ["a header line of 12,000 characters", () => ({ lines: [`X-Long: ${"x".repeat(12_000)}`] })],
   ["an Accept of 2,000 types more", () => ({ lines: [`Accept: ${"a/b, ".repeat(2_000)}c/d`] })],
-  ["a header that is no ASCII", () => ({ lines: ["X-Wide: \xff\xfe"] })],
-  ["an upgrade to what is not served", () => ({ lines: ["Upgrade: websocket"] })],
+  ["a header that is not ASCII", () => ({ lines: ["X-Wide: \xff\xfe"] })],
+  ["an upgrade to an unsupported protocol", () => ({ lines: ["Upgrade: websocket"] })],
   [
-    "a chunk to each byte",
+    "one chunk per byte",
     (ask) => ({ lines: [CHUNKED], pieces: [...[...bytesOf(ask)].map((byte) => chunk(Uint8Array.of(byte))), LAST] }),
   ],
   ["a chunk with an extension", (ask) => ({ lines: [CHUNKED], pieces: [chunk(bytesOf(ask), ";a=b"), LAST] })],
@@ -104,7 +104,7 @@ const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
   ],
 ];
 
-describe.each(ERAS)("what is odd and right is served (%s)", (era) => {
+describe.each(ERAS)("unusual but valid requests are served (%s)", (era) => {
   test.each(SERVED)("%s", async (_, how) => {
     const ask = echo(era);
     const answer = await write(ask, how(ask));
@@ -133,7 +133,7 @@ const NOT_JSON: readonly (readonly [cell: string, change: (ask: Ask) => Ask])[] 
   ["half a character at the end", withBody((text) => Buffer.concat([Buffer.from(text), Uint8Array.of(0xe2, 0x98)]))],
 ];
 
-describe.each(ERAS)("what is no JSON is -32700 (%s)", (era) => {
+describe.each(ERAS)("a body that is not JSON is -32700 (%s)", (era) => {
   test.each(NOT_JSON)("%s", async (_, change) => {
     const ask = change(echo(era));
     const answer = await write(ask, {});
@@ -143,19 +143,19 @@ describe.each(ERAS)("what is no JSON is -32700 (%s)", (era) => {
   });
 
   test.each<[cell: string, how: Raw]>([
-    ["no body, since nothing announces one", { pieces: [] }],
-    ["no chunk but the last", { lines: [CHUNKED], pieces: [LAST] }],
+    ["no body and no length", { pieces: [] }],
+    ["only the last chunk", { lines: [CHUNKED], pieces: [LAST] }],
   ])("%s", async (_, how) => {
     const answer = await write(echo(era), how);
     expect([answer.status, answer.messages]).toMatchObject([400, [{ error: { code: -32700 } }]]);
   });
 });
 
-describe.each(ERAS)("what is refused by its head (%s)", (era) => {
+describe.each(ERAS)("a request that is refused because of its head (%s)", (era) => {
   test.each<[cell: string, how: Raw, status: number]>([
     ["a second Content-Type", { lines: ["Content-Type: application/json"] }, 415],
-    ["an Origin of nothing", { lines: ["Origin: "] }, 403],
-    ["an Origin that is no ASCII", { lines: ["Origin: http://\xff"] }, 403],
+    ["an empty Origin", { lines: ["Origin: "] }, 403],
+    ["an Origin that is not ASCII", { lines: ["Origin: http://\xff"] }, 403],
     ["QUERY", { method: "QUERY" }, 405],
     ["GET with a body", { method: "GET" }, 405],
   ])("%s", async (_, how, status) => {
@@ -172,7 +172,7 @@ describe.each(ERAS)("what is refused by its head (%s)", (era) => {
   });
 });
 
-/** The default limit on a body. */
+/** The default limit on the size of a body. */
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 describe.each(ERAS)("a body that does not end (%s)", (era) => {
@@ -181,17 +181,17 @@ describe.each(ERAS)("a body that does not end (%s)", (era) => {
     headers: { ...CONTENT, ...echo(era).headers, ...headers },
   });
 
-  test("is refused by its announced length before a byte of it is sent", async () => {
+  test("is refused because of its announced length before any of it is sent", async () => {
     const { body: _, ...ask } = changed({ "content-length": `${LIMIT_BYTES + 1}` });
     expect(await sendUnfinished(node.origin, ask)).toBe(413);
   });
 
-  test("is refused at the byte that is one too many", async () => {
+  test("is refused at the first byte over the limit", async () => {
     const ask = { ...changed({}), chunked: true, body: Buffer.alloc(LIMIT_BYTES + 1, " ") };
     expect(await sendUnfinished(node.origin, ask)).toBe(413);
   });
 
-  test("because its client vanished leaves the endpoint working", async () => {
+  test("does not affect the endpoint if its client disconnects", async () => {
     const ask = changed({ "content-length": "100000" });
     await Promise.all(Array.from({ length: 5 }, () => sendPart(node.origin, ask)));
     expect((await send(node.origin, echo(era))).status).toBe(200);

@@ -1,4 +1,4 @@
-/** `src/http/` behind a plain `node:http` server, in this process: no Workers, no Hono. */
+/** `src/http/` behind a plain `node:http` server in this process, without Workers and Hono. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -7,7 +7,7 @@ import type { HttpHandler } from "../../src/http/handler.ts";
 
 export interface NodeServer {
   readonly origin: string;
-  /** What a handler rejected with, or the conversion threw. Stays empty: that is the promise of `HttpHandler`. */
+  /** Rejections of handlers and errors of the conversion. Stays empty, because an `HttpHandler` never rejects. */
   readonly failures: unknown[];
   stop(): Promise<void>;
 }
@@ -60,7 +60,7 @@ async function answer(
   }
 }
 
-/** The request as a web standard one; undefined where that has no room for it: a Host that is none, TRACE. */
+/** Converts the request to a web standard one; undefined if that is not possible: an invalid Host, TRACE. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const headers = new Headers();
@@ -74,7 +74,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | un
 
 function bodyOf(incoming: IncomingMessage, method: string): { body?: ReadableStream; duplex?: "half" } {
   if (method === "GET" || method === "HEAD") return {};
-  // Not destroyed by who stops reading: the refusal still has to leave by the same socket.
+  // Not destroyed when the reader stops: the refusal still has to be sent on the same socket.
   const chunks = Readable.from(incoming.iterator({ destroyOnReturn: false }), { objectMode: false });
   return { body: Readable.toWeb(chunks) as unknown as ReadableStream, duplex: "half" };
 }

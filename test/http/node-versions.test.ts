@@ -19,7 +19,7 @@ import { until } from "./wire.ts";
 const WIDE = "é☃".repeat(1_000_000);
 
 let node: NodeServer;
-/** The reference server, and tools that tell what becomes of them. */
+/** The reference server, and tools that report how their runs ended. */
 let reference: HttpTap;
 let lab: HttpTap;
 const reports: unknown[] = [];
@@ -40,7 +40,8 @@ beforeAll(async () => {
   node = await startNodeServer(
     {
       "/mcp": createHttpHandler(server, { ...options, notices, replay: replayRounds }),
-      // No stream begins by itself here: only the request's signal tells of a client that waits for JSON and leaves.
+      // No stream begins by itself here, so only the request's signal shows that a client which waits for JSON has
+      // disconnected.
       "/lab": createHttpHandler(createLab("lab"), { ...options, limits: { jsonWaitMs: 600_000 } }),
       "/wide": createHttpHandler(createWide(), options),
     },
@@ -70,7 +71,7 @@ function resultOf({ messages }: { readonly messages: readonly Members[] }): Memb
 }
 
 describe.each(LEGACY_VERSIONS)("%s", (version) => {
-  test("is agreed on, without a session", async () => {
+  test("is negotiated, without a session", async () => {
     const client = await LegacyClient.open(reference.url, { version });
     expect(client.greeting).toMatchObject({
       protocolVersion: version,
@@ -115,7 +116,7 @@ describe.each(VERSIONS)("%s", (version) => {
     tap.oracle.expectClean();
   });
 
-  test("hears of an unknown tool and of a misfit", async () => {
+  test("gets errors for an unknown tool and for invalid arguments", async () => {
     const client = await clientOf(version, reference.url);
     const { messages } = await told(client.call("none"));
     expect(messages).toMatchObject([{ error: { code: -32602, message: expect.stringContaining("none") } }]);
@@ -123,7 +124,7 @@ describe.each(VERSIONS)("%s", (version) => {
   });
 });
 
-/** What became of a key's handler. */
+/** Returns how the handler with this key ended. */
 async function reportOf(key: string): Promise<string | undefined> {
   return (await told(new ModernClient(lab.url).call("report", { key }))).text;
 }
@@ -149,7 +150,7 @@ describe("a client that closes its stream", () => {
     await until("the handler is aborted", async () => (await reportOf(key)) === "started aborted");
   });
 
-  test.each(LEGACY_VERSIONS)("cancels nothing in %s: it may have been the network", async (version) => {
+  test.each(LEGACY_VERSIONS)("cancels nothing in %s: the network may have closed it", async (version) => {
     const leave = new AbortController();
     const key = crypto.randomUUID();
     const client = await LegacyClient.open(lab.url, { version });
@@ -164,7 +165,7 @@ describe("a client that closes its stream", () => {
 });
 
 test.each(["2025-11-25", "2026-07-28"] as const)(
-  "a client of %s that reads nothing is owed a bound of progress, and the result",
+  "a client of %s that does not read gets a limited amount of progress, and the result",
   async (version) => {
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
     const server = new McpServer({ name: "flood", version: "1.0.0" }).tool("flood", {}, async (_, ctx) => {
@@ -183,7 +184,7 @@ test.each(["2025-11-25", "2026-07-28"] as const)(
     await isOver;
     const { text, raw } = await told(response);
     expect(text).toBe("over");
-    // What is held here, and what the sockets and streams on the way take: half of all at most.
+    // Includes what the server, the sockets and the streams in between hold: at most half of everything.
     expect(raw.length).toBeLessThan(32 * 1024 * 1024);
     await tap.close();
     await flood.stop();
@@ -202,7 +203,7 @@ describe("2026-07-28", () => {
     });
   });
 
-  test("is asked, answers and has its state kept", async () => {
+  test("asks, gets the answer and keeps its state", async () => {
     const client = new ModernClient(reference.url);
     const options = { meta: { [CAPABILITIES_KEY]: { elicitation: {} } } };
     const name = "test_input_required_result_request_state";
@@ -222,7 +223,7 @@ describe("2026-07-28", () => {
     ]);
   });
 
-  test("listens to the notices of the process", async () => {
+  test("listens to the notifications of the process", async () => {
     const listener = await Listener.open(reference.url, { toolsListChanged: true });
     expect(listener.acknowledged).toEqual({ toolsListChanged: true });
     await told(new ModernClient(reference.url).call("test_trigger_tool_change"));
@@ -249,7 +250,7 @@ describe("the official clients", () => {
     },
   );
 
-  test("client 2.4 answers what it is asked, and goes on", async () => {
+  test("client 2.4 answers the questions it gets, and the call continues", async () => {
     const client = new Client(
       { name: "asked", version: "1.0.0" },
       { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: { pin: "2026-07-28" } } },

@@ -46,10 +46,10 @@ const PATHS: Readonly<Record<Exclude<Endpoint, "lab">, string>> = {
   small: "/small/mcp",
 };
 
-/** An endpoint without sessions ignores the ids of any other. */
+/** An endpoint without sessions ignores session ids of any other. */
 const FOREIGN = new Map(LEGACY_VERSIONS.map((version) => [version, "of-another-deployment"]));
 
-/** Sessions live in Durable Objects: rows about them have no place here. */
+/** Sessions live in Durable Objects, so rows about them are left out. */
 const ROWS = LADDER.flatMap((row) => (row.at === "lab" || row.isOfSessions ? [] : [{ ...row, path: PATHS[row.at] }]));
 
 describe("the ladder", () => {

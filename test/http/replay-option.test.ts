@@ -1,4 +1,4 @@
-/** Whether handlers may ask in the middle is an option of each endpoint, whatever else the process serves. */
+/** Replay is an option of each endpoint, independent of other endpoints in the process. */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { inputRequired, McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
@@ -20,7 +20,7 @@ const createAsking = (onError: (error: unknown) => void = () => undefined) =>
     return (await ctx.elicit("Who?", FORM, { key: "who" })).action;
   });
 
-/** Calls the tool over HTTP. Gives the answer, error or result. */
+/** Calls the tool over HTTP and returns the answer, an error or a result. */
 async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unknown = env): Promise<Json> {
   const message = request("tools/call", { name: "ask", ...more, _meta: meta({ [CAPABILITIES_KEY]: ABLE }) });
   const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
@@ -28,7 +28,7 @@ async function call(handle: HttpHandler<unknown>, more: Json = {}, bindings: unk
   return (await (await handle(asked, bindings)).json()) as Json;
 }
 
-describe("A20: a server answers by its own options", () => {
+describe("A20: a server answers according to its own options", () => {
   const asks = { result: { resultType: "input_required" } };
   const fails = { result: { isError: true } };
 
@@ -48,14 +48,14 @@ describe("A20: a server answers by its own options", () => {
     ]);
   });
 
-  test("two apps of edge() in one process keep their own", async () => {
+  test("two apps of edge() in one process keep their own option", async () => {
     const without = edge(createAsking());
     const having = edge(createAsking(), { path: "/mcp", replay: replay() });
     expect(await call(async (asked) => having.fetch(asked, env))).toMatchObject(asks);
     expect(await call(async (asked) => without.fetch(asked, env))).toMatchObject(fails);
   });
 
-  test("a connection, where handlers may always ask, changes nothing for HTTP", async () => {
+  test("a connection, where handlers may always ask, does not affect HTTP", async () => {
     const peer = await openPeer(createAsking(), MODERN_VERSION, { capabilities: ABLE });
     expect(await peer.request("tools/call", { name: "ask" })).toMatchObject(asks);
     expect(await call(createHttpHandler(createAsking(), { onError: () => undefined }))).toMatchObject(fails);
@@ -70,7 +70,7 @@ describe("A20: a server answers by its own options", () => {
     expect(await call(createHttpHandler(server, { onError: () => undefined }))).toMatchObject(asks);
   });
 
-  test("a server that asks nothing answers the same whether or not the process has what asks", async () => {
+  test("a server that asks nothing answers the same whether or not the code for asking is loaded", async () => {
     vi.resetModules();
     const { createHttpHandler: create } = await import("../../src/http/handler.ts");
     const { McpServer: Server } = await import("../../src/core/define/server.ts");

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange, as raw as a test needs it: any Host, duplicated headers, bytes that are no text. What comes back is
- * shown to the wire oracle.
+ * One HTTP exchange with full control over the request: any Host, duplicate headers, bytes that are not text. The wire
+ * oracle checks the answer.
  */
 
 import { request as open, type RequestOptions } from "node:http";
@@ -9,7 +9,7 @@ import { namesItsVersion, versionsOfHeader } from "../oracle/hints.ts";
 import { ASSUMED_VERSION, MODERN } from "../oracle/methods.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 
-/** Several values are several header lines. */
+/** Several values are sent as several header lines. */
 export type HeaderValue = string | readonly string[];
 
 /** One request to send. */
@@ -30,7 +30,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly contentType: string;
   readonly text: string;
-  /** Each JSON value: the body, or the data of every SSE event. */
+  /** The JSON values of the answer: the body, or the data of every SSE event. */
   readonly messages: readonly unknown[];
 }
 
@@ -57,7 +57,7 @@ export function send(origin: string, ask: Ask): Promise<Answer> {
   });
 }
 
-/** Sends the head of a request and the first bytes of a body that never ends. Resolves with the answer's status. */
+/** Sends the head of a request and the first bytes of an endless body. Resolves with the status of the answer. */
 export function sendUnfinished(origin: string, ask: Ask): Promise<number> {
   const url = new URL(ask.path ?? "/mcp", origin);
   const { body, ...head } = ask;
@@ -74,20 +74,20 @@ export function sendUnfinished(origin: string, ask: Ask): Promise<number> {
   });
 }
 
-/** Sends a request whose body is shorter than it says, and hangs up. Resolves when the connection is closed. */
+/** Sends a request whose body is shorter than announced, and disconnects. Resolves when the connection is closed. */
 export function sendPart(origin: string, ask: Ask): Promise<void> {
   const url = new URL(ask.path ?? "/mcp", origin);
   const { body, ...head } = ask;
   return new Promise((resolve) => {
     const outgoing = open(targetOf(url, ask.method, rawHeaders(url, head, undefined)));
-    // Hanging up is what this is about.
+    // The client disconnects on purpose.
     outgoing.on("error", () => undefined);
     outgoing.on("close", resolve);
     outgoing.write(body ?? "", () => outgoing.destroy());
   });
 }
 
-/** Shows one exchange to an oracle. The client is followed, not judged: most of what the ladder's tests send is wrong. */
+/** Passes one exchange to an oracle. The client is tracked, not judged: most requests of the ladder are invalid. */
 export function observe(oracle: WireOracle, ask: Ask, answer: Answer, about: { agreed?: string } = {}): void {
   const header = headerOf(ask, "mcp-protocol-version");
   // The decoder drops a byte order mark, as a server may.
@@ -98,7 +98,7 @@ export function observe(oracle: WireOracle, ask: Ask, answer: Answer, about: { a
     scope: `exchange ${nextScope()}`,
     session: headerOf(ask, "mcp-session-id") ?? answer.headers["mcp-session-id"],
     deliberatelyBad: true,
-    // A refusal may come before the body is read; a member that is no object has no id.
+    // A refusal may be sent before the body is read; a member that is not an object has no id.
     unreadableId: answer.status >= 400 || Array.isArray(sent?.value),
   };
   if (sent !== undefined) oracle.observe("client", followable(sent.value), hint);
@@ -106,7 +106,7 @@ export function observe(oracle: WireOracle, ask: Ask, answer: Answer, about: { a
   for (const message of answer.messages) oracle.observe("server", message, hint);
 }
 
-/** What the oracle says of one exchange alone. */
+/** Returns what the oracle reports about a single exchange. */
 export function problemsOf(ask: Ask, answer: Answer, about: { agreed?: string } = {}): string[] {
   const oracle = new WireOracle({ judgeClient: false });
   observe(oracle, ask, answer, about);
@@ -129,7 +129,7 @@ export function headerOf(ask: Ask, name: string): string | undefined {
   return values.length === 0 ? undefined : values.join(", ");
 }
 
-/** Wrapped, since null is JSON as well. */
+/** Wrapped in an object, because null is JSON as well. */
 export function parse(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
@@ -138,7 +138,7 @@ export function parse(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** A request whose method is missing or no string, as the oracle can follow it: its answer may name its id. */
+/** Gives a request whose method is missing or not a string a method, so that the oracle can track its id. */
 function followable(sent: unknown): unknown {
   const isOther =
     typeof sent !== "object" || sent === null || ["result", "error"].some((key) => Object.hasOwn(sent, key));

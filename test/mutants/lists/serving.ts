@@ -301,7 +301,7 @@ export const SERVING: readonly Mutant[] = [
     find: "const stream = new EventStream(limits, request);",
     replace: "const stream = new EventStream(limits);",
     tests: ["test/http/handler.test.ts"],
-    title: "leaves while its call runs",
+    title: "disconnects during its call",
   },
   {
     id: "cancelled-call-is-answered",
