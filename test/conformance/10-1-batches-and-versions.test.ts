@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.1, its line about 2025-03-26 and 2025-06-18: batches, the version header, negotiation. */
+/** Conformance section 10.1: batches, the version header and version negotiation in 2025-03-26 and 2025-06-18. */
 import { describe, expect, test } from "vitest";
 import {
   CONTENT,
@@ -25,13 +25,13 @@ function send(message: unknown, headers: Headers, endpoint?: Endpoint): Promise<
 const ping = (id: string | number) => request("ping", undefined, id);
 const pong = (id: string | number) => ({ jsonrpc: "2.0", id, result: {} });
 
-/** What comes back of a batch, by id. */
+/** The answers to a batch, sorted by id. */
 function byId(messages: readonly Members[]): Members[] {
   return messages.filter(({ id }) => id !== undefined).toSorted((a, b) => `${a.id}`.localeCompare(`${b.id}`));
 }
 
 describe("10.1 2025-03-26 batches in", () => {
-  test("10.1 2025-03-26 batches: each request is answered, no notification is", async () => {
+  test("10.1 2025-03-26 batches: each request is answered, and no notification", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), notification("notifications/initialized"), request("no/such", {}, "b"), ping(3)];
     const { status, contentType, messages } = await told(session.send(batch));
@@ -40,7 +40,7 @@ describe("10.1 2025-03-26 batches in", () => {
     expect(messages).toHaveLength(3);
   });
 
-  test("10.1 2025-03-26 batches of notifications or responses alone are 202 with no body", async () => {
+  test("10.1 2025-03-26 batches of only notifications or only responses are 202 without a body", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const cancel = notification("notifications/cancelled", { requestId: "none" });
     const told = await session.send([notification("notifications/initialized"), cancel]);
@@ -73,7 +73,7 @@ describe("10.1 2025-03-26 batches in", () => {
     ["of initialize alone", [initialize(OLD, 1)], 400],
     ["of nothing", [], 400],
     ["that repeats an id", [ping(1), ping(1)], 400],
-  ])("10.1 2025-03-26 batch %s is refused: 400 -32600, and opens no session", async (_, batch, status) => {
+  ])("10.1 2025-03-26 batch %s is refused with 400 -32600 and opens no session", async (_, batch, status) => {
     for (const headers of [{}, { "mcp-protocol-version": OLD }]) {
       const answer = await send(batch, headers);
       expect([answer.status, answer.messages]).toMatchObject([status, [{ error: { code: -32600 } }]]);
@@ -81,7 +81,7 @@ describe("10.1 2025-03-26 batches in", () => {
     }
   });
 
-  test("10.1 2025-03-26 batches: a bad member is answered by itself, the others are served", async () => {
+  test("10.1 2025-03-26 batches: an invalid member gets its own error, the others are served", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), 5, { jsonrpc: "1.0", id: "x", method: "ping" }, [ping("nested")], ping("b")];
     const answer = await send(batch, session.headers);
@@ -94,7 +94,7 @@ describe("10.1 2025-03-26 batches in", () => {
   });
 });
 
-/** A batch that streams: two calls that tell 1 and 2 each, held in between. */
+/** A batch of calls that stream: each reports 1 and 2 and is held in between. */
 function streaming(keys: readonly string[]): Members[] {
   return keys.map((key) => {
     const params = { name: "count", arguments: { key, before: 1, after: 1 }, _meta: { progressToken: key } };
@@ -109,7 +109,7 @@ async function batchStream(session: Session, batch: readonly Members[]): Promise
 }
 
 describe("10.1 2025-03-26 batches out", () => {
-  test("10.1 2025-03-26 batches out: one stream carries what each call tells, and each answer once", async () => {
+  test("10.1 2025-03-26 batches out: one stream carries the progress of all calls, and each answer once", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -124,7 +124,7 @@ describe("10.1 2025-03-26 batches out", () => {
     expect(stream.messages).toHaveLength(7);
   });
 
-  test("10.1 2025-03-26 batches out: the stream of a batch is resumed where it was cut, nothing lost or twice", async () => {
+  test("10.1 2025-03-26 batches out: the stream of a batch can be resumed where it was cut, without loss or repeats", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -136,7 +136,7 @@ describe("10.1 2025-03-26 batches out", () => {
     expect(all).toHaveLength(7);
   });
 
-  test("10.1 2025-03-26 batches out: a batch that died with its object is told so for each request that was open", async () => {
+  test("10.1 2025-03-26 batches out: after the object was lost, each open request of the batch gets an error", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const keys = [newKey(), newKey()];
     const stream = await batchStream(session, streaming(keys));
@@ -145,7 +145,7 @@ describe("10.1 2025-03-26 batches out", () => {
     const resumed = await (await session.with({}, await lab.url()).get(stream.events.at(-1)?.id)).end();
     const told = byId(resumed.messages);
     for (const message of told) expect(message).toMatchObject({ error: { data: { reason: "interrupted" } } });
-    // Each request has one outcome, before or after.
+    // Each request has exactly one outcome, before or after the loss.
     expect([...answered, ...told.map(({ id }) => id)].toSorted()).toEqual([...keys, "quick"].toSorted());
   });
 });
@@ -160,7 +160,7 @@ describe("10.1 no version header", () => {
     }
   });
 
-  test("10.1 no version header in a session ⇒ the version it agreed on", async () => {
+  test("10.1 no version header in a session ⇒ the negotiated version", async () => {
     const batches: Record<string, number> = {};
     for (const version of LEGACY_VERSIONS) {
       const session = await Session.open(await lab.url(), { version });
@@ -174,7 +174,7 @@ describe("10.1 no version header", () => {
 
 describe("10.1 2025-06-18", () => {
   test.each(["2024-11-05", "2025-06-18", "2025-11-25"])(
-    "10.1 %s: batches are rejected, and nothing of them runs",
+    "10.1 %s: batches are rejected, and nothing in them runs",
     async (version) => {
       const session = await Session.open(await lab.url(), { version });
       const key = newKey();
@@ -188,17 +188,17 @@ describe("10.1 2025-06-18", () => {
   );
 
   test.each(["2025-06-18", "2025-11-25"])(
-    "10.1 %s: the header afterwards is served with and without",
+    "10.1 %s: later requests are served with and without the header",
     async (version) => {
       const session = await Session.open(await lab.url(), { version });
       expect((await session.request("tools/list")).status).toBe(200);
-      // A server that knows the version by other means, as this one by its session, need not assume 2025-03-26.
+      // A server that knows the version otherwise, as this one does from its session, need not assume 2025-03-26.
       expect((await session.with({ "mcp-protocol-version": undefined }).request("tools/list")).status).toBe(200);
     },
   );
 
   test.each(["garbage", "1.0", "2025-13-45", "2099-01-01", "2025-06-18x", "2025-06-18, 2025-11-25"])(
-    "10.1 unsupported header value %s is 400 for POST, GET and DELETE, and does nothing",
+    "10.1 unsupported header value %s is 400 for POST, GET and DELETE, and has no effect",
     async (value) => {
       const session = await Session.open(await lab.url(), { version: "2025-06-18" });
       const headers = { "mcp-session-id": session.id, "mcp-protocol-version": value };
@@ -215,7 +215,7 @@ describe("10.1 2025-06-18", () => {
 });
 
 describe("10.1 version fall-back in initialize", () => {
-  test.each(LEGACY_VERSIONS)("10.1 version fall-back: %s is served as it is asked for", async (version) => {
+  test.each(LEGACY_VERSIONS)("10.1 version fall-back: the requested version %s is served", async (version) => {
     for (const endpoint of ["full", "plain"] as const) {
       const { status, messages } = await send(initialize(version), {}, endpoint);
       expect([status, messages]).toMatchObject([200, [{ id: 1, result: { protocolVersion: version } }]]);
@@ -223,7 +223,7 @@ describe("10.1 version fall-back in initialize", () => {
   });
 
   test.each(["2023-01-01", "2099-01-01", "1.0.0", "2024-11-04", "2026-07-28", "", "latest"])(
-    "10.1 version fall-back: %j is unknown or older, and is offered the newest there is",
+    "10.1 version fall-back: %j is unknown or older, and the newest version is offered",
     async (version) => {
       for (const endpoint of ["full", "plain"] as const) {
         const { status, messages } = await send(initialize(version), {}, endpoint);
@@ -233,7 +233,7 @@ describe("10.1 version fall-back in initialize", () => {
   );
 
   test.each([[undefined], [null], [20251125], [["2025-11-25"]]])(
-    "10.1 version fall-back: %j is no version, and the request is refused as malformed",
+    "10.1 version fall-back: %j is not a version, and the request is refused as malformed",
     async (version) => {
       const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: "c", version: "1" } };
       const { messages, headers } = await send(request("initialize", params, 1), {});

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.1, its line about stdio; and what 10.2 says of every transport. */
+/** Conformance section 10.1: stdio; and the requirements of 10.2 that apply to every transport. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { AWKWARD } from "./fixtures/awkward.ts";
 
 type Talk = (child: Child, next: () => Promise<Message>) => void | Promise<void>;
 
-/** Runs a server behind the oracle, which must have nothing to say of it. */
+/** Runs a server with an oracle on its streams, which must not find a violation. */
 async function run(talk: Talk, file = "stdio"): Promise<Ended> {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
   try {
@@ -35,7 +35,7 @@ function initialize(protocolVersion: string, id: string | number = "init"): Memb
   return request("initialize", { protocolVersion, capabilities: {}, clientInfo: { name: "c", version: "1" } }, id);
 }
 
-/** Opens the legacy era. */
+/** Performs the legacy handshake. */
 async function open(child: Child, next: () => Promise<Message>, version = "2025-11-25"): Promise<void> {
   say(child, initialize(version));
   expect(await next()).toMatchObject({ id: "init", result: { protocolVersion: version } });
@@ -53,11 +53,11 @@ function textOf(message: Message | undefined): unknown {
 }
 
 describe.concurrent("10.1 stdio framing", () => {
-  test("10.1 stdio newline framing: one message to a line, each line ended, however they came in", async () => {
+  test("10.1 stdio newline framing: one message per line, each line terminated, however the input was chunked", async () => {
     const pings = [1, 2, 3, 4].map((id) => request("ping", undefined, id));
     const { messages, lines } = await run(async (child, next) => {
       await open(child, next);
-      // Three in one chunk, the last of them in two; then CRLF and a blank line.
+      // Three in one chunk, the last of them split over two chunks; then CRLF and a blank line.
       const all = pings.map(line).join("");
       child.stdin.write(all.slice(0, -20));
       await next();
@@ -67,7 +67,7 @@ describe.concurrent("10.1 stdio framing", () => {
     expect(lines).toHaveLength(5);
   });
 
-  test("10.1 stdio embedded newline: none in what is written, whatever the text", async () => {
+  test("10.1 stdio embedded newline: none in the output, whatever the text", async () => {
     const text = "one\ntwo\r\nthree\u2028four\u2029five\\n";
     const { lines, messages } = await run(async (child, next) => {
       await open(child, next);
@@ -79,7 +79,7 @@ describe.concurrent("10.1 stdio framing", () => {
     expect(textOf(messages.find(({ id }) => id === 2))).toBe(AWKWARD);
   });
 
-  test("10.1 stdio embedded newline in what is read ends a message: both halves are no JSON, the next is served", async () => {
+  test("10.1 stdio embedded newline in the input ends a message: both parts are invalid JSON, the next message is served", async () => {
     const { messages } = await run((child) => {
       child.stdin.write('{"jsonrpc":"2.0","id":1,\n"method":"ping"}\n');
       say(child, request("ping", undefined, 2));
@@ -88,7 +88,7 @@ describe.concurrent("10.1 stdio framing", () => {
     for (const message of messages.slice(0, 2)) expect(message).not.toHaveProperty("id");
   });
 
-  test("10.1 stdio UTF-8 split across chunks is put together", async () => {
+  test("10.1 stdio UTF-8 that is split across chunks is joined", async () => {
     const text = "Zürich 東京 🌧";
     const { messages } = await run(async (child, next) => {
       await open(child, next);
@@ -99,7 +99,7 @@ describe.concurrent("10.1 stdio framing", () => {
     expect(textOf(messages[1])).toBe(text);
   });
 
-  test("10.1 stdio id null, fractional or no id at all is -32600 without an id; 0 and empty text are ids", async () => {
+  test("10.1 stdio ids that are null, fractional or missing are -32600 without an id; 0 and the empty string are valid", async () => {
     const bad = [null, 1.5, {}, true, []];
     const { messages } = await run((child) => {
       say(child, ...[...bad, 0, ""].map((id) => request("ping", undefined, id)));
@@ -110,7 +110,7 @@ describe.concurrent("10.1 stdio framing", () => {
 });
 
 describe.concurrent("10.1 stdio purity", () => {
-  test("10.1 stdio stdout purity: what handlers print is on standard error; standard output has messages alone", async () => {
+  test("10.1 stdio stdout purity: handlers' console output goes to standard error; standard output has only messages", async () => {
     const { lines, stderr, messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "noisy"));
@@ -124,7 +124,7 @@ describe.concurrent("10.1 stdio purity", () => {
 });
 
 describe.concurrent("10.1 stdio probe", () => {
-  test("10.1 stdio probe by server/discover is answered before any handshake, and then either era may follow", async () => {
+  test("10.1 stdio probe by server/discover is answered before any handshake, and either era may follow", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe"));
       expect(await next()).toMatchObject({ id: "probe", result: { supportedVersions: ["2026-07-28"] } });
@@ -139,7 +139,7 @@ describe.concurrent("10.1 stdio probe", () => {
     expect(messages.find(({ id }) => id === "legacy")?.result).not.toHaveProperty("resultType");
   });
 
-  test("10.1 stdio probe of a version that is not served is -32022 with the versions to choose from", async () => {
+  test("10.1 stdio probe of a version that is not served is -32022 with the served versions", async () => {
     const { messages } = await run(async (child, next) => {
       say(child, modern("server/discover", {}, "probe", { [PROTOCOL_VERSION_KEY]: "2099-01-01" }));
       await next();
@@ -159,7 +159,7 @@ describe.concurrent("10.1 stdio probe", () => {
 });
 
 describe.concurrent("10.1 stdio shutdown", () => {
-  test("10.1 stdio shutdown: it exits with 0 when its input ends, all it was asked before answered", async () => {
+  test("10.1 stdio shutdown: it answers everything and exits with 0 when its input ends", async () => {
     const { code, signal, messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, ...[1, 2, 3].map((id) => call(id, "echo", { text: `${id}` })));
@@ -168,7 +168,7 @@ describe.concurrent("10.1 stdio shutdown", () => {
     expect(messages.slice(1).map(textOf).toSorted()).toEqual(["1", "2", "3"]);
   });
 
-  test("10.1 stdio shutdown without a word exits with 0 and says nothing", async () => {
+  test("10.1 stdio shutdown without any input exits with 0 and writes nothing", async () => {
     const { code, lines } = await runChild(join(import.meta.dirname, "fixtures/stdio.ts"), () => undefined);
     expect([code, lines]).toEqual([0, []]);
   });
@@ -190,7 +190,7 @@ describe.concurrent("10.1 stdio notifications/cancelled", () => {
     },
   );
 
-  test("10.1 stdio notifications/cancelled is how a modern request is cancelled, too", async () => {
+  test("10.1 stdio notifications/cancelled also cancels a modern request", async () => {
     const { messages, stderr } = await run(async (child, next) => {
       say(child, modern("tools/call", { name: "wait", arguments: {} }, "w", { progressToken: "t" }));
       expect(await next()).toMatchObject({ method: "notifications/progress", params: { progress: 1 } });
@@ -201,7 +201,7 @@ describe.concurrent("10.1 stdio notifications/cancelled", () => {
     expect(messages.slice(1).map(({ id }) => id)).toEqual(["after"]);
   });
 
-  test("10.1 stdio notifications/cancelled of what is unknown, over or malformed is not answered", async () => {
+  test("10.1 stdio notifications/cancelled for an unknown or finished request, or malformed, is not answered", async () => {
     const { messages } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "echo", { text: "over" }));
@@ -214,7 +214,7 @@ describe.concurrent("10.1 stdio notifications/cancelled", () => {
     expect(messages.slice(1).map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test('10.1 stdio notifications/cancelled tells the id 1 from the id "1"', async () => {
+  test('10.1 stdio notifications/cancelled distinguishes the id 1 from the id "1"', async () => {
     const { messages, stderr } = await run(async (child, next) => {
       await open(child, next);
       say(child, call(1, "wait", {}, { _meta: { progressToken: 1 } }), call("1", "echo", { text: "text" }));

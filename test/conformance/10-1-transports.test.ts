@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.1, its line about content negotiation: types, methods, bodies, CORS, notifications, ids. */
+/** Conformance section 10.1: content types, methods, bodies, CORS, notifications and ids. */
 import { describe, expect, test } from "vitest";
 import {
   type Era,
@@ -20,7 +20,7 @@ const ERAS: readonly Era[] = ["legacy", "modern"];
 
 type Changes = Parameters<typeof post>[1] & { readonly method?: string };
 
-/** A POST that a server without sessions serves in either era, but for what a test changes. */
+/** A POST that a server without sessions serves in either era, apart from the given changes. */
 function sent(era: Era, changes: Changes = {}, endpoint: Endpoint = "plain"): Promise<Answer> {
   const headers = { ...(era === "legacy" ? { "mcp-session-id": undefined } : {}), ...changes.headers };
   return lab.send(post(era, { ...changes, headers }), endpoint);
@@ -44,7 +44,7 @@ function expectServed(answer: Answer, contentType: string): void {
   expect(only(answer)).toMatchObject({ id: 7, result: { tools: expect.anything() } });
 }
 
-/** A refusal may name the id of the request it refuses, or none. */
+/** A refusal may contain the id of the refused request, or none. */
 function withoutId(answer: Answer): Answer {
   const { id, ...message } = only(answer);
   expect([undefined, 7]).toContain(id);
@@ -53,7 +53,7 @@ function withoutId(answer: Answer): Answer {
 
 describe.each(ERAS)("10.1 Accept (%s)", (era) => {
   test.each(["text/html", "application/xml", "image/*", "application/json;q=0, text/event-stream;q=0"])(
-    "10.1 Accept that admits neither form is 406: %s",
+    "10.1 Accept that allows neither format is 406: %s",
     async (accept) => {
       expectError(withoutId(await sent(era, { headers: { accept } })), 406, -32600);
     },
@@ -63,12 +63,12 @@ describe.each(ERAS)("10.1 Accept (%s)", (era) => {
     for (const accept of [undefined, "*/*"]) expectServed(await sent(era, { headers: { accept } }), "application/json");
   });
 
-  test("10.1 Accept of one form gets that form", async () => {
+  test("10.1 Accept of one format gets that format", async () => {
     expectServed(await sent(era, { headers: { accept: "application/json" } }), "application/json");
     expectServed(await sent(era, { headers: { accept: "text/event-stream" } }), "text/event-stream");
   });
 
-  test("10.1 Accept of JSON alone gets one JSON object even from a call that tells its progress", async () => {
+  test("10.1 Accept of only JSON gets one JSON object even from a call that reports progress", async () => {
     const _meta = isMembers(requestOf(era, "x").params) ? (requestOf(era, "x").params as Members)._meta : {};
     const params = { name: "emit_twice", arguments: {}, _meta: { ...(_meta as Members), progressToken: 1 } };
     const answer = await sent(era, { message: request("tools/call", params), headers: { accept: "application/json" } });
@@ -105,7 +105,7 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
   });
 
   test.each(["null", "5", '"ping"', "{}", '{"id":1,"method":"ping"}', '{"jsonrpc":"1.0","id":1,"method":"ping"}'])(
-    "10.1 JSON that is no message is -32600: %s",
+    "10.1 JSON that is not a message is -32600: %s",
     async (body) => {
       const answer = await sent(era, { body });
       expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
@@ -120,12 +120,12 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
     }
   });
 
-  test("10.1 body limits: an announced body too large is refused before it is sent", async () => {
+  test("10.1 body limits: a body whose announced length is too large is refused before it is sent", async () => {
     const { body: _, ...ask } = post(era, { headers: { "content-length": "1000000000", "mcp-session-id": undefined } });
     expect(await sendUnfinished(lab.worker.origin, { ...ask, path: "/small/mcp" })).toBe(413);
   });
 
-  test("10.1 body limits: nesting of the limit is served, one level more is -32600", async () => {
+  test("10.1 body limits: nesting up to the limit is served, one level more is -32600", async () => {
     const deep = (depth: number): string => {
       const params = requestOf(era, "tools/list").params as Members;
       const inside = { ...(isMembers(params._meta) ? params._meta : {}), "com.example/deep": 0 };
@@ -138,13 +138,13 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
     expect([answer.status, only(answer)]).toMatchObject([400, { error: { code: -32600 } }]);
   });
 
-  test("10.1 id null, fractional or no id at all is -32600 without an id", async () => {
+  test("10.1 an id that is null, fractional or missing is -32600 without an id", async () => {
     for (const id of [null, 1.5, -0.1, true, {}, [1]]) {
       expectError(await sent(era, { message: requestOf(era, "tools/list", {}, id) }), 400, -32600);
     }
   });
 
-  test("10.1 ids come back as they were: 0, empty text, negative, text of a number", async () => {
+  test("10.1 ids are echoed unchanged: 0, the empty string, negative numbers, numeric strings", async () => {
     for (const id of [0, "", -1, "1", "null", Number.MAX_SAFE_INTEGER]) {
       expect(only(await sent(era, { message: requestOf(era, "tools/list", {}, id) }))).toMatchObject({
         id,
@@ -153,7 +153,7 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
     }
   });
 
-  test("10.1 notifications are 202 with an empty body, also unknown and malformed ones", async () => {
+  test("10.1 notifications are 202 with an empty body, even unknown and malformed ones", async () => {
     for (const message of [
       notification("notifications/initialized"),
       notification("notifications/no/such"),
@@ -168,7 +168,7 @@ describe.each(ERAS)("10.1 the body (%s)", (era) => {
 });
 
 describe("10.1 duplicate id", () => {
-  test("10.1 duplicate id: two modern requests at once are each answered on their own response", async () => {
+  test("10.1 duplicate id: two concurrent modern requests are each answered on their own response", async () => {
     const call = (key: string): Ask => {
       return post("modern", { message: requestOf("modern", "tools/call", { name: "echo", arguments: { key } }, 1) });
     };
@@ -178,7 +178,7 @@ describe("10.1 duplicate id", () => {
     );
   });
 
-  test("10.1 duplicate id: another request that reuses one in flight, or one that is over, is served", async () => {
+  test("10.1 duplicate id: another request that reuses a pending or finished id is served", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const running = await session.stream("count", { key, before: 1, after: 0 }, 1);
@@ -189,7 +189,7 @@ describe("10.1 duplicate id", () => {
     expect(await told(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
   });
 
-  test("10.1 duplicate id: the same request again, while it runs, joins it", async () => {
+  test("10.1 duplicate id: the same request again joins the running one", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const first = await session.stream("count", { key, before: 1, after: 1 }, "same");
@@ -203,7 +203,7 @@ describe("10.1 duplicate id", () => {
     first.cut();
   });
 
-  test("10.1 duplicate id: the same request again, before there is a stream, has the same answer", async () => {
+  test("10.1 duplicate id: the same request again, before there is a stream, gets the same answer", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const calls = [1, 2].map(() => told(session.call("hold", { key }, "same")));
@@ -223,7 +223,7 @@ describe("10.1 methods", () => {
     const legacy = await lab.send({ method, headers: { "content-type": "application/json" }, body });
     expect(legacy.status).toBe(405);
     expect(names(legacy.headers.allow)).toEqual(expect.arrayContaining(["get", "post", "delete"]));
-    // GET and DELETE belong to legacy sessions.
+    // GET and DELETE are for legacy sessions only.
     const modern = await lab.send({ ...post("modern"), method, body });
     expect([modern.status, names(modern.headers.allow)]).toEqual([405, ["post"]]);
     const plain = await lab.send({ ...post("modern"), method, body }, "plain");
@@ -231,7 +231,7 @@ describe("10.1 methods", () => {
     expect(names(plain.headers.allow)).not.toEqual(expect.arrayContaining(["get"]));
   });
 
-  test("10.1 HEAD is 405 with Allow, and has no body", async () => {
+  test("10.1 HEAD is 405 with Allow and without a body", async () => {
     for (const endpoint of ["full", "plain"] as const) {
       const answer = await lab.send({ method: "HEAD", headers: { accept: "text/event-stream" } }, endpoint);
       expect([answer.status, answer.text]).toEqual([405, ""]);
@@ -239,7 +239,7 @@ describe("10.1 methods", () => {
     }
   });
 
-  test("10.1 OPTIONS without an Origin names the methods, and has no body", async () => {
+  test("10.1 OPTIONS without an Origin lists the methods and has no body", async () => {
     const answer = await lab.send({ method: "OPTIONS", headers: {} });
     expect([200, 204]).toContain(answer.status);
     expect(answer.text).toBe("");
@@ -253,7 +253,7 @@ describe("10.1 CORS", () => {
   const modernHeaders = ["mcp-method", "mcp-name", "mcp-param-region"];
 
   test.each(["POST", "GET", "DELETE"])(
-    "10.1 CORS preflight of %s allows the method and every header MCP uses",
+    "10.1 CORS preflight of %s allows the method and every header that MCP uses",
     async (method) => {
       const wanted = [...sentHeaders, ...modernHeaders];
       const headers = {
@@ -270,7 +270,7 @@ describe("10.1 CORS", () => {
     },
   );
 
-  test("10.1 CORS: a page may read the session id, on success and on a refusal", async () => {
+  test("10.1 CORS: a page can read the session id, on success and on a refusal", async () => {
     const opened = await lab.send(
       post("legacy", {
         message: initialize(),
@@ -285,13 +285,13 @@ describe("10.1 CORS", () => {
     }
   });
 
-  test("10.1 CORS: a stream is as readable for a page as JSON", async () => {
+  test("10.1 CORS: a page can read a stream as well as JSON", async () => {
     const answer = await sent("modern", { headers: { origin: page, accept: "text/event-stream" } });
     expectServed(answer, "text/event-stream");
     expect(answer.headers["access-control-allow-origin"]).toBe(page);
   });
 
-  test("10.1 CORS: without an Origin nothing is said of it", async () => {
+  test("10.1 CORS: without an Origin there are no CORS headers", async () => {
     const answer = await sent("modern");
     expect(Object.keys(answer.headers).filter((name) => name === "access-control-allow-origin")).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.2, its server side: where legacy and modern requests meet at one URL. */
+/** Conformance section 10.2, server side: legacy and modern requests at one URL. */
 import { describe, expect, test } from "vitest";
 import {
   CAPABILITIES_KEY,
@@ -44,16 +44,16 @@ describe("10.2 modern-only server", () => {
   test.each(LEGACY_VERSIONS)("10.2 modern-only server names its versions to initialize of %s", async (version) => {
     const answer = await send(initialize(version, 5), {}, "modern");
     expect([answer.status, only(answer)]).toMatchObject([400, { jsonrpc: "2.0", id: 5 }]);
-    // versioning: it SHOULD name the versions in any error it returns to an initialize; a user reads the text.
+    // versioning: it SHOULD name the versions in any error it returns to an initialize, because a user reads the text.
     expect(errorOf(answer).message).toContain(MODERN_VERSION);
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("10.2 modern-only server offers what it names: the modern request is served", async () => {
+  test("10.2 modern-only server serves a request of the version that it names", async () => {
     expect(await told(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
   });
 
-  test("10.2 modern-only server refuses other legacy requests, and a legacy version by -32022", async () => {
+  test("10.2 modern-only server refuses other legacy requests, and a legacy version with -32022", async () => {
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY }, "modern");
     expect(lone.status).toBe(400);
     const params = { _meta: meta({ [PROTOCOL_VERSION_KEY]: NEWEST_LEGACY }) };
@@ -84,7 +84,7 @@ describe("10.2 GET and DELETE are 405", () => {
   );
 
   test.each(["GET", "DELETE"])(
-    "10.2 %s of a modern client is 405 at a dual-era server; its sessions stay",
+    "10.2 %s of a modern client is 405 at a dual-era server, and does not affect sessions",
     async (method) => {
       const session = await Session.open(await lab.url());
       for (const id of [undefined, session.id]) {
@@ -127,8 +127,8 @@ describe("10.2 Mcp-Session-Id and Last-Event-ID", () => {
   });
 });
 
-describe("10.2 one era inside the other", () => {
-  test("10.2 modern request inside a legacy session is served statelessly, and the session is none the wiser", async () => {
+describe("10.2 requests of one era in the other", () => {
+  test("10.2 modern request inside a legacy session is served statelessly and does not affect the session", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-06-18" });
     const message = requestOf("modern", "tools/list", {}, "modern");
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": session.id } }));
@@ -138,16 +138,16 @@ describe("10.2 one era inside the other", () => {
     expect(messages[0]?.result).not.toHaveProperty("resultType");
   });
 
-  test("10.2 modern request inside a legacy session has no use for what the session has", async () => {
+  test("10.2 modern request inside a legacy session does not use the state of the session", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const message = requestOf("modern", "tools/call", { name: "whoami" });
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": alice.id } }));
-    // Another's session is no reason for 404 either: it is not looked at.
+    // A session of another principal is not a reason for 404 either, because it is not looked up.
     expect(only(answer)).toMatchObject({ result: { content: [{ text: "anonymous" }] } });
   });
 
   test.each(["ping", "logging/setLevel", "resources/subscribe", "initialize"])(
-    "10.2 legacy method %s in modern form is an unknown method, also inside a session",
+    "10.2 legacy method %s in modern form is an unknown method, even inside a session",
     async (method) => {
       const session = await Session.open(await lab.url());
       const params: Members = {
@@ -174,7 +174,7 @@ describe("10.2 one era inside the other", () => {
     },
   );
 
-  test("10.2 the reverse: a legacy request without its session is 400 beside a modern client that is served", async () => {
+  test("10.2 the reverse: a legacy request without its session is 400 while a modern client is served", async () => {
     const modern = new ModernClient(await lab.url());
     expect(await told(modern.call("which"))).toMatchObject({ text: "full" });
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY });
@@ -184,7 +184,7 @@ describe("10.2 one era inside the other", () => {
 });
 
 describe("10.2 headers and body of different eras", () => {
-  test("10.2 2026 header with no _meta is 400 -32602, in a session and without", async () => {
+  test("10.2 2026 header without _meta is 400 -32602, in a session and outside", async () => {
     const session = await Session.open(await lab.url());
     for (const id of [undefined, session.id]) {
       for (const params of [undefined, {}, { _meta: {} }, { _meta: { progressToken: 1 } }]) {
@@ -195,7 +195,7 @@ describe("10.2 headers and body of different eras", () => {
     }
   });
 
-  test("10.2 2026 header with a _meta that lacks one field names the field", async () => {
+  test("10.2 2026 header with a _meta that lacks one field is refused, naming the field", async () => {
     for (const key of [PROTOCOL_VERSION_KEY, CAPABILITIES_KEY]) {
       const message = request("tools/list", { _meta: meta({ [key]: undefined }) }, 6);
       const answer = await send(message, standardHeaders(message));
@@ -205,7 +205,7 @@ describe("10.2 headers and body of different eras", () => {
   });
 
   test.each(LEGACY_VERSIONS)(
-    "10.2 legacy header %s with modern _meta is 400 -32020, also in a session",
+    "10.2 legacy header %s with modern _meta is 400 -32020, even in a session",
     async (version) => {
       const session = await Session.open(await lab.url(), { version });
       const message = requestOf("modern", "tools/list", {}, 8);
@@ -217,13 +217,13 @@ describe("10.2 headers and body of different eras", () => {
     },
   );
 
-  test("10.2 no header with modern _meta is 400 -32020: the body says which era it is", async () => {
+  test("10.2 no header with modern _meta is 400 -32020, because the body determines the era", async () => {
     const message = requestOf("modern", "tools/list", {}, 8);
     const answer = await send(message, { ...standardHeaders(message), "mcp-protocol-version": undefined });
     expect([answer.status, errorOf(answer).code]).toEqual([400, -32020]);
   });
 
-  test("10.2 initialize without modern _meta opens a legacy session, whatever modern headers it carries beside", async () => {
+  test("10.2 initialize without modern _meta opens a legacy session, whatever modern headers it has", async () => {
     const answer = await send(initialize(NEWEST_LEGACY, 1), { "mcp-method": "initialize", "mcp-name": "x" });
     expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
     expect(answer.headers["mcp-session-id"]).toMatch(/^[\x21-\x7e]+$/);
@@ -235,12 +235,12 @@ describe("10.2 headers and body of different eras", () => {
     expect(answer.headers).not.toHaveProperty("mcp-session-id");
   });
 
-  test("10.2 initialize that asks for 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
+  test("10.2 initialize that requests 2026-07-28 in the legacy form is offered the newest legacy version", async () => {
     const answer = await send(initialize(MODERN_VERSION, 1), {});
     expect([answer.status, only(answer).result]).toMatchObject([200, { protocolVersion: NEWEST_LEGACY }]);
   });
 
-  test("10.2 an unserved modern version is 400 -32022 and names the modern versions only", async () => {
+  test("10.2 an unserved modern version is 400 -32022 and lists the modern versions only", async () => {
     const message = request("tools/list", { _meta: meta({ [PROTOCOL_VERSION_KEY]: "2099-01-01" }) }, 9);
     const answer = await send(message, {
       ...standardHeaders(message),
@@ -263,7 +263,7 @@ describe("10.2 interleaved eras under load", () => {
     const answers = await Promise.all(
       Array.from({ length: 120 }, (_, at) => {
         const [key, session] = [newKey(), sessions[at % 5]];
-        // Ids meet on purpose.
+        // Ids collide on purpose.
         const id = at % 7;
         const call = session
           ? session.call("emit_twice", { key }, id)
@@ -278,13 +278,13 @@ describe("10.2 interleaved eras under load", () => {
       expect(isMembers(result) && result.resultType).toBe(at % 5 === 4 ? "complete" : undefined);
       for (const { params } of messages.slice(0, 2)) {
         expect(params).toMatchObject({ progressToken: id });
-        // `message` came with 2025-03-26.
+        // `message` was added in 2025-03-26.
         expect(isMembers(params) && "message" in params).toBe(at % 5 !== 0);
       }
     }
   });
 
-  test("10.2 interleaved eras under load: one era's errors are not the other's", async () => {
+  test("10.2 interleaved eras under load: errors of one era do not reach the other", async () => {
     const url = await lab.url();
     const session = await Session.open(url);
     const modern = new ModernClient(url);

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.3, its line about what a stream is made of: comments, headers, its end, back-pressure, line breaks. */
+/** Conformance section 10.3: the format of a stream: comments, headers, its end, back-pressure and line breaks. */
 import { type IncomingMessage, request as open } from "node:http";
 import { describe, expect, test } from "vitest";
 import { CONTENT, isMembers, type Members, post, request, requestOf } from "../http/messages.ts";
@@ -14,7 +14,7 @@ const client = async (version: (typeof VERSIONS)[number], at: "full" | "quick" =
   clientOf(version, await lab.url(at));
 
 describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
-  test("10.3 keep-alive comment lines come while a call is silent, and are nothing to a parser", async () => {
+  test("10.3 keep-alive comment lines are sent while a call is silent, and a parser ignores them", async () => {
     const key = newKey();
     const reading = new Reading(await (await client(version, "quick")).call("hold", { key }));
     await reading.has("three comments", ({ comments }) => comments.length >= 3);
@@ -22,12 +22,12 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
     await lab.tool("release", { key }, "quick");
     await reading.has("the end", ({ isOver }) => isOver);
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
-    // A comment stands between events, never in one.
+    // A comment stands between events, never inside one.
     for (const block of reading.raw.split("\n\n"))
       expect(block).toMatch(/^(:[^\n]*|((id|event|data|retry):[^\n]*\n?)*)$/);
   });
 
-  test("10.3 X-Accel-Buffering is no, and nothing may cache or transform a stream", async () => {
+  test("10.3 X-Accel-Buffering is no, and a stream must not be cached or transformed", async () => {
     const response = await (await client(version)).call("emit_twice", {}, { progressToken: 1 });
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
     expect(response.headers.get("x-accel-buffering")).toBe("no");
@@ -36,14 +36,14 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
     await response.text();
   });
 
-  test("10.3 CR, CRLF, BOM and line breaks in a message survive: one line of data to an event", async () => {
+  test("10.3 CR, CRLF, BOM and line breaks in a message are preserved, with one line of data per event", async () => {
     const { raw, messages, text } = await told((await client(version)).call("awkward", {}, { progressToken: 1 }));
     expect(text).toBe(AWKWARD);
     expect(messages[0]).toMatchObject({ params: { message: AWKWARD } });
     expect(messages).toHaveLength(2);
     expect(raw).not.toContain("\r");
     expect(raw.startsWith("\ufeff")).toBe(false);
-    // A comment may come first, where the object's first frame is not there yet.
+    // A comment may come first if the object's first frame has not arrived yet.
     const blocks = raw
       .trimEnd()
       .split("\n\n")
@@ -54,7 +54,7 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
 });
 
 describe("10.3 keep-alive of other streams", () => {
-  test("10.3 keep-alive comment lines come on a GET stream, whose headers no proxy buffers", async () => {
+  test("10.3 keep-alive comment lines are sent on a GET stream, whose headers forbid buffering", async () => {
     const session = await Session.open(await lab.url("quick"));
     const stream = await session.get();
     expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
@@ -63,7 +63,7 @@ describe("10.3 keep-alive of other streams", () => {
     stream.cut();
   });
 
-  test("10.3 keep-alive comment lines come on a resumed stream", async () => {
+  test("10.3 keep-alive comment lines are sent on a resumed stream", async () => {
     const session = await Session.open(await lab.url("quick"));
     const key = newKey();
     const stream = await session.stream("count", { key, before: 1, after: 0 });
@@ -78,7 +78,7 @@ describe("10.3 keep-alive of other streams", () => {
   });
 });
 
-/** POSTs a message past the taps, and hands the response over unread. */
+/** POSTs a message without a tap and returns the response unread. */
 function unread(headers: Members, message: Members): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const outgoing = open(`${lab.worker.origin}/mcp`, {
@@ -109,7 +109,7 @@ describe("10.3 stream closes after the response", () => {
       : request("tools/call", { ...params, _meta }, "closes");
     const headers = session ? { ...CONTENT, ...session.headers } : post("modern", { message }).headers;
     const answer = await lab.send({ method: "POST", headers, body: JSON.stringify(message) });
-    // It came to its end, or there would be no answer: `send` waits for it.
+    // The stream has ended, because `send` waits for its end.
     expect(answer.contentType).toBe("text/event-stream");
     expect(answer.messages).toHaveLength(3);
     expect(answer.messages.at(-1)).toMatchObject({ id: "closes" });
@@ -118,17 +118,17 @@ describe("10.3 stream closes after the response", () => {
 });
 
 const EVENTS = 60;
-/** Together far more than any buffer between server and client holds. */
+/** Together far more than all buffers between server and client hold. */
 const SIZE = 100_000;
 
 describe("10.3 back-pressure and slow readers", () => {
-  test("10.3 slow readers of a session miss nothing: every event comes once, in order, and the result", async () => {
+  test("10.3 slow readers of a session miss nothing: every event arrives once and in order, and then the result", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const params = { name: "flood", arguments: { key, events: EVENTS, size: SIZE }, _meta: { progressToken: 1 } };
     const response = await unread({ ...CONTENT, ...session.headers }, request("tools/call", params, "flood"));
     await lab.noted(key, "emitted");
-    // While it is not read, others are served.
+    // Other requests are served while it is not read.
     expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
     const messages = eventsOf(await textOf(response)).flatMap(({ data }) =>
       data === "" ? [] : [JSON.parse(data) as Members],
@@ -138,7 +138,7 @@ describe("10.3 back-pressure and slow readers", () => {
     expect(messages).toHaveLength(EVENTS + 1);
   });
 
-  test("10.3 slow readers of 2026-07-28 get the result, and progress that only grows", async () => {
+  test("10.3 slow readers of 2026-07-28 get the result, and strictly increasing progress", async () => {
     const key = newKey();
     const meta = requestOf("modern", "x").params;
     const _meta = { ...(isMembers(meta) && isMembers(meta._meta) ? meta._meta : {}), progressToken: 1 };
@@ -155,7 +155,7 @@ describe("10.3 back-pressure and slow readers", () => {
     expect(messages.at(-1)).toMatchObject({ id: "flood", result: { content: [{ text: key }] } });
   });
 
-  test("10.3 a large answer comes whole on a stream, and whole again when it is resumed", async () => {
+  test("10.3 a large answer arrives completely on a stream, and again when it is resumed", async () => {
     const session = await Session.open(await lab.url());
     const size = 1_500_000;
     const stream = await (await session.stream("bulk", { key: newKey(), size }, "large")).end();
@@ -166,7 +166,7 @@ describe("10.3 back-pressure and slow readers", () => {
     }
   });
 
-  test("10.3 an answer beyond what a row holds comes whole, and whole again when it is resumed", async () => {
+  test("10.3 an answer larger than a row arrives completely, and again when it is resumed", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("bulk", { key: newKey(), size: 12_000_000 }, "huge")).end();
     const resumed = await (await session.get(stream.events[0]?.id)).end();
@@ -175,14 +175,14 @@ describe("10.3 back-pressure and slow readers", () => {
     }
   });
 
-  test("10.3 events of one turn beyond what a row holds all come", async () => {
+  test("10.3 events of one turn that are together larger than a row all arrive", async () => {
     const session = await Session.open(await lab.url());
     const stream = await (await session.stream("flood", { key: newKey(), events: 60, size: 100_000 }, "huge")).end();
     expect(progressOf(stream.messages)).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
     expect(stream.messages.at(-1)).toMatchObject({ id: "huge" });
   });
 
-  test("10.3 a reader that stops half-way has the rest by resuming, nothing twice", async () => {
+  test("10.3 a reader that stops half-way gets the rest by resuming, without repeats", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await session.stream("flood", { key, events: EVENTS, size: SIZE }, "half");

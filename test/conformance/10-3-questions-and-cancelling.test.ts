@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.3, its lines about requests of the server, cancelling and disconnecting. */
+/** Conformance section 10.3: requests of the server, cancellation and disconnection. */
 import { describe, expect, test } from "vitest";
 import { isMembers, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -36,27 +36,27 @@ async function textOf(stream: Cuttable): Promise<unknown> {
   return isMembers(block) ? block.text : undefined;
 }
 
-/** What accepting a response looks like. */
+/** Expects the answer to a client's response: 202 without a body. */
 async function accepted(response: Response): Promise<void> {
   expect([response.status, await response.text()]).toEqual([202, ""]);
 }
 
 describe("10.3 responses of server requests", () => {
-  test.each(VERSIONS)("10.3 a response arrives on another POST: 202, and the call goes on (%s)", async (version) => {
+  test.each(VERSIONS)("10.3 a response arrives on another POST: 202, and the call continues (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version });
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("10.3 a response that is an error reaches the handler as one", async () => {
+  test("10.3 a response that is an error reaches the handler as an error", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send({ jsonrpc: "2.0", id, error: { code: -32603, message: "no roots today" } }));
     expect(await textOf(stream)).toMatch(/^no answer: /);
   });
 
-  test("10.3 responses to several questions go each to its own, in any order", async () => {
+  test("10.3 responses to several questions reach the right ones, in any order", async () => {
     const session = await Session.open(await lab.url());
     const [first, second] = [await asked(session), await asked(session)];
     expect(first.id).not.toBe(second.id);
@@ -65,7 +65,7 @@ describe("10.3 responses of server requests", () => {
     expect([await textOf(first.stream), await textOf(second.stream)]).toEqual(["file:///first", "file:///second"]);
   });
 
-  test("10.3 a response that comes twice counts once, and neither is refused", async () => {
+  test("10.3 a response that is sent twice counts once, and neither is refused", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session);
     await accepted(await session.send(answer(id)));
@@ -76,14 +76,14 @@ describe("10.3 responses of server requests", () => {
   test("10.3 a response in another session does not answer the question", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const { stream, id } = await asked(own);
-    // Past the tap: to the oracle this would be the question's answer.
+    // Bypasses the tap: its oracle would take this for the question's answer.
     const past = other.with({}, `${lab.worker.origin}/mcp`);
     await accepted(await past.send(answer(id, { roots: [{ uri: "file:///foreign" }] })));
     await accepted(await own.send(answer(id)));
     expect(await textOf(stream)).toBe("file:///a");
   });
 
-  test("10.3 a response after the connection was lost reaches the call; its result is on the resumed stream", async () => {
+  test("10.3 a response after the connection was lost reaches the call, whose result is on the resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "lost");
     stream.cut();
@@ -104,7 +104,7 @@ describe("10.3 responses of server requests", () => {
     expect(resumed.messages).toHaveLength(1);
   });
 
-  test("10.3 server-request timeouts: the handler is told, the client too, and a late response changes nothing", async () => {
+  test("10.3 server-request timeouts: handler and client are notified, and a late response has no effect", async () => {
     const session = await Session.open(await lab.url("short"));
     const { stream, id } = await asked(session);
     expect(await textOf(stream)).toMatch(/^no answer: /);
@@ -116,14 +116,14 @@ describe("10.3 responses of server requests", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("10.3 a client that declared no capability is not asked; the handler is told at once", async () => {
+  test("10.3 a client without the capability is not asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url(), { capabilities: {} });
     const { messages, text } = await told(session.call("ask", { key: newKey() }));
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
 
-  test("10.3 a client that takes JSON only cannot be asked; the handler is told at once", async () => {
+  test("10.3 a client that accepts only JSON cannot be asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url());
     const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
     const { contentType, messages, text } = await told(session.send(message, { accept: "application/json" }));
@@ -151,7 +151,7 @@ describe("10.3 notifications/cancelled", () => {
     },
   );
 
-  test("10.3 notifications/cancelled: what the handler says afterwards is not sent, not on a resumed stream either", async () => {
+  test("10.3 notifications/cancelled: later messages of the handler are not sent, not even on a resumed stream", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 1, after: 5 }, id);
@@ -166,7 +166,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(resumed.messages).toEqual([]);
   });
 
-  test("10.3 notifications/cancelled of what is unknown, over or malformed is accepted and changes nothing", async () => {
+  test("10.3 notifications/cancelled for an unknown or finished request, or malformed, is accepted without effect", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     expect((await told(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
@@ -179,7 +179,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(await textOf(running)).toBe(key);
   });
 
-  test("10.3 notifications/cancelled reaches only its own session, and tells the number 1 from the text", async () => {
+  test("10.3 notifications/cancelled affects only its own session, and distinguishes the number 1 from the string", async () => {
     const [own, other] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     const key = newKey();
     const streams = await Promise.all([
@@ -195,7 +195,7 @@ describe("10.3 notifications/cancelled", () => {
     expect(streams[0].messages.filter((message) => "id" in message)).toEqual([]);
   });
 
-  test("10.3 notifications/cancelled reaches a call whose connection is gone", async () => {
+  test("10.3 notifications/cancelled reaches a call whose connection is lost", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("emit_and_hold", { key }, id);
@@ -205,7 +205,7 @@ describe("10.3 notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 notifications/cancelled ends a response that is no stream yet, without an answer", async () => {
+  test("10.3 notifications/cancelled ends a response that is not a stream yet, without an answer", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const pending = session.call("hold", { key }, id);
@@ -215,7 +215,7 @@ describe("10.3 notifications/cancelled", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 notifications/cancelled of one member of a batch leaves the others' answers", async () => {
+  test("10.3 notifications/cancelled of one member of a batch does not affect the others' answers", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-03-26" });
     const key = newKey();
     const hold = request("tools/call", { name: "hold", arguments: { key } }, "held");
@@ -225,7 +225,7 @@ describe("10.3 notifications/cancelled", () => {
     expect((await told(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
   });
 
-  test("10.3 notifications/cancelled ends a call that waits for an answer, whose question is over as well", async () => {
+  test("10.3 notifications/cancelled ends a call that waits for an answer, and cancels its question", async () => {
     const session = await Session.open(await lab.url());
     const { stream, id } = await asked(session, newKey(), "asks");
     await accepted(await session.send(cancel("asks")));
@@ -236,7 +236,7 @@ describe("10.3 notifications/cancelled", () => {
   });
 });
 
-/** Starts a call that holds, cuts its connection, and hands over what came before. */
+/** Starts a call that is held, waits for its first message, and cuts its connection. */
 async function departed(start: (signal: AbortSignal) => Promise<Response>, key: string): Promise<void> {
   const cutter = new AbortController();
   const response = await start(cutter.signal);
@@ -248,14 +248,14 @@ async function departed(start: (signal: AbortSignal) => Promise<Response>, key: 
 
 describe("10.3 disconnecting", () => {
   test.each(VERSIONS)(
-    "10.3 disconnect is not cancel in %s: the handler ends its work, the result waits",
+    "10.3 disconnect is not cancel in %s: the handler finishes, and the result waits",
     async (version) => {
       const session = await Session.open(await lab.url("quick"), { version });
       const [key, witness, id] = [newKey(), newKey(), newKey()];
       const stream = await session.stream("emit_and_hold", { key }, id);
       await stream.has("progress", ({ messages }) => messages.length === 1);
       stream.cut();
-      // A modern client that goes later is found out first, so this one had its chance.
+      // A modern client that disconnects later is noticed first, so this disconnection could have been noticed too.
       const modern = new ModernClient(await lab.url("quick"));
       await departed((signal) => modern.call("emit_and_hold", { key: witness }, { progressToken: 1, signal }), witness);
       await lab.noted(witness, "started aborted", "report");
@@ -268,7 +268,7 @@ describe("10.3 disconnecting", () => {
     },
   );
 
-  test("10.3 disconnect is cancel in 2026-07-28: the abort reaches the handler, and only that one", async () => {
+  test("10.3 disconnect is cancel in 2026-07-28: only the handler of that request is aborted", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const [gone, stays] = [newKey(), newKey()];
     const staying = told(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
@@ -279,12 +279,12 @@ describe("10.3 disconnecting", () => {
     await lab.tool("release", { key: stays });
     const { messages, text } = await staying;
     expect(text).toBe(stays);
-    // No further messages: nothing of the cancelled request turns up with the other.
+    // No further messages: nothing of the cancelled request appears on the other stream.
     expect(JSON.stringify(messages)).not.toContain(gone);
     expect(messages).toHaveLength(2);
   });
 
-  test("10.3 disconnect is cancel in 2026-07-28 before a byte has come, too", async () => {
+  test("10.3 disconnect is cancel in 2026-07-28 even before the first byte", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     const cutter = new AbortController();
@@ -295,7 +295,7 @@ describe("10.3 disconnecting", () => {
     await lab.noted(key, "started aborted", "report");
   });
 
-  test("10.3 disconnect is cancel in 2026-07-28: there is no stream to come back to", async () => {
+  test("10.3 disconnect is cancel in 2026-07-28: the stream cannot be resumed", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const key = newKey();
     await departed((signal) => modern.call("emit_and_hold", { key }, { progressToken: 1, signal }), key);

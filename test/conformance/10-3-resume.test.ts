@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.3, its lines about resumability. */
+/** Conformance section 10.3: resumability. */
 import { describe, expect, test } from "vitest";
 import { request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -12,17 +12,17 @@ const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 
 const cursorsOf = (stream: Cuttable): string[] => stream.events.flatMap(({ id }) => id ?? []);
 
-/** The events that carry a message: what a replay repeats. */
+/** The events that carry a message, which a replay repeats. */
 const framesOf = (stream: Cuttable) => stream.events.filter(({ data }) => data !== "");
 
-/** A call that told 1, 2, 3 and ended. */
+/** A call that reported 1, 2, 3 and has finished. */
 async function finished(session: Session, id = newKey()): Promise<Cuttable> {
   const key = newKey();
   await lab.tool("free", { key });
   return (await session.stream("count", { key, before: 2, after: 1 }, id)).end();
 }
 
-/** A call that told 1 and 2, lost its connection, and runs on. */
+/** A call that reported 1 and 2, lost its connection, and is still running. */
 async function interrupted(session: Session, key: string, id = newKey()): Promise<Cuttable> {
   const stream = await session.stream("count", { key, before: 2, after: 1 }, id);
   await stream.has("two events", ({ messages }) => messages.length === 2);
@@ -31,7 +31,7 @@ async function interrupted(session: Session, key: string, id = newKey()): Promis
 }
 
 describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
-  test("10.3 replay order: after each event of a finished stream come the later ones, byte for byte", async () => {
+  test("10.3 replay order: resuming after each event of a finished stream repeats the later ones byte for byte", async () => {
     const session = await Session.open(await lab.url(), { version });
     const stream = await finished(session);
     const frames = framesOf(stream);
@@ -44,7 +44,7 @@ describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
     }
   });
 
-  test("10.3 replay order: what was missed comes first, then what happens now, then the answer and the end", async () => {
+  test("10.3 replay order: missed events come first, then new ones, then the answer and the end", async () => {
     const session = await Session.open(await lab.url(), { version });
     const [key, id] = [newKey(), newKey()];
     const stream = await interrupted(session, key, id);
@@ -57,7 +57,7 @@ describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
     expect(resumed.messages).toHaveLength(3);
   });
 
-  test("10.3 unique ids per session: no event of any stream has another's, and all are short and visible", async () => {
+  test("10.3 unique ids per session: no two events of any stream share an id, and all ids are short visible ASCII", async () => {
     const session = await Session.open(await lab.url(), { version });
     const standalone = [await session.get(), await session.get()];
     const calls = await Promise.all(Array.from({ length: 5 }, () => finished(session)));
@@ -68,7 +68,7 @@ describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
     for (const stream of standalone) stream.cut();
   });
 
-  test("10.3 no cross-stream replay: a resumed call tells nothing of the one that ran beside it", async () => {
+  test("10.3 no cross-stream replay: a resumed call carries nothing of a concurrent call", async () => {
     const session = await Session.open(await lab.url(), { version });
     const [key, left, right] = [newKey(), newKey(), newKey()];
     const streams = await Promise.all([interrupted(session, key, left), interrupted(session, key, right)]);
@@ -86,7 +86,7 @@ describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
 });
 
 describe("10.3 unknown or garbage event id", () => {
-  test("10.3 a garbage event id is 400, and the session goes on", async () => {
+  test("10.3 an invalid event id is 400, and does not affect the session", async () => {
     const session = await Session.open(await lab.url());
     const known = framesOf(await finished(session))[0]?.id ?? "";
     const garbage = [
@@ -116,7 +116,7 @@ describe("10.3 unknown or garbage event id", () => {
     expect((await own.get(stream.events[0]?.id)).status).toBe(200);
   });
 
-  test("10.3 event ids of a deleted session are 404, as everything of it", async () => {
+  test("10.3 event ids of a deleted session are 404, like every request of it", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await session.delete();
@@ -124,13 +124,13 @@ describe("10.3 unknown or garbage event id", () => {
   });
 });
 
-/** Headers carry bytes: what is beyond ASCII goes as Latin-1. */
+/** Headers carry bytes, so characters beyond ASCII are sent as Latin-1. */
 function encodeLatin1(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
 describe("10.3 replay after restart", () => {
-  test("10.3 replay after restart: a finished stream is there to its last byte", async () => {
+  test("10.3 replay after restart: a finished stream is complete", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     await lab.worker.killAndRestart();
@@ -138,7 +138,7 @@ describe("10.3 replay after restart", () => {
     expect(framesOf(resumed)).toEqual(framesOf(stream));
   });
 
-  test("10.3 replay after restart: a call that died with its object is told so, after what it had said", async () => {
+  test("10.3 replay after restart: a call that was lost with its object ends with an error after its earlier events", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await session.stream("count", { key, before: 3, after: 1 }, id);
@@ -149,13 +149,13 @@ describe("10.3 replay after restart", () => {
     expect(framesOf(resumed).slice(0, 2)).toEqual(framesOf(stream).slice(1));
     expect(resumed.messages).toHaveLength(3);
     expect(resumed.messages[2]).toMatchObject({ id, error: { code: -32603, data: { reason: "interrupted" } } });
-    // Told once and for all: whoever asks again hears the same.
+    // The error is stored: resuming again gives the same events.
     expect(framesOf(await (await again.get(framesOf(stream)[0]?.id)).end())).toEqual(framesOf(resumed));
     const ids = [...framesOf(stream), ...framesOf(resumed).slice(2)].map((event) => event.id);
     expect(new Set(ids).size).toBe(4);
   });
 
-  test("10.3 unique ids per session: those after a restart are not those of before", async () => {
+  test("10.3 unique ids per session: ids after a restart differ from those before", async () => {
     const session = await Session.open(await lab.url());
     const before = cursorsOf(await finished(session));
     await lab.worker.killAndRestart();
@@ -166,7 +166,7 @@ describe("10.3 replay after restart", () => {
 });
 
 describe("10.3 GET-stream resume", () => {
-  test("10.3 GET-stream resume: the stream goes on where the cursor stands, and carries no call's answer", async () => {
+  test("10.3 GET-stream resume: the stream continues after the cursor and carries no call's answer", async () => {
     const session = await Session.open(await lab.url());
     await session.request("resources/subscribe", { uri: "test://watched" });
     const first = await session.get();
@@ -185,7 +185,7 @@ describe("10.3 GET-stream resume", () => {
     resumed.cut();
   });
 
-  test("10.3 GET-stream resume: an update between the two streams is told on the second", async () => {
+  test("10.3 GET-stream resume: an update between the two streams is sent on the second one", async () => {
     const session = await Session.open(await lab.url());
     await session.request("resources/subscribe", { uri: "test://watched" });
     const first = await session.get();
@@ -201,7 +201,7 @@ describe("10.3 GET-stream resume", () => {
 });
 
 describe("10.3 duplicate delivery", () => {
-  test("10.3 duplicate delivery: resumed while the old connection is open, the answer comes on one of both", async () => {
+  test("10.3 duplicate delivery: when a stream is resumed while the old connection is open, the answer is sent on one of them", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const old = await session.stream("count", { key, before: 2, after: 1 }, id);
@@ -217,7 +217,7 @@ describe("10.3 duplicate delivery", () => {
     expect(old.messages).toHaveLength(2);
   });
 
-  test("10.3 duplicate delivery: cut after each event in turn, a client has every event once and in order", async () => {
+  test("10.3 duplicate delivery: a client that is cut off after each event gets every event once and in order", async () => {
     const session = await Session.open(await lab.url());
     const stream = await finished(session);
     const seen: string[] = [];
@@ -232,7 +232,7 @@ describe("10.3 duplicate delivery", () => {
     expect(seen).toEqual(framesOf(stream).map(({ data }) => data));
   });
 
-  test("10.3 duplicate delivery: of six that resume at once one has the rest, and the others end without it", async () => {
+  test("10.3 duplicate delivery: of six that resume at once one gets the rest, and the others end without it", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const old = await interrupted(session, key, id);
@@ -244,7 +244,7 @@ describe("10.3 duplicate delivery", () => {
     expect(resumed.flatMap(({ messages }) => messages)).toMatchObject([{ params: { progress: 3 } }, { id }]);
   });
 
-  test("10.3 duplicate delivery: cut again and again while it is told, a burst comes once and in order", async () => {
+  test("10.3 duplicate delivery: a burst that is cut off repeatedly arrives once and in order", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const seen: unknown[] = [];
@@ -270,7 +270,7 @@ describe("10.3 retention limits", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("10.3 retention limits: past its time a finished stream is 405, and its session goes on", async () => {
+  test("10.3 retention limits: an expired stream is 405, and does not affect its session", async () => {
     const session = await Session.open(await lab.url("short"));
     const [first] = cursorsOf(await finished(session));
     await until("the stream is forgotten", async () => {
@@ -284,7 +284,7 @@ describe("10.3 retention limits", () => {
 });
 
 describe("10.3 retry and priming", () => {
-  test("10.3 priming: a stream of 2025-11-25 begins with an event of an id and empty data", async () => {
+  test("10.3 priming: a stream of 2025-11-25 begins with an event with an id and empty data", async () => {
     const session = await Session.open(await lab.url());
     const call = await finished(session);
     const standalone = await session.get();
@@ -309,7 +309,7 @@ describe("10.3 retry and priming", () => {
     },
   );
 
-  test("10.3 retry: a connection the server ends carries it after an event with an id, and the call goes on", async () => {
+  test("10.3 retry: is sent before the server ends a connection, after an event with an id, and the call continues", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
     const stream = await (await session.stream("part", { key, retry: 1234 }, id)).end();
@@ -322,7 +322,7 @@ describe("10.3 retry and priming", () => {
     expect(resumed.messages).toMatchObject([{ id, result: { content: [{ text: key }] } }]);
   });
 
-  test("10.3 retry: a stream whose connection the server ended is there after the answer, too", async () => {
+  test("10.3 retry: a stream whose connection the server ended can be resumed after the answer, too", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const stream = await (await session.stream("part", { key, retry: 1 }, "polled")).end();
@@ -336,7 +336,7 @@ describe("10.3 retry and priming", () => {
     expect(last?.messages).toMatchObject([{ id: "polled", result: { content: [{ text: key }] } }]);
   });
 
-  test("10.3 retry: a client of before 2025-11-25 is not sent away; its answer comes on the stream", async () => {
+  test("10.3 retry: the connection of a client before 2025-11-25 is not ended; its answer is sent on the stream", async () => {
     const session = await Session.open(await lab.url("quick"), { version: "2025-06-18" });
     const key = newKey();
     const stream = await session.stream("part", { key, retry: 1 }, "stays");
@@ -346,7 +346,7 @@ describe("10.3 retry and priming", () => {
   });
 });
 
-test("10.3 a POST with Last-Event-ID is a new request, not a resumption", async () => {
+test("10.3 a POST with Last-Event-ID is a new request and resumes nothing", async () => {
   const session = await Session.open(await lab.url());
   const stream = await finished(session);
   const headers = { "last-event-id": cursorsOf(stream)[0] };

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.3, its lines about sessions and about standalone streams. */
+/** Conformance section 10.3: sessions and standalone streams. */
 import { describe, expect, test } from "vitest";
 import { isMembers, LEGACY_VERSIONS, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -7,7 +7,7 @@ import { type Cuttable, eventsOf, newKey, Session, useLab, WRONG } from "./suppo
 
 const lab = useLab();
 
-/** The error of an answer that is one. */
+/** Returns the error of an answer. */
 async function errorOf(response: Response): Promise<Members> {
   const message: unknown = await response.json();
   return isMembers(message) && isMembers(message.error) ? message.error : {};
@@ -39,7 +39,7 @@ describe("10.3 unknown session", () => {
     expect((await unknown.delete()).status).toBe(404);
   });
 
-  test("10.3 a client initializes again after the 404, and has a session of another id", async () => {
+  test("10.3 a client can initialize again after the 404 and gets another session id", async () => {
     const url = await lab.url();
     const first = await Session.open(url);
     expect((await first.delete()).ok).toBe(true);
@@ -52,14 +52,14 @@ describe("10.3 unknown session", () => {
 });
 
 describe("10.3 session id", () => {
-  test.each(LEGACY_VERSIONS)("10.3 session id of %s is visible ASCII, and no two are alike", async (version) => {
+  test.each(LEGACY_VERSIONS)("10.3 session id of %s is visible ASCII and unique", async (version) => {
     const url = await lab.url();
     const sessions = await Promise.all(Array.from({ length: 10 }, () => Session.open(url, { version })));
     for (const { id } of sessions) expect(id).toMatch(/^[\x21-\x7e]{16,256}$/);
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(10);
   });
 
-  test("10.3 session id guessing: no neighbour of a real id is a session, and the real one stays", async () => {
+  test("10.3 session id guessing: ids close to a real one are refused, and the real one stays valid", async () => {
     const session = await Session.open(await lab.url());
     const { id } = session;
     const swapped = (at: number): string => {
@@ -74,7 +74,7 @@ describe("10.3 session id", () => {
     expect((await session.request("ping")).status).toBe(200);
   });
 
-  test("10.3 use by another principal is 404 for POST, GET, DELETE and resumption, and harms nothing", async () => {
+  test("10.3 use by another principal is 404 for POST, GET, DELETE and resume, and has no effect", async () => {
     const alice = await Session.open(await lab.url(), { token: "alice" });
     const own = await alice.stream("count", { key: newKey(), before: 1, after: 0 });
     await own.has("an event with an id", ({ raw }) => eventsOf(raw).some(({ id }) => id !== undefined));
@@ -98,7 +98,7 @@ describe("10.3 before and beside initialized", () => {
     expect([status, messages[0]]).toMatchObject([200, { id: "early", result: { tools: expect.anything() } }]);
   });
 
-  test("10.3 concurrent initialise: each has its own session, also with one request id", async () => {
+  test("10.3 concurrent initialise: each gets its own session, even with the same request id", async () => {
     const url = await lab.url("full");
     const sessions = await Promise.all(Array.from({ length: 8 }, () => Session.open(url, { silent: true })));
     expect(new Set(sessions.map(({ id }) => id)).size).toBe(8);
@@ -107,7 +107,7 @@ describe("10.3 before and beside initialized", () => {
     for (const other of others) expect((await other.request("ping")).status).toBe(200);
   });
 
-  test("10.3 initialise within a session is refused, and the session stays as it was", async () => {
+  test("10.3 initialise within a session is refused, and the session does not change", async () => {
     const session = await Session.open(await lab.url(), { version: "2025-06-18" });
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } };
     const again = await session.send(request("initialize", params, 9), WRONG);
@@ -132,12 +132,12 @@ describe("10.3 DELETE while calls are running", () => {
     await standalone.end();
     await lab.tool("free", { key });
     await call.end();
-    // What the client is told last, if anything, is the outcome of its call, told once.
+    // The last message to the client, if any, is the outcome of its call, once.
     const outcomes = call.messages.filter((message) => "id" in message);
     expect(outcomes.map((message) => message.id)).toEqual([id]);
   });
 
-  test("10.3 DELETE while calls are running leaves the calls of other sessions alone", async () => {
+  test("10.3 DELETE while calls are running does not affect calls of other sessions", async () => {
     const url = await lab.url();
     const [left, right] = [await Session.open(url), await Session.open(url)];
     const key = newKey();
@@ -151,12 +151,12 @@ describe("10.3 DELETE while calls are running", () => {
 
 const UPDATED = "notifications/resources/updated";
 
-/** Messages of a method on a stream. */
+/** Number of messages of a method on a stream. */
 function count(stream: Cuttable, method: string): number {
   return stream.messages.filter((message) => message.method === method).length;
 }
 
-/** A session that is told of the watched resource. */
+/** A session that is subscribed to the watched resource. */
 async function watcher(version?: string): Promise<Session> {
   const session = await Session.open(await lab.url(), version === undefined ? {} : { version });
   const subscribed = await told(session.request("resources/subscribe", { uri: "test://watched" }));
@@ -164,12 +164,12 @@ async function watcher(version?: string): Promise<Session> {
   return session;
 }
 
-/** Updates that these streams have heard of. */
+/** Number of updates that these streams have received. */
 function heard(streams: readonly Cuttable[]): number {
   return streams.reduce((sum, stream) => sum + count(stream, UPDATED), 0);
 }
 
-/** Touches the watched resource until one of these streams has heard of it. */
+/** Changes the watched resource until one of these streams has received the update. */
 async function touchUntilHeard(streams: readonly Cuttable[]): Promise<void> {
   const before = heard(streams);
   await until("a stream hears of the update", async () => {
@@ -187,7 +187,7 @@ describe("10.3 standalone streams", () => {
       expect(stream.status).toBe(200);
       expect(stream.response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
       expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
-      // A call's answer comes with its own POST and never here.
+      // A call's answer is sent on its own POST, never here.
       expect(await told(session.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
       expect(stream.messages).toEqual([]);
       expect(stream.isOver).toBe(false);
@@ -195,7 +195,7 @@ describe("10.3 standalone streams", () => {
     },
   );
 
-  test("10.3 two GET streams: both are served, with cursors of their own, and each alone hears what comes", async () => {
+  test("10.3 two GET streams: both are served, with their own cursors, and each message is sent on only one", async () => {
     const session = await watcher();
     const [left, right] = [await session.get(), await session.get()];
     expect([left.status, right.status]).toEqual([200, 200]);
@@ -207,7 +207,7 @@ describe("10.3 standalone streams", () => {
     right.cut();
   });
 
-  test("10.3 no broadcast of one message on two streams: a call's stream tells nothing of what a GET tells", async () => {
+  test("10.3 no broadcast of one message on two streams: a call's stream carries nothing of a GET stream", async () => {
     const session = await watcher();
     const streams = [await session.get(), await session.get()];
     const key = newKey();
@@ -220,7 +220,7 @@ describe("10.3 standalone streams", () => {
     for (const stream of streams) stream.cut();
   });
 
-  test("10.3 one GET stream of many: the fifth ends the oldest, and the others go on", async () => {
+  test("10.3 one GET stream of many: the fifth ends the oldest, and the others continue", async () => {
     const session = await watcher();
     const streams: Cuttable[] = [];
     for (let n = 0; n < 5; n += 1) streams.push(await session.get());
@@ -235,7 +235,7 @@ describe("10.3 standalone streams", () => {
     expect(streams[0]?.messages).toEqual([]);
   });
 
-  test("10.3 a session is told nothing of what it did not subscribe to", async () => {
+  test("10.3 a session gets no notifications that it did not subscribe to", async () => {
     const [session, other] = [await watcher(), await Session.open(await lab.url())];
     const [told, silent] = [await session.get(), await other.get()];
     for (let round = 0; round < 3; round += 1) await touchUntilHeard([told]);
@@ -243,7 +243,7 @@ describe("10.3 standalone streams", () => {
     for (const stream of [told, silent]) stream.cut();
   });
 
-  test("10.3 GET streams take only what accepts an event stream", async () => {
+  test("10.3 GET streams require an Accept that allows an event stream", async () => {
     const session = await Session.open(await lab.url());
     expect((await session.get(undefined, { accept: "application/json" })).status).toBe(406);
     expect((await session.get(undefined, { accept: "*/*" })).status).toBe(200);
@@ -251,7 +251,7 @@ describe("10.3 standalone streams", () => {
 });
 
 describe("10.3 restart", () => {
-  test("10.3 a session survives a restart: used, subscribed, and a deleted one stays deleted", async () => {
+  test("10.3 a session survives a restart: it can be used, stays subscribed, and a deleted one stays deleted", async () => {
     const [silent, subscribed] = [await Session.open(await lab.url(), { silent: true }), await watcher()];
     const [levelled, deleted] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
     expect(await told(levelled.request("ping"))).toMatchObject({ status: 200 });

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.4: Origin and Host. */
+/** Conformance section 10.4: Origin and Host. */
 import { describe, expect, test } from "vitest";
 import { CONTENT, type Era, type Headers, isMembers, NEWEST_LEGACY, post, request } from "../http/messages.ts";
 import type { Answer, Ask } from "../http/wire.ts";
@@ -8,7 +8,7 @@ const lab = useLab();
 
 const ERAS: readonly Era[] = ["legacy", "modern"];
 
-/** A request that is right in all but what a test changes. Legacy: an initialize, which needs no session. */
+/** A valid request apart from the given headers. Legacy: an initialize, which needs no session. */
 function right(era: Era, headers: Headers = {}): Ask {
   if (era === "modern") return post("modern", { headers });
   const clientInfo = { name: "conformance", version: "1.0.0" };
@@ -55,7 +55,7 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     await refused(right(era, { origin }));
   });
 
-  test("10.4 null is 403 even where the server is a local one, and in any case", async () => {
+  test("10.4 null is 403 even on a local server, in any case", async () => {
     for (const origin of ["null", "NULL", "Null"]) await refused(right(era, { origin }));
   });
 
@@ -64,7 +64,7 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     await served(right(era), "listed");
   });
 
-  test("10.4 own origin is allowed, and answered to as such", async () => {
+  test("10.4 own origin is allowed and gets CORS headers", async () => {
     const { origin } = lab.worker;
     const answer = await lab.send(right(era, { origin }));
     expectServed(answer);
@@ -72,7 +72,7 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
     expect(answer.headers.vary).toMatch(/\borigin\b/i);
   });
 
-  test("10.4 two Origin headers, one of them good, are 403", async () => {
+  test("10.4 two Origin headers are 403, even if one of them is allowed", async () => {
     await refused(right(era, { origin: [lab.worker.origin, "https://evil.example"] }));
     await refused(right(era, { origin: ["https://evil.example", lab.worker.origin] }));
   });
@@ -97,14 +97,14 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
   });
 
   test.each(["http://localhost:6274", "http://127.0.0.1:1", "http://[::1]:6274", "https://localhost"])(
-    "10.4 IPv6 and other loopback pages may speak to a loopback server: %s",
+    "10.4 IPv6 and other loopback pages may call a loopback server: %s",
     async (origin) => {
       await served(right(era, { origin }));
     },
   );
 
   test.each(["http://[::2]:6274", "http://[2001:db8::1]", "http://[fe80::1]", "http://[::1", "http://::1:6274"])(
-    "10.4 IPv6 that is no loopback, or no address: %s is 403",
+    "10.4 IPv6 that is not loopback, or not an address: %s is 403",
     async (origin) => {
       await refused(right(era, { origin }));
     },
@@ -112,7 +112,7 @@ describe.each(ERAS)("10.4 Origin alone (%s)", (era) => {
 });
 
 describe.each(ERAS)("10.4 allow-list (%s)", (era) => {
-  test("10.4 allow-list: what it names is allowed, whatever the case of scheme and host", async () => {
+  test("10.4 allow-list: a listed origin is allowed, whatever the case of scheme and host", async () => {
     for (const origin of ["https://app.example.com", "HTTPS://App.Example.COM", "https://app.example.com:443"]) {
       await served(right(era, { origin }), "listed");
     }
@@ -135,7 +135,7 @@ describe.each(ERAS)("10.4 allow-list (%s)", (era) => {
     await refused(right(era, { origin }), "listed");
   });
 
-  test("10.4 allow-list: a loopback page has no business with a public host", async () => {
+  test("10.4 allow-list: a loopback page may not call a public host", async () => {
     await refused(right(era, { host: "mcp.example.com", origin: "http://localhost:3000" }), "listed");
     await refused(right(era, { host: "mcp.example.com", origin: "null" }), "listed");
     await served(right(era, { host: "mcp.example.com", origin: "https://app.example.com" }), "listed");
@@ -155,7 +155,7 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     "0.0.0.0",
     "[2001:db8::1]",
     "mcp.example.com",
-  ])("10.4 Host alone: %s is 403 where a browser may have sent the request", async (host) => {
+  ])("10.4 Host alone: %s is 403 if a browser may have sent the request", async (host) => {
     await refused(right(era, { host, origin: `http://${host}` }));
     const headers = { host, accept: "text/event-stream" };
     for (const method of ["GET", "HEAD", "OPTIONS"]) {
@@ -163,7 +163,7 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     }
   });
 
-  test("A24: a POST without Origin is from no browser, so it is served whatever its Host", async () => {
+  test("A24: a POST without Origin does not come from a browser, so it is served whatever its Host", async () => {
     for (const host of ["mcp.example.com", "evil.example:80", "10.0.0.1", "[2001:db8::1]"]) {
       await served(right(era, { host }));
     }
@@ -177,7 +177,7 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     }
   });
 
-  test("10.4 Host alone: an allow-list names hosts, not their sub-domains or relatives", async () => {
+  test("10.4 Host alone: an allow-list allows the listed hosts, not their sub-domains or relatives", async () => {
     for (const host of ["mcp.example.com", "MCP.Example.com", "mcp.example.com:8080"]) {
       await served(right(era, { host }), "listed");
     }
@@ -186,12 +186,12 @@ describe.each(ERAS)("10.4 Host alone (%s)", (era) => {
     }
   });
 
-  test("10.4 Host and Origin of one evil page, as DNS rebinding sends them, are 403", async () => {
+  test("10.4 Host and Origin of one malicious page, as DNS rebinding sends them, are 403", async () => {
     const host = `evil.example:${new URL(lab.worker.origin).port}`;
     await refused(right(era, { host, origin: `http://${host}` }));
   });
 
-  test("10.4 Host and Origin: what a proxy would forward makes no page welcome", async () => {
+  test("10.4 Host and Origin: forwarding headers do not make a page allowed", async () => {
     const forwarded = { "x-forwarded-host": "localhost", "x-forwarded-for": "127.0.0.1", forwarded: "host=localhost" };
     await refused(right(era, { host: "evil.example", origin: "http://evil.example", ...forwarded }));
     const get = { host: "evil.example", accept: "text/event-stream", ...forwarded };
@@ -214,7 +214,7 @@ describe("10.4 other methods", () => {
     },
   );
 
-  test("A24: DELETE without Origin is from no browser: the Host does not count, the session does", async () => {
+  test("A24: DELETE without Origin does not come from a browser: its Host is not checked, its session is", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const remove = async (id: string, more: Headers = {}) => {
       const headers = { host: "mcp.example.com", "mcp-session-id": id, ...more };
@@ -230,7 +230,7 @@ describe("10.4 other methods", () => {
     expect(answer.status).toBe(403);
   });
 
-  test("10.4 GET and DELETE of a live session with an invalid Origin are 403, and harm nothing", async () => {
+  test("10.4 GET and DELETE of a live session with an invalid Origin are 403 and have no effect", async () => {
     const session = await Session.open(`${lab.worker.origin}/mcp`);
     const headers = { "mcp-session-id": session.id, origin: "https://evil.example", accept: "text/event-stream" };
     expect((await lab.send({ method: "GET", headers })).status).toBe(403);
@@ -241,7 +241,7 @@ describe("10.4 other methods", () => {
     local.cut();
   });
 
-  test("10.4 OPTIONS of a page that is allowed names what it may send; of one that is not, nothing", async () => {
+  test("10.4 OPTIONS of an allowed page lists what it may send; of another page, nothing", async () => {
     const asked = { "access-control-request-method": "POST", "access-control-request-headers": "mcp-method" };
     const good = await lab.send(
       { method: "OPTIONS", headers: { ...asked, origin: "https://app.example.com" } },
@@ -255,7 +255,7 @@ describe("10.4 other methods", () => {
     expect(Object.keys(bad.headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
   });
 
-  test("10.4 an invalid Origin is 403 before anything else of the request is looked at", async () => {
+  test("10.4 an invalid Origin is 403 before anything else of the request is checked", async () => {
     const origin = "https://evil.example";
     for (const ask of [
       { method: "POST", headers: { origin, "content-type": "text/plain" }, body: "not JSON" },

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.5, line by line: where notices come from, and how listen streams end or survive. */
+/** Conformance section 10.5: the sources of notifications, and how listen streams end or survive. */
 import { describe, expect, test } from "vitest";
 import { LEGACY_VERSIONS } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
@@ -35,7 +35,7 @@ describe("10.5 a graceful closure", () => {
     expect(lab.tap.exchanges.at(-1)).toMatchObject({ complete: true });
   });
 
-  test("10.5 frees what the stream held, and the client can listen again", async () => {
+  test("10.5 releases what the stream held, and the client can listen again", async () => {
     const uri = "test://many/graceful";
     const listener = await open({ resourceSubscriptions: [uri] });
     await deed("retire");
@@ -49,8 +49,8 @@ describe("10.5 a graceful closure", () => {
   });
 });
 
-describe("10.5 a client that disconnects frees what it held", () => {
-  test("10.5 its resources are watched no more, those of others still are", async () => {
+describe("10.5 a client that disconnects releases what it held", () => {
+  test("10.5 its resources are no longer watched, those of others still are", async () => {
     const uris = ["test://many/leaver-1", "test://many/leaver-2"];
     const leaver = await open({ resourceSubscriptions: uris });
     const stayer = await open({ resourceSubscriptions: ["test://many/stayer"] });
@@ -67,7 +67,7 @@ describe("10.5 a client that disconnects frees what it held", () => {
     await stayer.hears("test://many/stayer");
   });
 
-  test("10.5 also when it goes before the acknowledgement, or with many others", async () => {
+  test("10.5 even if it disconnects before the acknowledgement, or together with many others", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `test://many/crowd-${index}`);
     const crowd = names.map(async (uri, index) => {
       const leave = new AbortController();
@@ -79,15 +79,15 @@ describe("10.5 a client that disconnects frees what it held", () => {
     await Promise.all(crowd);
     await until("none of the crowd is watched", async () => {
       const seen = await watched();
-      // Those who left at once may never have been heard; whoever was watched is released.
+      // A client that disconnected at once may never have been watched; every watched one must be released.
       const isSettled = names.filter((_, index) => index % 2 === 0).every((uri) => seen.includes(`-${uri}`));
       return isSettled && names.every((uri) => seen.includes(`+${uri}`) === seen.includes(`-${uri}`));
     });
   });
 });
 
-describe("10.5 nothing of other requests", () => {
-  test("10.5 no progress and no message arrives on it, whatever it asks for", async () => {
+describe("10.5 no messages of other requests", () => {
+  test("10.5 no progress and no log messages are sent on it, whatever it requests", async () => {
     const _meta = { progressToken: "token", "io.modelcontextprotocol/logLevel": "debug" };
     const leave = new AbortController();
     const listener = new Listener(await listen(lab.tap.url, EVERYTHING, "token", leave.signal, _meta), leave);
@@ -120,7 +120,7 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
     expect(listener.notices).toEqual(["test://a"]);
   });
 
-  test("10.5 what is published in one isolate reaches the listeners of the other, both ways", async () => {
+  test("10.5 a notification from one isolate reaches the listeners of the other, both ways", async () => {
     const isolates = await Promise.all(["", "/twin"].map((path) => lab.text(`${path}/isolate`)));
     expect(new Set(isolates).size).toBe(2);
     const [here, there] = [await open(EVERYTHING), await open(EVERYTHING, "there", lab.twin.url)];
@@ -133,7 +133,7 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
   });
 
   test.each(LEGACY_VERSIONS)(
-    "10.5 what a handler of a %s session publishes in its object reaches both eras",
+    "10.5 a notification from a handler in the object of a %s session reaches both eras",
     async (version) => {
       const session = await LegacyClient.open(lab.tap.url, { version });
       const another = await LegacyClient.open(lab.tap.url);
@@ -147,14 +147,14 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
       await legacy.hears("test://b");
       expect(modern.notices).toEqual([TOOLS, "test://a", "test://b"]);
       expect(legacy.notices).toEqual([TOOLS, "test://b"]);
-      // In the legacy era there are no subscriptions to name.
+      // The legacy era has no subscription ids.
       expect(legacy.messages.map(subscriptionOf)).toEqual([undefined, undefined]);
     },
   );
 });
 
-describe("10.5 many at once", () => {
-  test("10.5 thirty streams all hear one notice, each once and by its own id", async () => {
+describe("10.5 many listeners", () => {
+  test("10.5 thirty streams all get one notification, each once and with its own id", async () => {
     const ids = Array.from({ length: 30 }, (_, index) => index);
     const streams = await Promise.all(ids.map((id) => open({ toolsListChanged: true }, id)));
     await publish("tools");
@@ -164,7 +164,7 @@ describe("10.5 many at once", () => {
     expect(streams.map(({ messages }) => messages.map(subscriptionOf))).toEqual(ids.map((id) => [id, id]));
   });
 
-  test("10.5 of a burst every subject is heard, and none that was not asked for", async () => {
+  test("10.5 in a burst every subscribed subject is notified, and no other", async () => {
     const uris = Array.from({ length: 20 }, (_, index) => `test://many/burst-${index}`);
     const wanted = uris.filter((_, index) => index % 2 === 0);
     const stream = await open({ resourceSubscriptions: wanted });
@@ -175,7 +175,7 @@ describe("10.5 many at once", () => {
   });
 });
 
-test("10.5 where no notice can be delivered none is promised, and listen is an unknown method", async () => {
+test("10.5 without a hub no notifications are promised, and listen is an unknown method", async () => {
   const capabilities = async (url: string) => resultOf(await modern(url, "server/discover")).capabilities;
   expect(await capabilities(lab.silent.url)).toEqual({ tools: {}, logging: {} });
   expect(await capabilities(lab.toolsOnly.url)).toMatchObject({ tools: { listChanged: true } });
@@ -183,12 +183,12 @@ test("10.5 where no notice can be delivered none is promised, and listen is an u
   expect([refused.status, errorOf(refused).code]).toEqual([404, -32601]);
 });
 
-test("10.5 a listen stream outlives the loss of the hub: gap notices stay within its filter, later ones arrive", async () => {
+test("10.5 a listen stream survives the loss of the hub: gap notifications match its filter, later ones arrive", async () => {
   const listener = await open({ toolsListChanged: true, resourceSubscriptions: ["test://a"] }, "survivor");
   await publish("tools");
   await listener.hears(TOOLS);
   await deed("forget");
-  // After a gap every subscribed subject is told once, since a notice may have been missed.
+  // After a gap every subscribed subject is notified once, since a notification may have been missed.
   await Promise.all([listener.hears(TOOLS, 2), listener.hears("test://a")]);
   await publish("prompts");
   await publish("test://b");

@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.6, line by line: what may be asked, in which form, and what becomes of the answers. */
+/** Conformance section 10.6: which questions may be asked, in which form, and how the answers are handled. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer, QuestionError } from "../../src/core/index.ts";
 import { closePeers, type Json, openPeer, type PeerOptions } from "../features/peer.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await tap.close();
-  // The tests of 2025-11-25 speak in memory, past the tap, to an oracle of their own.
+  // The tests of 2025-11-25 run in memory, without the tap and with their own oracle.
   if (tap.exchanges.length > 0) tap.oracle.expectClean();
 });
 
@@ -39,7 +39,7 @@ function call(name: string, args: Members = {}, more: Members = {}, options: Mod
 }
 
 describe("10.6 the result that asks", () => {
-  test("10.6 names each question by its key, is not complete, and carries no content and no cache hints", async () => {
+  test("10.6 has each question under its key, is not complete, and carries no content and no cache hints", async () => {
     const answer = await ask(["form", "roots", "sample"], {}, { id: 0 });
     expect(answer).toMatchObject({ status: 200, messages: [{ id: 0 }] });
     const { _meta, ...result } = resultOf(answer);
@@ -78,7 +78,7 @@ describe("10.6 the result that asks", () => {
     expect(await call("state_only", {}, { requestState })).toMatchObject({ text: "first round" });
   });
 
-  test("10.6 rounds follow each other, each with the answers and the state of the one before", async () => {
+  test("10.6 every round has the answers and the state of the previous one", async () => {
     let more: Members = {};
     for (const key of ["q0", "q1", "q2"]) {
       const round = resultOf(await call("three_rounds", {}, more));
@@ -88,7 +88,7 @@ describe("10.6 the result that asks", () => {
     expect(await call("three_rounds", {}, more)).toMatchObject({ text: "answers of the last round: q2" });
   });
 
-  test("10.6 answers that are missing are asked for again; unknown ones are ignored", async () => {
+  test("10.6 missing answers are asked for again; unknown ones are ignored", async () => {
     const first = resultOf(await ask(["form", "roots"]));
     const again = resultOf(await ask(["form", "roots"], { inputResponses: { form: ada, other: ada } }));
     expect(again).toMatchObject({ resultType: "input_required" });
@@ -97,7 +97,7 @@ describe("10.6 the result that asks", () => {
     expect(await ask(["form", "roots"], { inputResponses })).toMatchObject({ status: 200, text: expect.any(String) });
   });
 
-  test("10.6 a prompt asks as a tool does", async () => {
+  test("10.6 a prompt asks like a tool", async () => {
     const params = { name: "book", arguments: { value: "Oslo" } };
     const { requestState, ...first } = resultOf(await modern(tap.url, "prompts/get", params, { capabilities: ABLE }));
     expect(first).toMatchObject({
@@ -136,7 +136,7 @@ describe("10.6 decline, cancel and error answers", () => {
   );
 });
 
-/** A client of 2025-11-25 that answers a form in one way, and what the handler made of it. */
+/** Answers a form as a client of 2025-11-25, and returns what the handler got. */
 async function elicited(
   onRequest: NonNullable<PeerOptions["onRequest"]>,
   judgeClient = true,
@@ -165,7 +165,7 @@ describe("10.6 answers to a form asked in the middle of a request (2025-11-25)",
     for (const action of ["decline", "cancel"]) expect(await elicited(() => ({ action }))).toEqual({ action });
   });
 
-  test("10.6 an error is an error of its own kind, with what the client said", async () => {
+  test("10.6 an error is a distinct kind of error, with the client's message", async () => {
     const refuse = () => {
       throw new Error("the user is asleep");
     };
@@ -176,7 +176,7 @@ describe("10.6 answers to a form asked in the middle of a request (2025-11-25)",
     });
   });
 
-  // What a person got wrong is asked for again; an answer that is none is not.
+  // Invalid content is asked for again, because a person may have mistyped; a malformed answer is not.
   test.each<[string, Json, number]>([
     ["a text for a number", { action: "accept", content: { age: "7" } }, 4],
     ["a fraction", { action: "accept", content: { age: 7.5 } }, 4],
@@ -189,13 +189,13 @@ describe("10.6 answers to a form asked in the middle of a request (2025-11-25)",
     expect(await elicited(() => answer, false, times)).toMatchObject({ reason: "invalid-answer" });
   });
 
-  test("10.6 what fits reaches the handler", async () => {
+  test("10.6 a valid answer reaches the handler", async () => {
     const answer = { action: "accept", content: { age: 7 } };
     expect(await elicited(() => answer)).toEqual(answer);
   });
 });
 
-describe("10.6 only what the client has declared is asked", () => {
+describe("10.6 only declared capabilities are used", () => {
   const FORM = { elicitation: { form: {} } };
   const URL_MODE = { elicitation: { url: {} } };
   test.each<[string, Members, Members]>([
@@ -211,12 +211,15 @@ describe("10.6 only what the client has declared is asked", () => {
     ["sample_tools", { sampling: {} }, { sampling: { tools: {} } }],
     ["sample_tools", { sampling: { context: {} } }, { sampling: { tools: {} } }],
     ["sample_context", { sampling: { tools: {} } }, { sampling: { context: {} } }],
-  ])("10.6 %s asked of %j: 400, -32021, and what is missing", async (which, capabilities, requiredCapabilities) => {
-    const answer = await ask([which], {}, { capabilities, id: "gated" });
-    expect(answer).toMatchObject({ status: 400, messages: [{ id: "gated" }] });
-    expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities } });
-    expect(answer.raw).not.toContain("inputRequests");
-  });
+  ])(
+    "10.6 %s asked of %j: 400 -32021 with the missing capability",
+    async (which, capabilities, requiredCapabilities) => {
+      const answer = await ask([which], {}, { capabilities, id: "gated" });
+      expect(answer).toMatchObject({ status: 400, messages: [{ id: "gated" }] });
+      expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities } });
+      expect(answer.raw).not.toContain("inputRequests");
+    },
+  );
 
   test.each<[string, Members]>([
     ["form", { elicitation: {} }],
@@ -232,20 +235,20 @@ describe("10.6 only what the client has declared is asked", () => {
     expect(Object.keys(result.inputRequests as Members)).toEqual([which]);
   });
 
-  test("10.6 of several questions one that cannot be asked is named alone, and none is sent", async () => {
+  test("10.6 if one of several questions cannot be asked, only that one is named, and none is sent", async () => {
     const answer = await ask(["form", "roots", "sample"], {}, { capabilities: { elicitation: {}, sampling: {} } });
     expect(errorOf(answer)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
     expect(errorOf(answer).data).toEqual({ requiredCapabilities: { roots: {} } });
   });
 
-  test("10.6 a tool that says beforehand what it asks is refused before it starts", async () => {
+  test("10.6 a tool that declares its questions is refused before it starts", async () => {
     const refused = await call("needs_roots", {}, {}, { capabilities: {} });
     expect(refused.status).toBe(400);
     expect(errorOf(refused)).toMatchObject({ code: -32021, data: { requiredCapabilities: { roots: {} } } });
     expect(await call("needs_roots")).toMatchObject({ text: "started all the same" });
   });
 
-  test("10.6 what one request declared does not count for the next", async () => {
+  test("10.6 the capabilities of one request do not apply to the next", async () => {
     expect(resultOf(await ask(["roots"])).resultType).toBe("input_required");
     expect(errorOf(await ask(["roots"], {}, { capabilities: {} })).code).toBe(-32021);
   });

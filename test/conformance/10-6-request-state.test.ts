@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.6, line by line: what a `requestState` is good for, and for whom. */
+/** Conformance section 10.6: the integrity, binding and lifetime of `requestState`. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { elicitQuestion, inputRequired, McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
@@ -14,7 +14,7 @@ import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
 const ENTRY = "test/conformance/fixtures/input-required.ts";
 const [FIRST_KEY, SECOND_KEY] = [newKeys(), newKeys()];
 const ada = { action: "accept", content: { name: "Ada" } };
-/** Who asks: handlers that return questions, and straight-line ones. */
+/** Handlers that return questions, and handlers that ask in the middle. */
 const FORMS = [
   { form: "by returning", book: "book", other: "other" },
   { form: "in the middle", book: "book_straight", other: "other_straight" },
@@ -38,7 +38,7 @@ afterEach(async () => {
   await tap.close();
 });
 
-/** A call of a tool, again with a state where one is given. */
+/** Calls a tool, with a state if one is given. */
 function book(args: Members, requestState?: unknown, options: ModernOptions & { url?: string; name?: string } = {}) {
   const { url = tap.url, name = names.book, ...more } = options;
   const retry = requestState === undefined ? {} : { requestState, inputResponses: { who: ada } };
@@ -51,7 +51,7 @@ async function stateOf(args: Members = { value: "Oslo" }, options: Parameters<ty
   return requestState as string;
 }
 
-/** Refused without a word on why, and the handler has not run. */
+/** Expects a refusal without a reason, and that the handler has not run. */
 function expectRefused(answer: Told): void {
   expect(errorOf(answer).code).toBe(-32602);
   expect(answer.raw).not.toContain("secret state");
@@ -71,7 +71,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     oracle.expectClean();
   });
 
-  test("10.6 it comes back whole, and says nothing to whoever holds it", async () => {
+  test("10.6 it is returned intact, and reveals nothing to its holder", async () => {
     const state = await stateOf();
     for (const encoding of ["base64url", "base64", "latin1"] as const) {
       expect(Buffer.from(state, encoding).toString("latin1")).not.toMatch(/secret|Oslo|book/);
@@ -91,7 +91,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     for (const answer of answers) expectRefused(answer);
   });
 
-  test("10.6 another spelling of the same bytes is refused: a state has one text", async () => {
+  test("10.6 another encoding of the same bytes is refused: a state has exactly one text", async () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const states = await Promise.all([names.book, names.other].map((name) => stateOf({}, { name })));
     const respelled = states.flatMap((state, index) => {
@@ -103,7 +103,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
         });
       return others.map((other) => [index === 0 ? names.book : names.other, other] as const);
     });
-    // One of the two names at least makes a length that leaves bits over.
+    // At least one of the two names results in a length with unused bits.
     expect(respelled.length).toBeGreaterThan(0);
     for (const [name, state] of respelled) expectRefused(await book({}, state, { name }));
   });
@@ -126,11 +126,11 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     expectRefused(await book({ value: "Oslo" }, change(await stateOf())));
   });
 
-  test.each([null, 0, 1, true, [], {}, ["a"]])("10.6 no string but %j: refused", async (requestState) => {
+  test.each([null, 0, 1, true, [], {}, ["a"]])("10.6 %j instead of a string: refused", async (requestState) => {
     expectRefused(await book({ value: "Oslo" }, requestState, { bad: true }));
   });
 
-  test("10.6 a refusal says the same whatever is wrong", async () => {
+  test("10.6 every refusal has the same text", async () => {
     const state = await stateOf();
     const answers = [
       await book({ value: "Oslo" }, `${state}A`),
@@ -142,7 +142,7 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
   });
 });
 
-describe.each(FORMS)("10.6 what requestState is bound to, of a handler that asks $form", (form) => {
+describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $form", (form) => {
   beforeEach(() => {
     names = form;
   });
@@ -166,7 +166,7 @@ describe.each(FORMS)("10.6 what requestState is bound to, of a handler that asks
     expectRefused(await book({ value: "Oslo" }, await stateOf(), { name: names.other }));
   });
 
-  test("10.6 the method: a prompt of the same name, and back", async () => {
+  test("10.6 the method: a prompt of the same name, and the reverse", async () => {
     const state = await stateOf();
     const params = { name: names.book, arguments: { value: "Oslo" } };
     const asPrompt = { ...params, requestState: state, inputResponses: { who: ada } };
@@ -189,13 +189,13 @@ describe.each(FORMS)("10.6 what requestState is bound to, of a handler that asks
     expectRefused(await book({ value: after }, await stateOf({ value: before })));
   });
 
-  test("10.6 the arguments, not their spelling: members in another order are the same request", async () => {
+  test("10.6 the arguments, not their order: members in another order are the same request", async () => {
     const state = await stateOf({ value: { a: 1, b: { c: 2, d: 3 } } });
     const answer = await book({ value: { b: { d: 3, c: 2 }, a: 1 } }, state);
     expectAccepted(answer, { a: 1, b: { c: 2, d: 3 } });
   });
 
-  test("10.6 not the id, the connection or the client's name: the retry is a request of its own", async () => {
+  test("10.6 not the id, the connection or the client's name: the retry is a separate request", async () => {
     const state = await stateOf({ value: "Oslo" }, { id: 1 });
     const clientInfo = { name: "another", version: "2.0.0" };
     const other = { id: "two", meta: { "io.modelcontextprotocol/clientInfo": clientInfo } };
@@ -204,7 +204,7 @@ describe.each(FORMS)("10.6 what requestState is bound to, of a handler that asks
 });
 
 describe("10.6 replay", () => {
-  test("10.6 presented again it yields what that request carries, nothing the server kept", async () => {
+  test("10.6 when presented again it gives only what it contains, because the server keeps nothing", async () => {
     const state = await stateOf();
     const retry = (inputResponses: Members) =>
       modern(
@@ -221,7 +221,7 @@ describe("10.6 replay", () => {
     oracle.expectClean();
   });
 
-  test("10.6 a state of an earlier round leads to that round, whatever came after", async () => {
+  test("10.6 a state of an earlier round continues at that round, whatever came after", async () => {
     const call = async (more: Members) =>
       resultOf(await modern(tap.url, "tools/call", { name: "three_rounds", arguments: {}, ...more }, ABLE));
     const first = await call({});
@@ -233,7 +233,7 @@ describe("10.6 replay", () => {
   });
 });
 
-test("10.6 key rotation: the first key of the list seals, all of them open, and no other does", async () => {
+test("10.6 key rotation: the first key of the list seals, all of them open, and no other key does", async () => {
   const started: Workerd[] = [];
   const taps: HttpTap[] = [];
   const serve = async (keys: string): Promise<string> => {
@@ -258,7 +258,7 @@ test("10.6 key rotation: the first key of the list seals, all of them open, and 
   }
 });
 
-test("10.6 kill -9 between the rounds changes nothing: the state is all there is", async () => {
+test("10.6 kill -9 between the rounds has no effect: the state contains everything", async () => {
   const own = await Workerd.start({ entry: ENTRY, bindings: { MCP_KEYS: FIRST_KEY } });
   const reach = () => startHttpTap(`${own.origin}/mcp`, { oracle });
   try {
@@ -275,7 +275,7 @@ test("10.6 kill -9 between the rounds changes nothing: the state is all there is
   }
 });
 
-test.each(["explicit", "straight"])("10.6 expiry: good within the hour, refused after it (%s)", async (name) => {
+test.each(["explicit", "straight"])("10.6 expiry: valid within the hour, refused after it (%s)", async (name) => {
   const question = elicitQuestion("Who?", { type: "object", properties: { name: { type: "string" } } });
   const server = new McpServer({ name: "expiring", version: "1.0.0" });
   server.tool("explicit", {}, (_, ctx) => ctx.requestState ?? inputRequired({ who: question }, "kept"));
@@ -299,7 +299,7 @@ test.each(["explicit", "straight"])("10.6 expiry: good within the hour, refused 
   }
 });
 
-test("10.6 key rotation: what a straight-line handler had opens with the keys of the list, and with no others", async () => {
+test("10.6 key rotation: the state of a replayed handler opens with the keys of the list and with no other", async () => {
   const server = new McpServer({ name: "rotating", version: "1.0.0" });
   let steps = 0;
   server.tool("ask", {}, async (_, ctx) => {

@@ -1,10 +1,10 @@
-/** CONFORMANCE.md 10.7: `x-mcp-header` annotations for which clients leave a tool out never get as far as a client. */
+/** Conformance section 10.7: `x-mcp-header` annotations that would make clients drop a tool are never sent. */
 import { describe, expect, test } from "vitest";
 import { KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import type { Members } from "../http/messages.ts";
 
-describe("10.7 annotations a client would reject are refused where they are written", () => {
+describe("10.7 annotations that a client would reject are refused when they are defined", () => {
   const define = (properties: Members) => () =>
     new McpServer({ name: "n", version: "1" }).tool(
       "t",
@@ -29,7 +29,7 @@ describe("10.7 annotations a client would reject are refused where they are writ
     expect(define(properties)).toThrow(KitError);
   });
 
-  test("10.7 a property that only has the annotation's name is none", () => {
+  test("10.7 a property that is merely named like the annotation is not one", () => {
     expect(define({ "x-mcp-header": { type: "string" } })).not.toThrow();
   });
 });

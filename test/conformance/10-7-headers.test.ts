@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.7, the server's line: headers that repeat what the body says. */
+/** Conformance section 10.7, server side: headers that mirror the body. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Workerd } from "../harness/workerd.ts";
 import { base64, type Headers, initialize, isMembers, type Members, post, requestOf } from "../http/messages.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker.stop());
 
-/** Sends a modern request with its standard headers, and those given over them. */
+/** Sends a modern request with its standard headers and the given ones. */
 async function exchange(method: string, params: Members, headers: Headers = {}): Promise<Answer> {
   const ask = post("modern", { message: requestOf("modern", method, params, "sent"), headers });
   const answer = await send(worker.origin, ask);
@@ -19,7 +19,7 @@ async function exchange(method: string, params: Members, headers: Headers = {}):
   return answer;
 }
 
-/** Calls a tool; `headers` are named without their `Mcp-Param-`. */
+/** Calls a tool; the keys of `params` are header names without `Mcp-Param-`. */
 function call(args: Members, params: Headers = {}, name = "annotated"): Promise<Answer> {
   const headers = Object.entries(params).map(([key, value]) => [`mcp-param-${key}`, value] as const);
   return exchange("tools/call", { name, arguments: args }, Object.fromEntries(headers));
@@ -40,7 +40,7 @@ function expectServed(answer: Answer): Members {
   return result;
 }
 
-/** The call is served with these arguments. */
+/** Expects the call to be served with these arguments. */
 function expectCalled(answer: Answer, args: Members): void {
   const [block] = expectServed(answer).content as { text: string }[];
   expect(JSON.parse(block?.text ?? "")).toEqual(args);
@@ -89,7 +89,7 @@ describe("10.7 Mcp-Name in Base64 form", () => {
 });
 
 describe("10.7 sentinel-looking plain values", () => {
-  test("10.7 a name that looks encoded is taken for encoded, so as it is it does not match", async () => {
+  test("10.7 a name that looks encoded is decoded, so it does not match when sent unencoded", async () => {
     const name = "=?base64?literal?=";
     expectMismatch(await exchange("prompts/get", { name }, { "mcp-name": name }));
     const region = "=?base64?SGVsbG8=?=";
@@ -99,14 +99,14 @@ describe("10.7 sentinel-looking plain values", () => {
   });
 
   test.each(["=?base64?half", "half?=", "=?BASE64?SGVsbG8=?=", "=?utf-8?SGVsbG8=?=", "a=?base64?SGVsbG8=?="])(
-    "10.7 %s lacks the prefix or the suffix and is literal",
+    "10.7 %s lacks the prefix or the suffix and is taken literally",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
       expectMismatch(await call({ region: "Hello" }, { region }));
     },
   );
 
-  test("10.7 a prompt whose name has the prefix alone is named plainly", async () => {
+  test("10.7 a prompt whose name has only the prefix is sent literally", async () => {
     expectServed(await exchange("prompts/get", { name: "=?base64?half" }));
   });
 });
@@ -129,7 +129,7 @@ describe("10.7 Mcp-Param for an integer", () => {
     },
   );
 
-  test("10.7 the last digit of a large one counts", async () => {
+  test("10.7 the last digit of a large number counts", async () => {
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740990" }));
     expectMismatch(await call({ count: 9007199254740991 }, { count: "9007199254740993" }));
   });
@@ -147,7 +147,7 @@ describe("10.7 Mcp-Param for a boolean", () => {
 
 describe("10.7 Mcp-Param for a text", () => {
   test.each(["us-west1", "a b", "a\tb", "a, b", "%E2%98%83", '"quoted"', "\\", ""])(
-    "10.7 %j is carried as it is",
+    "10.7 %j is sent unchanged",
     async (region) => {
       expectCalled(await call({ region }, { region }), { region });
     },
@@ -163,7 +163,7 @@ describe("10.7 Mcp-Param for a text", () => {
     "",
     "é",
     "e\u0301",
-  ])("10.7 %j is carried in Base64", async (region) => {
+  ])("10.7 %j is sent in Base64", async (region) => {
     expectCalled(await call({ region }, { region: base64(region) }), { region });
   });
 
@@ -174,7 +174,7 @@ describe("10.7 Mcp-Param for a text", () => {
     },
   );
 
-  test("10.7 the header's name is compared without case", async () => {
+  test("10.7 the header's name is compared case-insensitively", async () => {
     const headers = { "MCP-PARAM-REGION": "a", "mCp-PaRaM-cOuNt": "1" };
     const params = { name: "annotated", arguments: { region: "a", count: 1 } };
     expectServed(await exchange("tools/call", params, headers));
@@ -190,14 +190,14 @@ describe("10.7 null or absent", () => {
   );
 
   test.each([{ region: null }, { count: null }, { dry: null }, { place: null }, { place: { city: null } }])(
-    "10.7 %j: the header is not expected; the schema has the say",
+    "10.7 %j: the header is not expected; validation decides",
     async (args) => {
       const { status, messages } = await call(args);
       expect([status, messages]).toMatchObject([200, [{ id: "sent", result: { isError: true } }]]);
     },
   );
 
-  test("10.7 no arguments at all: none is expected", async () => {
+  test("10.7 without arguments no header is expected", async () => {
     expectServed(await exchange("tools/call", { name: "annotated" }));
   });
 
@@ -226,32 +226,32 @@ describe("10.7 null or absent", () => {
 describe("10.7 a nested property path", () => {
   const args = { place: { city: "Oslo", at: { "floor.no/1": 3 } } };
 
-  test("10.7 the value at exactly that path counts", async () => {
+  test("10.7 the value at exactly that path is compared", async () => {
     expectCalled(await call(args, { city: "Oslo", floor: "3" }), args);
     expectMismatch(await call(args, { city: "Rome", floor: "3" }), /Mcp-Param-City/i);
     expectMismatch(await call(args, { city: "Oslo", floor: "4" }), /Mcp-Param-Floor/i);
     expectMismatch(await call(args, { city: "Oslo" }), /Mcp-Param-Floor/i);
   });
 
-  test("10.7 the same name elsewhere does not", async () => {
+  test("10.7 the same name elsewhere is not", async () => {
     const elsewhere = { city: "Rome", place: { city: "Oslo" }, free: { city: "Bern" } };
     expectCalled(await call(elsewhere, { city: "Oslo" }), elsewhere);
     expectMismatch(await call(elsewhere, { city: "Rome" }));
   });
 });
 
-describe("10.7 headers nobody asked for", () => {
+describe("10.7 unexpected headers", () => {
   test("10.7 an unknown Mcp-Param-* is ignored, whatever it says", async () => {
     const unknown = { tenant: "x", "region-2": "=?base64?***?=", regio: "a", "": "a" };
     expectCalled(await call({ region: "a" }, { ...unknown, region: "a" }), { region: "a" });
   });
 
-  test("10.7 a stale header is ignored by a tool that is not annotated", async () => {
+  test("10.7 a superfluous header is ignored by a tool without annotations", async () => {
     const stale = { region: "stale", count: "NaN", city: "=?base64?***?=" };
     expectCalled(await call({ region: "b" }, stale, "plain"), { region: "b" });
   });
 
-  test("10.7 legacy requests have no such headers: nothing is compared", async () => {
+  test("10.7 legacy requests have no such headers, so nothing is compared", async () => {
     const params = { name: "annotated", arguments: { region: "a" } };
     const headers = { "mcp-session-id": undefined, "mcp-name": "other", "mcp-method": "x", "mcp-param-region": "b" };
     const ask = post("legacy", { message: requestOf("legacy", "tools/call", params, "sent"), headers });
@@ -277,9 +277,9 @@ describe("10.7 duplicated headers", () => {
 
 describe("10.7 invalid characters", () => {
   test.each(["größe", "\u00a0", "a\u0080b", "ÿ"])(
-    "10.7 bytes beyond ASCII are refused, also where the body has them: %j",
+    "10.7 bytes beyond ASCII are refused, even if the body has them: %j",
     async (text) => {
-      // Node writes these as one byte each; the same characters in UTF-8 are bytes beyond ASCII as well.
+      // Node sends these as one byte each; the same characters in UTF-8 are bytes beyond ASCII as well.
       for (const header of [text, Buffer.from(text).toString("latin1")]) {
         expectMismatch(await call({ region: text }, { region: header }), /Mcp-Param-Region/i);
         expectMismatch(await exchange("prompts/get", { name: text }, { "mcp-name": header }), /Mcp-Name/i);
@@ -288,7 +288,7 @@ describe("10.7 invalid characters", () => {
   );
 
   test.each(["=?base64?SGVsbG8?=", "=?base64?SGVs bG8=?=", "=?base64?SGVsbG8-?=", "=?base64?/w==?="])(
-    "10.7 Base64 that is not: %s",
+    "10.7 invalid Base64: %s",
     async (region) => {
       expectMismatch(await call({ region: "Hello" }, { region }), /Mcp-Param-Region/i);
     },
@@ -303,7 +303,7 @@ describe("10.7 missing MCP-Protocol-Version", () => {
     },
   );
 
-  test("10.7 initialize, whose clients know no such header, is served", async () => {
+  test("10.7 initialize, whose clients do not know the header, is served", async () => {
     const ask = post("legacy", {
       message: initialize("2025-06-18", "sent"),
       headers: { "mcp-session-id": undefined, "mcp-protocol-version": undefined },
@@ -314,7 +314,7 @@ describe("10.7 missing MCP-Protocol-Version", () => {
   });
 });
 
-describe("10.7 prompts/get and resources/read, as tools/call", () => {
+describe("10.7 prompts/get and resources/read behave like tools/call", () => {
   test.each(NAMED)("10.7 %s of %j: Mcp-Name missing, empty, wrong or in another case", async (method, params, name) => {
     for (const header of [undefined, "", `${name}x`, name.slice(1), name.toUpperCase(), `${name}, ${name}`]) {
       expectMismatch(await exchange(method, params, { "mcp-name": header }), /Mcp-Name/i);
@@ -327,13 +327,13 @@ describe("10.7 prompts/get and resources/read, as tools/call", () => {
     }
   });
 
-  test("10.7 a resource is compared by its URI as written, not by what it means", async () => {
+  test("10.7 a resource is compared by its literal URI, not by its meaning", async () => {
     for (const header of ["test://many/☃", "TEST://many/%E2%98%83", "test://many/%e2%98%83"].map(base64)) {
       expectMismatch(await exchange("resources/read", { uri: "test://many/%E2%98%83" }, { "mcp-name": header }));
     }
   });
 
-  test("10.7 the mismatch comes before the unknown name", async () => {
+  test("10.7 the mismatch takes precedence over the unknown name", async () => {
     const answer = await exchange("prompts/get", { name: "absent" }, { "mcp-name": "simple" });
     expectMismatch(answer, /Mcp-Name/i);
   });

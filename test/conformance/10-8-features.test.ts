@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.8, line by line: completion, logging, progress, sampling with tools, roots. */
+/** Conformance section 10.8: completion, logging, progress, sampling with tools, and roots. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
@@ -37,7 +37,7 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
   };
   const template = { type: "ref/resource", uri: "db://{table}/{column}" };
 
-  test("10.8 a template's variable is completed by what is typed", async () => {
+  test("10.8 a template's variable is completed from the typed value", async () => {
     const { completion } = resultOf(await complete(template, "table", "c"));
     expect(completion).toMatchObject({ values: ["cities", "countries"] });
   });
@@ -52,14 +52,14 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
     if (withContext) expect(resultOf(withContext).completion).toMatchObject({ values: ["cities.name", "cities.id"] });
   });
 
-  test("10.8 a prompt's argument in the same way, and never more than a hundred values", async () => {
+  test("10.8 a prompt's argument is completed in the same way, and never with more than a hundred values", async () => {
     const { completion } = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "150"));
     expect(completion).toEqual({ values: Array.from({ length: 100 }, (_, n) => `${n}`), total: 150, hasMore: true });
     const whole = resultOf(await complete({ type: "ref/prompt", name: "counted" }, "number", "100"));
     expect(whole.completion).toMatchObject({ total: 100, hasMore: false });
   });
 
-  test("10.8 what is not there is -32602", async () => {
+  test("10.8 an unknown reference is -32602", async () => {
     for (const ref of [
       { type: "ref/resource", uri: "db://{absent}" },
       { type: "ref/prompt", name: "absent" },
@@ -71,7 +71,7 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
-/** Levels of the messages that came before the answer. */
+/** The levels of the log messages that came before the answer. */
 function levelsOf(messages: readonly Members[]): unknown[] {
   return messages
     .filter(({ method }) => method === "notifications/message")
@@ -80,7 +80,7 @@ function levelsOf(messages: readonly Members[]): unknown[] {
 
 describe("10.8 the logging threshold", () => {
   test.each(LEGACY.flatMap((version) => LEVELS.map((level) => [version, level] as const)))(
-    "10.8 in a session of %s: %s and graver, until it is set again",
+    "10.8 in a session of %s: %s and more severe levels, until it is set again",
     async (version, level) => {
       const client = await LegacyClient.open(tap.url, { version });
       expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual([]);
@@ -91,21 +91,21 @@ describe("10.8 the logging threshold", () => {
     },
   );
 
-  test("10.8 of one session is not that of another", async () => {
+  test("10.8 of one session does not apply to another", async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await told(loud.request("logging/setLevel", { level: "debug" }));
     expect(levelsOf((await told(silent.call("zebra"))).messages)).toEqual([]);
     expect(levelsOf((await told(loud.call("zebra"))).messages)).toEqual(LEVELS);
   });
 
-  test.each(LEVELS)("10.8 in 2026-07-28 counts for its request alone: %s", async (level) => {
+  test.each(LEVELS)("10.8 in 2026-07-28 applies to its request only: %s", async (level) => {
     const call = (meta: Members) => modern(tap.url, "tools/call", { name: "zebra", arguments: {} }, { meta });
     expect(levelsOf((await call({ [LEVEL]: level })).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
     const after = await call({});
     expect([after.contentType, levelsOf(after.messages)]).toEqual(["application/json", []]);
   });
 
-  test("10.8 a bad level is -32602 and leaves the one before", async () => {
+  test("10.8 an invalid level is -32602 and the previous one still applies", async () => {
     const bad = ["verbose", "", "ERROR", "warn", 3, null, ["error"]];
     const headers = { [DELIBERATELY_BAD]: "1" };
     const session = await LegacyClient.open(tap.url);
@@ -138,12 +138,12 @@ describe.each(VERSIONS)("10.8 progress in %s", (version) => {
       expect(new Set(progress.map(({ params }) => (params as Members).progressToken))).toEqual(
         new Set([progressToken]),
       );
-      // The handler goes on saying 3, 4 and so on up to 999 after its result: the answer is the last message all the same.
+      // The handler reports 3 to 999 after its result; the answer is the last message nevertheless.
       expect(messages.at(-1)).toMatchObject({ id: "climb", result: { content: [{ text: "climbed" }] } });
     },
   );
 
-  test("10.8 without a token there is none", async () => {
+  test("10.8 without a token none is sent", async () => {
     const client = await clientOf(version, tap.url);
     const answer = await told(client.call("climb"));
     expect([answer.contentType, answer.messages.length]).toEqual(["application/json", 1]);
@@ -154,7 +154,7 @@ describe("10.8 sampling with tools", () => {
   const toolUse = [{ type: "tool_use", id: "use 1", name: "weather", input: { city: "Oslo" } }];
   const answer = () => ({ model: "m", role: "assistant", content: toolUse, stopReason: "toolUse" });
 
-  test("10.8 tools and toolChoice reach a client of 2025-11-25 that declared them, and its tool use the handler", async () => {
+  test("10.8 tools and toolChoice reach a client of 2025-11-25 that declared them, and its tool use reaches the handler", async () => {
     const session = await openAsked(tap.url, "2025-11-25", { sampling: { tools: {} } }, answer);
     const answered = await session.request("tools/call", { name: "ask_model", arguments: {} });
     expect(session.asked).toMatchObject([
@@ -187,7 +187,7 @@ describe("10.8 sampling with tools", () => {
 });
 
 describe.each(LEGACY)("10.8 roots in %s", (version) => {
-  test("10.8 are asked for within the call, and anew after roots/list_changed", async () => {
+  test("10.8 are requested within the call, and again after roots/list_changed", async () => {
     let roots = [{ uri: "file:///one", name: "one" }];
     const session = await openAsked(tap.url, version, { roots: { listChanged: true } }, () => ({ roots }));
     const call = () => session.request("tools/call", { name: "roots", arguments: {} });
@@ -210,7 +210,7 @@ describe.each(LEGACY)("10.8 roots in %s", (version) => {
   });
 });
 
-test("10.8 in 2026-07-28 nothing is asked on the stream of a call", async () => {
+test("10.8 in 2026-07-28 no request is sent on the stream of a call", async () => {
   for (const name of ["roots", "ask_model"]) {
     const capabilities = { roots: {}, sampling: { tools: {} } };
     const { messages } = await modern(tap.url, "tools/call", { name, arguments: {} }, { capabilities });

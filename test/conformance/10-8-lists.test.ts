@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.8, line by line: what every list keeps to, and what its entries carry. */
+/** Conformance section 10.8: the rules for every list, and the members of its entries. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker.stop());
 
-/** The four lists of the fixture, which has pages of two. */
+/** The four lists of the fixture, which has two entries per page. */
 const LISTS = [
   {
     method: "tools/list",
@@ -55,7 +55,7 @@ async function page(client: Client, { method }: List, cursor?: unknown): Promise
   return resultOf(await told(client.request(method, cursor === undefined ? {} : { cursor })));
 }
 
-/** Every page; each is asked for by another client, as another isolate might serve it. */
+/** Fetches every page, each with another client, as if another isolate served it. */
 async function pages(list: List, open: () => Promise<Client>): Promise<Members[]> {
   const all: Members[] = [];
   let cursor: unknown;
@@ -77,7 +77,7 @@ describe("over HTTP", () => {
   });
 
   describe.each(VERSIONS)("10.8 pagination in %s", (version) => {
-    test.each(LISTS)("10.8 $method: its cursors lead through all of it, in order, once", async (list) => {
+    test.each(LISTS)("10.8 $method: its cursors lead through all entries, in order and once", async (list) => {
       const all = await pages(list, () => clientOf(version, tap.url));
       expect(all.flatMap((each) => keysOf(each, list))).toEqual(list.all);
       expect(all.map((each) => keysOf(each, list).length)).toEqual(
@@ -104,21 +104,21 @@ describe("over HTTP", () => {
     });
   });
 
-  test.each(LISTS)("10.8 $method: cacheScope is the same on all pages, ttlMs is a whole number", async (list) => {
+  test.each(LISTS)("10.8 $method: cacheScope is the same on all pages, and ttlMs is an integer", async (list) => {
     const all = await pages(list, () => clientOf("2026-07-28", tap.url));
     const scope = list.method === "tools/list" ? "public" : "private";
     expect(all.map(({ cacheScope }) => cacheScope)).toEqual(all.map(() => scope));
     for (const { ttlMs } of all) expect(Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0).toBe(true);
   });
 
-  test.each(LISTS)("10.8 $method: the order is the same each time, on each connection", async (list) => {
+  test.each(LISTS)("10.8 $method: the order is the same each time and on each connection", async (list) => {
     const asked = Array.from({ length: 12 }, () => page(new ModernClient(tap.url), list));
     const results = await Promise.all(asked);
     expect(new Set(results.map((each) => JSON.stringify(each))).size).toBe(1);
     expect(keysOf(results[0] ?? {}, list)).toEqual(list.all.slice(0, 2));
   });
 
-  test("10.8 lists do not vary with who the client says it is, what it can do, or what it did before", async () => {
+  test("10.8 lists do not depend on the client's name, its capabilities, or its earlier requests", async () => {
     for (const list of LISTS) {
       const before = resultOf(await modern(tap.url, list.method));
       await modern(tap.url, "tools/call", { name: "echo", arguments: { text: "so" } });
@@ -138,7 +138,7 @@ describe("over HTTP", () => {
     }
   });
 
-  test("10.8 nor does the list of a session vary with another session or with its own calls", async () => {
+  test("10.8 the list of a session does not depend on another session or on its own calls", async () => {
     const [used, fresh] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
     await told(used.call("echo", { text: "so" }));
     await told(used.request("logging/setLevel", { level: "debug" }));
@@ -146,7 +146,7 @@ describe("over HTTP", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("10.8 what entries carry in %s", (version) => {
+describe.each(ALL_VERSIONS)("10.8 the members of entries in %s", (version) => {
   afterEach(closePeers);
 
   const hasTitle = version >= "2025-06-18";
@@ -219,11 +219,11 @@ describe.each(ALL_VERSIONS)("10.8 what entries carry in %s", (version) => {
       ...title,
       ...meta,
     });
-    // Whether 2024-11-05 has it is for the oracle to say; the newer ones do.
+    // The oracle checks whether 2024-11-05 may have it; newer versions must.
     if (hasTitle) expect(size).toBe(3);
   });
 
-  test("10.8 templates are listed, apart from resources", async () => {
+  test("10.8 templates are listed separately from resources", async () => {
     expect(await firstOf("resources/templates/list", "resourceTemplates")).toEqual({
       uriTemplate: "test://{x}",
       name: "x",

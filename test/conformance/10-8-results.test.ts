@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.8, line by line: values, schemas, errors and links. */
+/** Conformance section 10.8: values, schemas, errors and links. */
 import { afterEach, describe, expect, test } from "vitest";
 import { type ErrorPlace, KitError, McpServer } from "../../src/core/index.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
@@ -19,7 +19,7 @@ type Schema = Parameters<typeof jsonSchema>[0];
 
 const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 
-/** A server with one tool, what it tells its author, and a client of a version. */
+/** A server with one tool, the reports to its author, and a client of the given version. */
 async function serve(
   version: string,
   schemas: { input?: Schema; output?: Schema },
@@ -69,7 +69,7 @@ describe("10.8 structuredContent", () => {
   });
 
   test.each(["2025-06-18", "2025-11-25"].flatMap((version) => VALUES.map((row) => [version, ...row] as const)))(
-    "10.8 is an object in %s or not there: %s",
+    "10.8 is an object in %s or absent: %s",
     async (version, _, value, output) => {
       const { call, tool } = await serve(version, { output }, () => value);
       const result = await call();
@@ -83,7 +83,7 @@ describe("10.8 structuredContent", () => {
     },
   );
 
-  test.each(["2024-11-05", "2025-03-26"])("10.8 does not exist in %s: the text has it", async (version) => {
+  test.each(["2024-11-05", "2025-03-26"])("10.8 does not exist in %s, where the text contains it", async (version) => {
     const { call, tool } = await serve(version, { output: { type: "object" } }, () => ({ a: 1 }));
     const result = await call();
     expect([Object.hasOwn(result, "structuredContent"), Object.hasOwn(tool, "outputSchema")]).toEqual([false, false]);
@@ -91,21 +91,18 @@ describe("10.8 structuredContent", () => {
   });
 });
 
-describe.each(ALL_VERSIONS)("10.8 schemas are held against both ways in %s", (version) => {
+describe.each(ALL_VERSIONS)("10.8 schemas are enforced in both directions in %s", (version) => {
   const output: Schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
 
-  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])(
-    "10.8 a result %j that does not fit is not sent",
-    async (value) => {
-      const { call, reports } = await serve(version, { output }, () => value);
-      const result = await call();
-      expect(result.isError).toBe(true);
-      expect(result).not.toHaveProperty("structuredContent");
-      expect(reports).toHaveLength(1);
-    },
-  );
+  test.each([{}, { n: "1" }, { n: 1.5 }, null, [], "n"])("10.8 an invalid result %j is not sent", async (value) => {
+    const { call, reports } = await serve(version, { output }, () => value);
+    const result = await call();
+    expect(result.isError).toBe(true);
+    expect(result).not.toHaveProperty("structuredContent");
+    expect(reports).toHaveLength(1);
+  });
 
-  test("10.8 an argument that does not fit is a tool error naming it, and the handler does not run", async () => {
+  test("10.8 an invalid argument is a tool error naming it, and the handler does not run", async () => {
     let runs = 0;
     const input: Schema = {
       type: "object",
@@ -130,7 +127,7 @@ describe.each(ALL_VERSIONS)("10.8 schemas are held against both ways in %s", (ve
     expect(textOf(await call({ city: "Oslo", days: 1 }))).toBe("ran");
   });
 
-  test.each([null, [], "text", 1])("10.8 arguments that are %j are a malformed request: -32602", async (args) => {
+  test.each([null, [], "text", 1])("10.8 arguments that are %j make a malformed request: -32602", async (args) => {
     const { peer } = await serve(version, {}, () => "ran");
     const answer = await peer.request("tools/call", { name: "t", arguments: args }, undefined, { bad: true });
     expect(errorOf(answer).code).toBe(-32602);
@@ -142,14 +139,14 @@ describe("10.8 schema dialects and bounds", () => {
     new McpServer({ name: "s", version: "1" }).tool("t", { input: jsonSchema(schema) }, () => "");
 
   test.each(["http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-03/schema#", "urn:own", ""])(
-    "10.8 the dialect %j is refused where it is written, naming it",
+    "10.8 the dialect %j is refused when it is defined, naming it",
     ($schema) => {
       expect(define({ $schema, type: "object" })).toThrow(KitError);
     },
   );
 
   test.each(["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])(
-    "10.8 the dialect %s is served as it is written",
+    "10.8 the dialect %s is served unchanged",
     async ($schema) => {
       const input = {
         $schema,
@@ -171,7 +168,7 @@ describe("10.8 schema dialects and bounds", () => {
     },
   );
 
-  test("10.8 a schema that refers to itself bounds nothing and hangs nothing", async () => {
+  test("10.8 a recursive schema neither overflows nor hangs", async () => {
     const tree: Schema = { type: "object", properties: { child: { $ref: "#" }, n: { type: "integer" } } };
     const { call } = await serve(MODERN_VERSION, { input: tree }, () => "ran");
     let deep: Json = { n: 1 };
@@ -195,7 +192,7 @@ describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
     return openPeer(server, version);
   }
 
-  test("10.8 an unknown tool and an unknown prompt are -32602 and are named", async () => {
+  test("10.8 an unknown tool and an unknown prompt are -32602 and named", async () => {
     const peer = await open();
     for (const method of ["tools/call", "prompts/get"]) {
       for (const name of ["absent", "T", "t ", "__proto__", "constructor", ""]) {
@@ -205,20 +202,20 @@ describe.each(ALL_VERSIONS)("10.8 error codes in %s", (version) => {
     }
   });
 
-  test("10.8 a prompt without a required argument is -32602 and names it", async () => {
+  test("10.8 a prompt without a required argument is -32602 and names the argument", async () => {
     const error = errorOf(await (await open()).request("prompts/get", { name: "p" }));
     expect([error.code, error.message]).toEqual([-32602, expect.stringContaining("needed")]);
   });
 
   test.each(["test://absent", "test://t/1", "test://R", "other:x"])(
-    "10.8 a resource that is not there has its version's code and its URI: %s",
+    "10.8 an unknown resource has its version's code and its URI: %s",
     async (uri) => {
       const error = errorOf(await (await open()).request("resources/read", { uri }));
       expect(error).toMatchObject({ code: notFound, data: { uri } });
     },
   );
 
-  test("10.8 a code that is reserved or retired never comes of the kit's own errors", async () => {
+  test("10.8 the kit's own errors never have a reserved or retired code", async () => {
     const peer = await open();
     const asked: [string, Json][] = [
       ["tools/call", { name: "absent" }],
@@ -244,7 +241,7 @@ describe("10.8 resource links", () => {
   const link = { type: "resource_link", uri: "test://r", name: "r", title: "R", mimeType: "text/plain" } as const;
 
   test.each(["2025-06-18", "2025-11-25", MODERN_VERSION])(
-    "10.8 travel whole in a tool's result in %s",
+    "10.8 are sent unchanged in a tool's result in %s",
     async (version) => {
       const { call } = await serve(version, {}, () => [link, { type: "text", text: "see there" }]);
       expect((await call()).content).toEqual([link, { type: "text", text: "see there" }]);
@@ -252,7 +249,7 @@ describe("10.8 resource links", () => {
   );
 
   test.each(["2024-11-05", "2025-03-26"])(
-    "10.8 are no content of %s, whose client still learns the URI",
+    "10.8 are not content of %s, whose client gets the URI as text",
     async (version) => {
       const { call } = await serve(version, {}, () => [link]);
       const { content } = await call();
@@ -270,7 +267,7 @@ describe("10.8 _meta and trace context", () => {
   };
   const own = { "com.example/key": { a: 1 }, "com.example.mcp/key": 2, plain: 3, "a_b.c-d": [4] };
 
-  test.each(ALL_VERSIONS)("10.8 what a request carries reaches the handler unchanged in %s", async (version) => {
+  test.each(ALL_VERSIONS)("10.8 the _meta of a request reaches the handler unchanged in %s", async (version) => {
     let seen: unknown;
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, (_, ctx) => {
@@ -281,12 +278,12 @@ describe("10.8 _meta and trace context", () => {
     const result = resultOf(await peer.request("tools/call", { name: "t" }, { ...trace, ...own }));
     expect(seen).toMatchObject({ ...trace, ...own });
     expect(result._meta).toMatchObject(own);
-    // The client's own words are not sent back to it.
+    // The client's own values are not sent back to it.
     expect(result._meta).not.toHaveProperty("traceparent");
   });
 
   test.each([{ traceparent: "" }, { traceparent: "garbage" }, { tracestate: "=,=" }, { baggage: "\u0000" }])(
-    "10.8 a malformed trace context %j fails no call",
+    "10.8 a malformed trace context %j does not fail the call",
     async (meta) => {
       const server = new McpServer({ name: "meta", version: "1.0.0" }).tool("t", {}, () => "ran");
       const peer = await openPeer(server, MODERN_VERSION);
@@ -296,7 +293,7 @@ describe("10.8 _meta and trace context", () => {
     },
   );
 
-  test("10.8 every modern result names its server under the reserved key, beside the author's own keys", async () => {
+  test("10.8 every modern result names its server under the reserved key, beside the author's keys", async () => {
     const server = new McpServer({ name: "meta", version: "1.0.0" });
     server.tool("t", {}, () => ({ content: [], _meta: own }));
     const peer = await openPeer(server, MODERN_VERSION);

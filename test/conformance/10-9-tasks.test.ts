@@ -1,4 +1,4 @@
-/** CONFORMANCE.md 10.9: what the tasks extension requires and no scenario of the suite looks at. */
+/** Conformance section 10.9: requirements of the tasks extension that no scenario of the official suite covers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
@@ -46,7 +46,7 @@ const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { meth
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
 const MISSING = { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } };
 const UNKNOWN = { code: -32602, data: { field: "taskId" } };
-/** An id as they look, of no task. */
+/** A well-formed id of a task that does not exist. */
 const STRANGER = Buffer.from(new Uint8Array(32).fill(7)).toString("base64url");
 const METHODS: readonly [method: string, params: Members][] = [
   ["tasks/get", {}],
@@ -62,12 +62,12 @@ describe("10.9 declared", () => {
     expect(capabilities).not.toHaveProperty("tasks");
   });
 
-  test.each(["2025-03-26", "2025-06-18"])("to clients of %s not at all", async (version) => {
+  test.each(["2025-03-26", "2025-06-18"])("never to clients of %s", async (version) => {
     const legacy = await LegacyClient.open(client.url, { version });
     expect(JSON.stringify(legacy.greeting.capabilities)).not.toContain("tasks");
   });
 
-  test("by the client in each request: the older capability is none", async () => {
+  test("by the client in each request; the older capability does not count", async () => {
     const older = client.as({ capabilities: { tasks: { requests: { tools: { call: {} } } } } });
     for (const [method, params] of METHODS) {
       expect(await older.error(method, { ...params, taskId: STRANGER })).toMatchObject(MISSING);
@@ -76,12 +76,12 @@ describe("10.9 declared", () => {
     expect(await older.error("tools/call", { name: "hold", arguments: { key: "k" } })).toMatchObject(MISSING);
   });
 
-  test("a tool that declares no task is never one, also for a client that takes tasks", async () => {
+  test("a tool that declares no task never becomes one, even for a client that supports tasks", async () => {
     const result = await client.call("never_a_task", { key: newKey() });
     expect(result).toMatchObject({ resultType: "complete", content: [{ text: "at once" }] });
   });
 
-  test("what a client without the extension asks of a task is refused even where it is its own", async () => {
+  test("a client without the extension may not use task methods even for its own task", async () => {
     const taskId = await client.start("steps", { key: newKey() });
     for (const [method, params] of METHODS) {
       expect(await client.as({ capabilities: {} }).error(method, { ...params, taskId })).toMatchObject(MISSING);
@@ -91,7 +91,7 @@ describe("10.9 declared", () => {
 });
 
 describe("10.9 results", () => {
-  test('resultType is "task" for the one that creates, and "complete" for every other', async () => {
+  test('resultType is "task" for the call that creates one, and "complete" for all others', async () => {
     const key = newKey();
     const created = await client.call("hold", { key });
     expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: 3_600_000, pollIntervalMs: 20 });
@@ -106,7 +106,7 @@ describe("10.9 results", () => {
     expect(await client.cancel(taskId)).toMatchObject({ resultType: "complete" });
   });
 
-  test("acknowledgements say nothing else, of a task that is over too", async () => {
+  test("acknowledgements have no other content, even for a finished task", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     for (let round = 0; round < 2; round += 1) {
       const acknowledged = [await client.update(taskId, {}), await client.cancel(taskId)];
@@ -114,7 +114,7 @@ describe("10.9 results", () => {
     }
   });
 
-  test("a tool's own failure is a result, whether the model is to read it or not", async () => {
+  test("a tool's own failure is a result, whether as a ToolError or as another exception", async () => {
     for (const [tool, text] of [
       ["tool_error", "the model reads this"],
       ["exception", "Reference:"],
@@ -126,7 +126,7 @@ describe("10.9 results", () => {
     }
   });
 
-  test("a protocol error is failed, with the error as it is and its text as the status message", async () => {
+  test("a protocol error makes the task failed, with the error unchanged and its text as the status message", async () => {
     const task = await client.reaches(await client.start("mcp_error", { key: "k" }), "failed");
     expect(task).toMatchObject({
       statusMessage: "of my own",
@@ -135,7 +135,7 @@ describe("10.9 results", () => {
     expect(task).not.toHaveProperty("result");
   });
 
-  test("asking what the client has not declared is failed with -32021", async () => {
+  test("asking for an undeclared capability makes the task failed with -32021", async () => {
     const { sampling: _, ...capabilities } = ABLE;
     const some = client.as({ capabilities });
     const { error } = await some.reaches(await some.start("sampling", { key: "k" }), "failed");
@@ -144,7 +144,7 @@ describe("10.9 results", () => {
 });
 
 describe("10.9 cancelling", () => {
-  test("settles to cancelled, aborts the handler, and nothing comes after it", async () => {
+  test("settles as cancelled, aborts the handler, and nothing follows", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -156,7 +156,7 @@ describe("10.9 cancelling", () => {
     expect(await effectsOf(key)).toHaveLength(1);
   });
 
-  test("while it waits for an answer takes the question back", async () => {
+  test("while it waits for an answer cancels the question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const asked = await client.reaches(taskId, "input_required");
     await client.cancel(taskId);
@@ -166,7 +166,7 @@ describe("10.9 cancelling", () => {
     expect(task).not.toHaveProperty("inputRequests");
   });
 
-  test("races the end of the work: one of both, and it stays", async () => {
+  test("races the end of the work: one of the two outcomes is final", async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => client.start("steps", { key: newKey() })));
     await Promise.all(ids.map((taskId) => client.cancel(taskId)));
     for (const taskId of ids) {
@@ -175,7 +175,7 @@ describe("10.9 cancelling", () => {
     }
   });
 
-  test("is not what notifications/cancelled does, of the request that made it", async () => {
+  test("is not done by notifications/cancelled for the request that created the task", async () => {
     const key = newKey();
     const { taskId } = await client.call("hold", { key });
     const modern = new ModernClient(client.url);
@@ -190,7 +190,7 @@ describe("10.9 cancelling", () => {
 });
 
 describe("10.9 questions", () => {
-  test("answers to keys that do not wait are ignored: never asked, answered before, of a later question", async () => {
+  test("answers to keys that are not open are ignored: unknown, already answered, or of a later question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const first = await client.reaches(taskId, "input_required");
     await client.update(taskId, { unheard: { action: "accept", content: { name: "no" } } });
@@ -221,7 +221,7 @@ describe("10.9 questions", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("nor one that was used on the request before it was a task", async () => {
+  test("nor is a key of the request reused by its task", async () => {
     const asked = await client.call("asking_first", { key: newKey() });
     const inputResponses = answersTo(asked, String);
     const taskId = await client.start("asking_first", { key: "again" }, { inputResponses });
@@ -232,8 +232,8 @@ describe("10.9 questions", () => {
   });
 });
 
-describe("10.9 whose a task is", () => {
-  test("unknown, forged, expired and another's are the same error to every method", async () => {
+describe("10.9 the owner of a task", () => {
+  test("unknown, forged, expired and foreign ids are the same error in every method", async () => {
     const alice = client.as({ token: "alice" });
     const hers = await alice.start("asking", { key: newKey() });
     await alice.reaches(hers, "input_required");
@@ -260,7 +260,7 @@ describe("10.9 whose a task is", () => {
     expect(await alice.get(hers)).toMatchObject({ status: "input_required" });
   });
 
-  test("an id is 43 characters of which no two are alike, and a forged one makes no object", async () => {
+  test("an id is 43 characters and unique, and a forged one creates no object", async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => client.start("whoami", { key: "k" })));
     expect(new Set(ids).size).toBe(20);
     for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
@@ -269,14 +269,14 @@ describe("10.9 whose a task is", () => {
     expect(await worker.objects("MCP_TASK")).toHaveLength(before.length);
   });
 
-  test("an id that is no text is -32602, and answers that are no object too", async () => {
+  test("an id that is not a string is -32602, and so are answers that are not an object", async () => {
     const bad = { [DELIBERATELY_BAD]: "1" };
     expect(await client.error("tasks/get", { taskId: 5 }, { ...bad, "mcp-name": "5" })).toMatchObject({ code: -32602 });
     const taskId = await client.start("whoami", { key: "k" });
     expect(await client.error("tasks/update", { taskId }, bad)).toMatchObject({ code: -32602 });
   });
 
-  test("the routing header is the id, also on update and cancel", async () => {
+  test("the routing header is the id, also for update and cancel", async () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [method, params] of METHODS) {
       for (const name of ["another", undefined]) {
@@ -302,7 +302,7 @@ describe("10.9 listening", () => {
       return method === "notifications/tasks" && id === taskId ? [status] : [];
     });
 
-  test("notifications/tasks say what tasks/get says, from where the task stands to its end", async () => {
+  test("notifications/tasks match tasks/get, from the current status to the end", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -319,7 +319,7 @@ describe("10.9 listening", () => {
     expect(new Set(news.map((each) => JSON.stringify(each))).size).toBe(news.length);
   });
 
-  test("a cancelled one is told of", async () => {
+  test("a cancelled task is reported", async () => {
     const taskId = await client.start("hold", { key: newKey() });
     const reading = new Reading(await listening([taskId]));
     await reading.has("where it stands", () => statusesOf(reading, taskId).includes("working"));
@@ -338,7 +338,7 @@ describe("10.9 listening", () => {
     await reading.has("its end", () => statusesOf(reading, taskId).includes("completed"));
   });
 
-  test("neither progress nor log messages come on the stream", async () => {
+  test("neither progress nor log messages are sent on the stream", async () => {
     const key = newKey();
     const taskId = await client.start("noisy", { key });
     const reading = new Reading(await listening([taskId]));
@@ -349,7 +349,7 @@ describe("10.9 listening", () => {
     expect([...methods]).toEqual(["notifications/subscriptions/acknowledged", "notifications/tasks"]);
   });
 
-  test("tasks of others, and of nobody, are left out", async () => {
+  test("tasks of others and unknown tasks are omitted", async () => {
     const taskId = await client.as({ token: "alice" }).start("asking", { key: newKey() });
     const reading = new Reading(await listening([taskId, STRANGER], { token: "bob" }));
     await reading.has("an acknowledgement", ({ messages }) => messages.length > 0);
@@ -357,7 +357,7 @@ describe("10.9 listening", () => {
     expect(JSON.stringify(reading.messages)).not.toContain(taskId);
   });
 
-  test("without the extension it is -32021; a filter that is none, or too long, is -32602", async () => {
+  test("without the extension it is -32021; an invalid or too long filter is -32602", async () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [ids, options, error] of [
       [[taskId], { capabilities: {} }, MISSING],
@@ -370,7 +370,7 @@ describe("10.9 listening", () => {
   });
 });
 
-test("10.9 many tasks at once do not meet", async () => {
+test("10.9 many concurrent tasks do not affect each other", async () => {
   const keys = Array.from({ length: 40 }, newKey);
   const ids = await Promise.all(keys.map((key) => client.start("asking", { key })));
   const texts = await Promise.all(ids.map((taskId, at) => client.finish(taskId, (message) => `${at}${message}`)));

@@ -1,16 +1,16 @@
-/** A legacy session over HTTP whose client answers what the server asks, each answer in a POST of its own. */
+/** A legacy session over HTTP whose client answers the server's requests, each in a separate POST. */
 import { CONTENT, initialize, type Members, notification, request } from "../http/messages.ts";
 import { Reading } from "../worker/client.ts";
 
 export interface AskedSession {
-  /** What the server asked so far, in order. */
+  /** The server's requests so far, in order. */
   readonly asked: readonly Members[];
-  /** Sends a request, answers what is asked meanwhile, and returns the last message: the answer. */
+  /** Sends a request, answers the server's requests meanwhile, and returns the last message: the answer. */
   request(method: string, params?: Members): Promise<Members>;
   notify(method: string): Promise<number>;
 }
 
-/** @param answer The result for a question. */
+/** @param answer Returns the result for a question. */
 export async function openAsked(
   url: string,
   version: string,
@@ -64,7 +64,7 @@ export async function openAsked(
   };
 }
 
-/** Requests of the server that were not answered yet. */
+/** Requests of the server that are not answered yet. */
 function open(messages: readonly Members[], known: ReadonlySet<unknown>): readonly Members[] {
   return messages.filter(({ id, method }) => method !== undefined && id !== undefined && !known.has(id));
 }

@@ -14,7 +14,7 @@ export const PROMPTS = "notifications/prompts/list_changed";
 export const RESOURCES = "notifications/resources/list_changed";
 export const UPDATED = "notifications/resources/updated";
 
-/** Everything a filter can ask for, with the resources of the fixture. */
+/** Everything that a filter can request, with the resources of the fixture. */
 export const EVERYTHING: Members = {
   toolsListChanged: true,
   promptsListChanged: true,
@@ -22,11 +22,11 @@ export const EVERYTHING: Members = {
   resourceSubscriptions: ["test://a", "test://b"],
 };
 
-/** What the fixture can publish, and the notices in the same order. */
+/** The subjects that the fixture can publish, and their notifications in the same order. */
 export const SUBJECTS = ["tools", "prompts", "resources", "test://a", "test://b"] as const;
 export const NOTICES = [TOOLS, PROMPTS, RESOURCES, "test://a", "test://b"] as const;
 
-/** One open stream. */
+/** An open stream of notifications. */
 export class Listener {
   readonly status: number;
   readonly contentType: string;
@@ -56,12 +56,12 @@ export class Listener {
     return new Listener(await fetch(client.url, { headers, signal: leave.signal }), leave);
   }
 
-  /** Messages so far, the acknowledgement included. */
+  /** Messages so far, including the acknowledgement. */
   get messages(): readonly Members[] {
     return this.reading.messages;
   }
 
-  /** What came after the acknowledgement: the method, or the URI of an update. */
+  /** Notifications after the acknowledgement: the method, or the URI of an update. */
   get notices(): readonly string[] {
     return this.messages.filter(({ method }) => method !== ACKNOWLEDGED).map(nameOf);
   }
@@ -78,7 +78,7 @@ export class Listener {
     });
   }
 
-  /** Goes as a client goes that closes its connection. */
+  /** Disconnects as a client does that closes its connection. */
   leave(): void {
     this.#leave.abort();
   }
@@ -103,40 +103,40 @@ export function nameOf({ method, params }: Members): string {
   return method === UPDATED && isMembers(params) ? String(params.uri) : String(method);
 }
 
-/** The subscription a message says it belongs to. */
+/** The subscription id of a message. */
 export function subscriptionOf(message: Members): unknown {
   const holder = message.params ?? message.result;
   const _meta = isMembers(holder) ? holder._meta : undefined;
   return isMembers(_meta) ? _meta[SUBSCRIPTION_ID] : undefined;
 }
 
-/** Waits for bytes on a stream that came after now: what was sent to it before has then arrived. */
+/** Waits for new bytes on a stream. Everything sent before has then arrived. */
 export async function hasBeatenAgain({ reading }: Listener): Promise<void> {
   const before = reading.comments.length;
   await reading.has("two more heartbeats", ({ comments }) => comments.length >= before + 2);
 }
 
-/** The fixture's Worker for one test file, with taps whose oracle must be content after each test. */
+/** The fixture's Worker for one test file, with taps whose oracle must find no violation in any test. */
 export interface ListenLab {
   readonly tap: HttpTap;
-  /** The second server, which has nothing but tools, at the same hub. */
+  /** The second server, which has only tools, with the same hub. */
   readonly toolsOnly: HttpTap;
   /** The second server without a hub. */
   readonly silent: HttpTap;
   /** The first server in another isolate. */
   readonly twin: HttpTap;
-  /** Streams to leave when the test is over. */
+  /** Streams to close at the end of the test. */
   readonly listeners: Listener[];
   open(notifications: unknown, id?: string | number, url?: string): Promise<Listener>;
-  /** Publishes from a route that is not MCP. */
+  /** Publishes through a route that is not part of MCP. */
   publish(subject: string): Promise<void>;
-  /** Publishes everything there is, one after the other, until a listener that wants it all has heard it. */
+  /** Publishes all subjects, one after the other, until a listener that subscribed to all has received them. */
   publishAll(control: Listener): Promise<void>;
-  /** URIs as the server's hooks saw them come (+) and go (-). */
+  /** URIs in the order in which the server's hooks saw them subscribed (+) and released (-). */
   watched(): Promise<string[]>;
-  /** The text at a path of the Worker. */
+  /** Fetches the text at a path of the Worker. */
   text(path: string): Promise<string>;
-  /** What becomes of the hub. */
+  /** Ends the hub: `forget` crashes it, `retire` closes its connections normally. */
   deed(what: "forget" | "retire"): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** One request of 2026-07-28 over HTTP, with every part of it in the test's hands. */
+/** Sends one request of 2026-07-28 over HTTP, every part of which a test can change. */
 import {
   CAPABILITIES_KEY,
   CONTENT,
@@ -14,12 +14,12 @@ import { type Told, told } from "../worker/client.ts";
 export interface ModernOptions {
   readonly id?: string | number;
   readonly capabilities?: Members;
-  /** Over the `_meta` that every request has; `undefined` takes a member away. */
+  /** Merged into the `_meta` of every request; `undefined` removes a member. */
   readonly meta?: Members;
-  /** Over the headers the message calls for; `undefined` takes one away. */
+  /** Merged into the headers that the message requires; `undefined` removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly token?: string;
-  /** The test means to send something wrong: the oracle does not judge it. */
+  /** The message is intentionally invalid, so the oracle does not judge it. */
   readonly bad?: boolean;
 }
 
@@ -44,14 +44,14 @@ export function modern(url: string, method: string, params: Members = {}, option
   return told(fetch(url, { method: "POST", headers: lines, body: JSON.stringify(message) }));
 }
 
-/** The result of an answer. @throws {Error} with the answer when it has none. */
+/** Returns the result of an answer. @throws {Error} with the answer if it has none. */
 export function resultOf({ messages, raw }: Told): Members {
   const result = messages.at(-1)?.result;
   if (isMembers(result)) return result;
   throw new Error(`no result: ${raw}`);
 }
 
-/** The error of an answer. @throws {Error} with the answer when it has none. */
+/** Returns the error of an answer. @throws {Error} with the answer if it has none. */
 export function errorOf({ messages, raw }: Told): Members {
   const error = messages.at(-1)?.error;
   if (isMembers(error)) return error;

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await runOfficialSuite((requirements, scenarios) => results.set(requirements, scenarios));
 }, 120_000);
 
-/** How many scenarios each set requires of a server (frozen with the suite's version). */
+/** The number of scenarios that each requirement set has for servers, fixed with the suite's version. */
 const REQUIRED = { "2025-11-25": 30, "2026-07-28": 37 } as const;
 
 describe.each(Object.keys(REQUIREMENTS) as Requirements[])(
@@ -25,13 +25,13 @@ describe.each(Object.keys(REQUIREMENTS) as Requirements[])(
       expect(required.filter((scenario) => !isClean(scenario))).toEqual([]);
     });
 
-    test("so are those it runs without scoring, but the one of tasks that skips its only check", () => {
+    test("so are those it runs without scoring, except the tasks scenario that skips its only check", () => {
       const further = (results.get(requirements) ?? []).filter(({ isRequired, isOurs }) => isOurs && !isRequired);
       expect(further.map(({ name }) => name).toSorted()).toEqual(REQUIREMENTS[requirements].toSorted());
       expect(further.filter((scenario) => !isClean(scenario))).toEqual([]);
     });
 
-    test("no check of them is skipped", () => {
+    test("none of their checks is skipped", () => {
       const ours = (results.get(requirements) ?? []).filter(({ isOurs }) => isOurs);
       const skipped = ours.flatMap(({ name, checks }) =>
         checks.filter(({ status }) => status === "SKIPPED").map(({ id }) => `${name}: ${id}`),

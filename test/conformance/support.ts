@@ -1,4 +1,4 @@
-/** What the tests of CONFORMANCE.md section 10 share: one Worker, taps into it, and the plainest session there is. */
+/** Shared by the conformance tests: one Worker, taps in front of it, and a minimal session. */
 import { createParser } from "eventsource-parser";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -22,7 +22,7 @@ const PATHS: Readonly<Record<Endpoint, string>> = {
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** A running Worker, and an oracle that sees all a test exchanges with it. */
+/** A running Worker, and an oracle that sees everything a test exchanges with it. */
 export class Lab {
   worker!: Workerd;
   oracle = new WireOracle();
@@ -45,7 +45,7 @@ export class Lab {
     this.oracle = new WireOracle();
   };
 
-  /** Closes the taps and has the oracle's verdict. */
+  /** Closes the taps and fails if the oracle found a violation. */
   judge = async (): Promise<void> => {
     for (const tap of this.#taps.values()) await tap.close();
     this.#taps.clear();
@@ -53,7 +53,7 @@ export class Lab {
     expect(this.oracle.problems).toEqual([]);
   };
 
-  /** An endpoint's address, by way of a tap. */
+  /** The address of an endpoint, through a tap. */
   async url(endpoint: Endpoint = "full"): Promise<string> {
     const target = `${this.worker.origin}${PATHS[endpoint]}`;
     const tap = this.#taps.get(target) ?? (await startHttpTap(target, { oracle: this.oracle }));
@@ -61,7 +61,7 @@ export class Lab {
     return tap.url;
   }
 
-  /** Sends one raw request past the taps, and shows it to the oracle. */
+  /** Sends one raw request without a tap, and passes it to the oracle. */
   async send(ask: Ask, endpoint: Endpoint = "full"): Promise<Answer> {
     const answer = await send(this.worker.origin, { path: PATHS[endpoint], ...ask });
     const agreed = this.oracle.agreedVersion(headerOf(ask, "mcp-session-id") ?? "none");
@@ -69,18 +69,18 @@ export class Lab {
     return answer;
   }
 
-  /** Text a tool of the full endpoint answers with, asked in 2026-07-28: without any session. */
+  /** Calls a tool of an endpoint in 2026-07-28, which needs no session, and returns its text. */
   async tool(name: string, args: Members = {}, endpoint: Endpoint = "full"): Promise<string | undefined> {
     return (await told(new ModernClient(await this.url(endpoint)).call(name, args))).text;
   }
 
-  /** Waits until handlers noted this of a key. */
+  /** Waits until handlers have noted this for a key. */
   noted(key: string, what: string, tool: "noted" | "report" = "noted"): Promise<void> {
     return until(`${key}: ${what}`, async () => (await this.tool(tool, { key })) === what);
   }
 }
 
-/** A Worker for all tests of a file, with a fresh oracle for each. */
+/** A Worker for all tests of a file, with a new oracle for each test. */
 export function useLab(): Lab {
   const lab = new Lab();
   beforeAll(lab.start);
@@ -98,7 +98,7 @@ export function newKey(): string {
   return `key-${keys}`;
 }
 
-/** One SSE event as it came. */
+/** One SSE event as it was received. */
 export interface SseEvent {
   readonly id: string | undefined;
   readonly event: string | undefined;
@@ -111,7 +111,7 @@ export function eventsOf(raw: string): SseEvent[] {
   return events;
 }
 
-/** The id of the event that carries a message for which something holds. */
+/** The id of the event whose message fulfils the condition. */
 export function idOf(raw: string, holds: (message: Members) => boolean): string {
   const found = eventsOf(raw).find(({ data }) => data !== "" && holds(JSON.parse(data) as Members));
   if (found?.id === undefined) throw new Error(`no such event with an id in: ${raw}`);
@@ -129,11 +129,11 @@ export interface OpenOptions {
   readonly version?: string;
   readonly capabilities?: Members;
   readonly token?: string;
-  /** Leaves `notifications/initialized` away. */
+  /** Omits `notifications/initialized`. */
   readonly silent?: boolean;
 }
 
-/** A legacy session, as headers to send. */
+/** A legacy session: its address and the headers to send. */
 export class Session {
   readonly url: string;
   readonly id: string;
@@ -154,14 +154,14 @@ export class Session {
     expect(answer.status).toBe(200);
     await answer.text();
     const id = answer.headers.get("mcp-session-id") ?? "";
-    // The header came with 2025-06-18.
+    // The header was added in 2025-06-18.
     const named = version >= "2025-06-18" ? { "mcp-protocol-version": version } : {};
     const session = new Session(url, id, { "mcp-session-id": id, ...named, ...bearer });
     if (!silent) expect((await session.send(notification("notifications/initialized"))).status).toBe(202);
     return session;
   }
 
-  /** The same session with other headers, or at another address. */
+  /** The same session with other headers or at another address. */
   with(headers: Headers, url = this.url): Session {
     return new Session(url, this.id, { ...this.headers, ...headers });
   }
@@ -174,24 +174,24 @@ export class Session {
     return this.send(request(method, params, id));
   }
 
-  /** Calls a tool and asks for its progress. */
+  /** Calls a tool with a progress token. */
   call(name: string, args: Members, id: string | number = newKey(), signal?: AbortSignal): Promise<Response> {
     return this.send(request("tools/call", { name, arguments: args, _meta: { progressToken: id } }, id), {}, signal);
   }
 
-  /** Sends a message, or a batch, and reads the answer while it comes. */
+  /** Sends a message or a batch, and reads the answer as it arrives. */
   async post(message: unknown): Promise<Cuttable> {
     const cutter = new AbortController();
     return new Cuttable(await this.send(message, {}, cutter.signal), cutter);
   }
 
-  /** Calls a tool and reads the answer while it comes. */
+  /** Calls a tool and reads the answer as it arrives. */
   async stream(name: string, args: Members, id?: string | number): Promise<Cuttable> {
     const cutter = new AbortController();
     return new Cuttable(await this.call(name, args, id, cutter.signal), cutter);
   }
 
-  /** GET: a standalone stream, or the rest of one. */
+  /** Sends a GET: opens a standalone stream or resumes one. */
   async get(lastEventId?: string, headers: Headers = {}): Promise<Cuttable> {
     const cutter = new AbortController();
     const all = { accept: "text/event-stream", ...this.headers, "last-event-id": lastEventId, ...headers };
@@ -203,7 +203,7 @@ export class Session {
   }
 }
 
-/** A response that is read while it comes, and can be cut. */
+/** A response that is read as it arrives and whose connection can be cut. */
 export class Cuttable extends Reading {
   readonly response: Response;
   readonly #cutter: AbortController;
@@ -226,14 +226,14 @@ export class Cuttable extends Reading {
     this.#cutter.abort();
   }
 
-  /** Reads on until the server ends the response. */
+  /** Reads until the server ends the response. */
   async end(): Promise<this> {
     await this.has("end", ({ isOver }) => isOver);
     return this;
   }
 }
 
-/** The header that tells a tap that the message is wrong on purpose. */
+/** Tells a tap that the message is intentionally invalid. */
 export const WRONG: Headers = { [DELIBERATELY_BAD]: "1" };
 
 function init(method: string, headers: Headers, message?: unknown, signal?: AbortSignal): RequestInit {

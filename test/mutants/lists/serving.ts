@@ -78,7 +78,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });',
     replace: "",
     tests: ["test/conformance/10-3-sessions-and-streams.test.ts"],
-    title: "GET streams take only what accepts an event stream",
+    title: "GET streams require an Accept",
   },
   {
     id: "session-delete-of-any-version",
@@ -317,7 +317,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (form === "json") return askNobody(',
     replace: 'if (form === ("jason" as string)) return askNobody(',
     tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
-    title: "a client that takes JSON only cannot be asked",
+    title: "a client that accepts only JSON cannot be asked",
   },
   {
     id: "responses-are-ignored",

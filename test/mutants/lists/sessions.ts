@@ -237,7 +237,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "disconnect: client.rules.primingEvent ? (retryMs)",
     replace: "disconnect: client.rules ? (retryMs)",
     tests: ["test/conformance/10-3-resume.test.ts"],
-    title: "is not sent away",
+    title: "is not ended; its answer is sent on the stream",
   },
   {
     id: "session-progress-begins-anew",
@@ -532,7 +532,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: ".filter((frame) => (eventNumber(frame) ?? 0) > seq)",
     replace: "",
     tests: ["test/conformance/10-3-resume.test.ts"],
-    title: "after each event of a finished stream come the later ones",
+    title: "resuming after each event of a finished stream",
   },
   {
     id: "carrier-hides-what-is-missing",
@@ -632,7 +632,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "kind: rank < 0 && kind === EventKind.Final ? EventKind.Kept : kind",
     replace: "kind",
     tests: ["test/conformance/10-3-frames.test.ts"],
-    title: "an answer beyond what a row holds",
+    title: "an answer larger than a row",
   },
   {
     id: "a1-row-session",
