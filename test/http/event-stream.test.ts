@@ -1,6 +1,10 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 test("frames held before the stream opens are limited by streamBufferBytesMax: notifications are dropped, results never", async () => {
   const stream = new EventStream(resolveLimits({ streamBufferBytesMax: 10 }));
@@ -42,4 +46,28 @@ test("A5: while a reader does not read, one frame per changed subject waits beyo
   stream.notify(log, "log", dropped);
   expect((await reader.read()).value).toBe(log);
   stream.end();
+});
+
+test("a reader that takes nothing for longer than slowReaderMs is given up, and its stream fails", async () => {
+  vi.useFakeTimers();
+  const limits = resolveLimits({ heartbeatMs: 10, slowReaderMs: 100, streamBufferBytesMax: 10 });
+  const stream = new EventStream(limits);
+  const { body } = stream.respond();
+  stream.write(`data: ${"x".repeat(100)}\n\n`);
+  vi.advanceTimersByTime(100);
+  expect(stream.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(20);
+  expect(stream.signal.aborted).toBe(true);
+  await expect(body?.getReader().read()).rejects.toThrow("The client has stopped reading.");
+});
+
+test("a stream that has ended sends no more heartbeats and takes no more frames", async () => {
+  vi.useFakeTimers();
+  const stream = new EventStream(resolveLimits({}));
+  const text = stream.respond().text();
+  stream.write("data: last\n\n");
+  stream.end();
+  expect(vi.getTimerCount()).toBe(0);
+  stream.write("data: late\n\n");
+  expect(await text).toBe(": keepalive\n\ndata: last\n\n");
 });

@@ -274,6 +274,16 @@ describe("a legacy endpoint without sessions", () => {
     expect(answer).toMatchObject({ status: 200, message: { error: { code: -32601 } } });
   });
 
+  test("answers the invalid member of a batch whose other members are notifications", async () => {
+    const batch = [
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: 5 },
+    ];
+    const answer = await send(batch as unknown as Members, { accept, "mcp-protocol-version": "2025-03-26" });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject([{ id: 5, error: { code: -32600 } }]);
+  });
+
   test.each(["2025-06-18", "2025-11-25"])("refuses a batch with the version header %s", async (version) => {
     const batch = [requestOf("legacy", "ping")] as unknown as Members;
     const answer = await send(batch, { accept, "mcp-protocol-version": version });

@@ -516,3 +516,61 @@ test("DELETE forgets at once what was said, and a call that still runs keeps its
   await running.end();
   expect(running.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
 });
+
+describe("streams", () => {
+  /** A session, and the id of its object, which is made by what `use` does. */
+  async function openAlone(use: (session: Session) => Promise<unknown>): Promise<{ session: Session; object: string }> {
+    const others = await worker.worker.objects("PLAIN_SESSION");
+    const session = await Session.open(await at("Plain"), { silent: true });
+    await use(session);
+    const [object = ""] = (await worker.worker.objects("PLAIN_SESSION")).filter((id) => !others.includes(id));
+    return { session, object };
+  }
+
+  test("a GET stream that is resumed is told that each list of the server may have changed, and of no other list", async () => {
+    const session = await Session.open(await at("Plain"));
+    const first = await session.get();
+    await first.has("the priming event", ({ events }) => events.length > 0);
+    first.cut();
+    const again = await session.get(first.events[0]?.id);
+    const lists = ["notifications/tools/list_changed", "notifications/resources/list_changed"];
+    await again.has("both lists", ({ messages }) => lists.every((method) => methodsOf(messages).includes(method)));
+    expect(methodsOf(again.messages).sort()).toEqual([...lists].sort());
+    again.cut();
+  });
+
+  test("when the latest GET stream of a session is left, the one before it hears of notices again", async () => {
+    const session = await Session.open(await at("Plain"));
+    const [first, second] = [await session.get(), await session.get()];
+    second.cut();
+    await until("the first hears of a list", async () => {
+      await tool("shout", "list");
+      return methodsOf(first.messages).includes("notifications/tools/list_changed");
+    });
+    first.cut();
+  });
+
+  test("the number of a stream is never used again, even when its object has forgotten everything", async () => {
+    const numberOf = ({ events }: Cuttable) => Number.parseInt(events[0]?.id?.split("-")[1] ?? "", 36);
+    const call = (session: Session) => flood(session, { key: newKey(), events: 2 });
+    let earlier = Number.NaN;
+    const { session, object } = await openAlone(async (opened) => {
+      earlier = numberOf(await (await call(opened)).end());
+    });
+    await until("nothing is stored", async () => {
+      const { tables, keys } = await worker.worker.storage("PLAIN_SESSION", object);
+      return Object.keys(tables).length + Object.keys(keys).length === 0;
+    });
+    await worker.worker.evict("PLAIN_SESSION", object);
+    expect(numberOf(await (await call(session)).end())).toBeGreaterThan(earlier);
+  });
+
+  test("the stream of a call that was cancelled before it said anything is over, and cannot be resumed", async () => {
+    const session = await Session.open(await at("Plain"));
+    const stream = await session.stream("hold", { key: newKey() }, "cancelled");
+    await stream.has("the priming event", ({ events }) => events.length > 0);
+    await session.send(notification("notifications/cancelled", { requestId: "cancelled" }));
+    await stream.end();
+    expect((await session.get(stream.events[0]?.id)).status).toBe(405);
+  });
+});

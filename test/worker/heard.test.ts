@@ -8,7 +8,12 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/heard.ts",
-    objects: { MCP_SESSION: "McpSession", SMALL_SESSION: "SmallSession", PLACES_SESSION: "PlacesSession" },
+    objects: {
+      MCP_SESSION: "McpSession",
+      SMALL_SESSION: "SmallSession",
+      PLACES_SESSION: "PlacesSession",
+      MODERN_SESSION: "ModernSession",
+    },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -225,6 +230,19 @@ describe("caps", () => {
     reader.stream.resume();
     await reader.answer(1);
     reader.stream.cut();
+  });
+});
+
+describe("where HTTP+SSE cannot be served", () => {
+  test("a server of modern versions only has no GET, and no object is made", async () => {
+    await using stream = await openStream(`${worker.origin}/modern`, {});
+    expect([stream.status, stream.headers.allow]).toEqual([405, "POST"]);
+    expect(await worker.worker.objects("MODERN_SESSION")).toEqual([]);
+  });
+
+  test("without sessions it is refused when the Worker starts, naming the option", async () => {
+    const refused = await (await fetch(`${worker.origin}/without-sessions`)).text();
+    expect(refused).toContain("edge(): the option httpSse needs the option sessions.");
   });
 });
 

@@ -1,0 +1,51 @@
+/** One answer as JSON or as a stream, and bodies within their bounds: what only a peer that breaks the rules would show. */
+import { describe, expect, test } from "vitest";
+import { resolveLimits } from "../../src/core/protocol/limits.ts";
+import { readBody } from "../../src/http/body.ts";
+import { type Run, respond } from "../../src/http/respond.ts";
+
+describe("respond", () => {
+  test("for a client that is far behind, notifications are dropped, and neither questions nor the answer", async () => {
+    const run: Run = async (emit) => {
+      for (let id = 1; id <= 3; id += 1) {
+        emit({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: id } });
+        emit({ jsonrpc: "2.0", id, method: "ping" });
+      }
+      return { text: "the answer", status: 200 };
+    };
+    const answer = await respond(run, { form: "sse", limits: resolveLimits({ streamBufferBytesMax: 150 }) });
+    const text = await answer.text();
+    expect(text.match(/"progress":\d/g)).toEqual(['"progress":1']);
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2', '"id":3']);
+    expect(text).toContain("the answer");
+  });
+
+  test("a request that is not answered gets 202 without a body or a content type", async () => {
+    const run: Run = async () => ({ text: undefined, status: 202 });
+    const answer = await respond(run, { form: "either", limits: resolveLimits({}) });
+    expect([answer.status, answer.body, answer.headers.get("content-type")]).toEqual([202, null, null]);
+  });
+});
+
+describe("readBody", () => {
+  const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+    new Request("https://server.example/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
+
+  test("refuses a body that is larger than it said and than is allowed", async () => {
+    const limits = resolveLimits({ bodyBytesMax: 10 });
+    const body = JSON.stringify("x".repeat(20));
+    const { refusal } = await readBody(post(body, { "Content-Length": "5" }), limits);
+    expect(refusal).toEqual({ reason: "body-too-large", bytesMax: 10 });
+  });
+
+  test("A19: refuses a body in chunks that ends within a character", async () => {
+    const bytes = Uint8Array.of(...new TextEncoder().encode("{}"), 0xe2, 0x82);
+    const body = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    });
+    expect(await readBody(post(body), resolveLimits({}))).toEqual({ refusal: { reason: "not-json" } });
+  });
+});
