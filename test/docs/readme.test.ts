@@ -85,7 +85,7 @@ test("the README's test type-checks against the built package, and passes with t
 
 test("every file and folder the README links to is there", () => {
   const links = [...readme.matchAll(/\]\(((?!https?:)[^)]+)\)/g)].map((match) => match[1] ?? "");
-  expect(links.length).toBeGreaterThan(5);
+  expect(links.length).toBeGreaterThan(0);
   for (const link of links) expect(() => readFileSync(join(ROOT, link)), link).not.toThrow(/ENOENT/);
 });
 

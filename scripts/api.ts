@@ -1,0 +1,18 @@
+/**
+ * Compares the public surface of the built package with docs/reference/api, and names what has no doc comment.
+ * `--write` replaces the reports.
+ */
+import { differencesOf, readReports, reportsOf, writeReports } from "./api/report.ts";
+import { readSurface } from "./api/surface.ts";
+import { coverageOf } from "./api/undocumented.ts";
+
+const entries = readSurface();
+const reports = reportsOf(entries);
+if (process.argv.includes("--write")) writeReports(reports);
+const { missing, names, members } = coverageOf(entries);
+const problems = [...differencesOf(reports, readReports()), ...missing];
+for (const problem of problems) console.error(problem);
+console.log(
+  `${entries.length} entries, ${names} public names, ${members} members, ${missing.length} without a doc comment`,
+);
+process.exitCode = problems.length > 0 ? 1 : 0;

@@ -1,0 +1,77 @@
+/**
+ * The public surface as text: one file for each entry, in docs/reference/api. A change of the surface changes a file, so
+ * that it is made on purpose and seen in a review.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { ROOT } from "../tools.ts";
+import type { Entry, PublicName } from "./surface.ts";
+
+export const REPORTS = `${ROOT}docs/reference/api/`;
+
+const HEADER =
+  "This file is generated. If the change of the public surface is intended: npm run build && npm run api -- --write";
+
+/** The name of the file that describes an entry, such as `worker-sessions.txt`. */
+function fileOf(module: string): string {
+  return `${module.replace(/^mcp-edge\/?/, "").replaceAll("/", "-") || "index"}.txt`;
+}
+
+/** The report of each entry, by the name of its file. */
+export function reportsOf(entries: readonly Entry[]): Map<string, string> {
+  const homes = homesOf(entries);
+  return new Map(entries.map((entry) => [fileOf(entry.module), reportOf(entry, homes)]));
+}
+
+/** The first entry that exports each declaration: the others refer to it. */
+function homesOf(entries: readonly Entry[]): Map<string, string> {
+  const homes = new Map<string, string>();
+  for (const { module, names } of entries) {
+    for (const name of names) if (!homes.has(keyOf(name))) homes.set(keyOf(name), module);
+  }
+  return homes;
+}
+
+function keyOf({ file, name }: PublicName): string {
+  return `${file} ${name}`;
+}
+
+function reportOf({ module, names }: Entry, homes: ReadonlyMap<string, string>): string {
+  const isHere = (name: PublicName) => homes.get(keyOf(name)) === module;
+  const own = names.filter((name) => name.isExported && isHere(name));
+  const others = names.filter((name) => name.isExported && !isHere(name));
+  const extended = names.filter((name) => !name.isExported && isHere(name));
+  const exported = new Set(names.filter(({ isExported }) => isExported).map(({ name }) => name));
+  const hidden = [...new Set([...own, ...extended].flatMap(({ mentions }) => mentions))].sort();
+  const unexported = hidden.filter((name) => !exported.has(name));
+  return [
+    `${module}\n\n${HEADER}\n`,
+    ...own.map(({ text }) => `${text}\n`),
+    ...others.map((name) => `${name.name}: see ${homes.get(keyOf(name))}\n`),
+    ...(extended.length > 0 ? ["Extended by the above, and not exported:\n"] : []),
+    ...extended.map(({ text }) => `${text}\n`),
+    ...(unexported.length > 0 ? [`Mentioned above, and not exported here:\n${unexported.join("\n")}\n`] : []),
+  ].join("\n");
+}
+
+export function writeReports(reports: ReadonlyMap<string, string>): void {
+  rmSync(REPORTS, { recursive: true, force: true });
+  mkdirSync(REPORTS, { recursive: true });
+  for (const [file, text] of reports) writeFileSync(REPORTS + file, text);
+}
+
+/** The reports that the repository holds, by the name of their file. */
+export function readReports(): Map<string, string> {
+  return new Map(readdirSync(REPORTS).map((file) => [file, readFileSync(REPORTS + file, "utf8")]));
+}
+
+/** One line for each report that differs: the first line that is not the same. */
+export function differencesOf(expected: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): string[] {
+  const files = [...new Set([...expected.keys(), ...found.keys()])].sort();
+  return files.flatMap((file) => {
+    const [now, before] = [expected.get(file), found.get(file)].map((text) => (text ?? "").split("\n"));
+    const at = now?.findIndex((line, index) => line !== before?.[index]) ?? -1;
+    if (at < 0 && now?.length === before?.length) return [];
+    const line = at < 0 ? (now?.length ?? 0) : at;
+    return [`docs/reference/api/${file}:${line + 1}: was "${before?.[line] ?? ""}", is "${now?.[line] ?? ""}"`];
+  });
+}

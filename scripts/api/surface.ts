@@ -1,0 +1,293 @@
+/**
+ * Reads the public surface of the package: what each entry of `exports` in package.json gives to a program that imports
+ * it, as the emitted declarations say. It uses the API of TypeScript 7, which is not declared stable yet; package.json
+ * therefore names one exact version of TypeScript.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type ClassDeclaration,
+  type HeritageClause,
+  type InterfaceDeclaration,
+  type Node,
+  SyntaxKind,
+} from "typescript/unstable/ast";
+import { API, type Project, type Symbol as TsSymbol } from "typescript/unstable/sync";
+import { ROOT } from "../tools.ts";
+
+const DIST = `${ROOT}dist/`;
+
+/** A member of an interface, a class, an object type or an enumeration. */
+export interface Member {
+  readonly name: string;
+  /** The declaration, without its comment. */
+  readonly text: string;
+  /** The doc comment without its tags; empty: there is none. */
+  readonly doc: string;
+  /** Tags of the doc comment, each with its text. */
+  readonly tags: readonly (readonly [name: string, text: string])[];
+  readonly isOptional: boolean;
+  /** The declared type; undefined for what has none, such as a method. */
+  readonly type: string | undefined;
+}
+
+/** A name that an entry exports, or an interface that an exported one extends. */
+export interface PublicName {
+  readonly name: string;
+  /** Where it is declared, from the top of `dist`. */
+  readonly file: string;
+  readonly isExported: boolean;
+  /** Its declarations, without comments and without members that are not public. */
+  readonly text: string;
+  readonly doc: string;
+  readonly tags: Member["tags"];
+  readonly members: readonly Member[];
+  /** Names of the package's own that the declaration mentions. */
+  readonly mentions: readonly string[];
+  /** Names of the interfaces of the package that this one extends. */
+  readonly bases: readonly string[];
+}
+
+/** What an entry of the package exports. */
+export interface Entry {
+  /** As a program imports it, such as `mcp-edge/worker`. */
+  readonly module: string;
+  /** Its declaration file, from the top of `dist`. */
+  readonly file: string;
+  readonly names: readonly PublicName[];
+}
+
+interface Exports {
+  readonly [path: string]: string | { readonly types?: string };
+}
+
+/** The entries that have types, in the order of package.json. */
+function entryFiles(): { module: string; file: string }[] {
+  const { exports } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as { exports: Exports };
+  return Object.entries(exports).flatMap(([path, target]) => {
+    const types = typeof target === "string" ? undefined : target.types;
+    return types ? [{ module: join("mcp-edge", path), file: types.replace("./dist/", "") }] : [];
+  });
+}
+
+/** Reads the built package: run `npm run build` first. */
+export function readSurface(): Entry[] {
+  const entries = entryFiles();
+  const missing = entries.find(({ file }) => !existsSync(DIST + file));
+  if (missing) throw new Error(`dist/${missing.file} does not exist. Run npm run build first.`);
+  // A configuration of its own, so that only declarations are read. The name is unique: tests may run at the same time.
+  const config = `${DIST}tsconfig.surface-${process.pid}.json`;
+  const include = entries.map(({ file }) => `./${file}`);
+  writeFileSync(config, JSON.stringify({ extends: "../tsconfig.json", include: [], files: include, exclude: [] }));
+  const api = new API({ cwd: ROOT });
+  try {
+    const [project] = api.updateSnapshot({ openProjects: [config] }).getProjects();
+    if (!project) throw new Error("TypeScript did not open the declarations in dist.");
+    return entries.map((entry) => ({ ...entry, names: namesOf(project, entry.file) }));
+  } finally {
+    api.close();
+    rmSync(config, { force: true });
+  }
+}
+
+function namesOf(project: Project, file: string): PublicName[] {
+  const source = project.program.getSourceFile(DIST + file);
+  const module = source && project.checker.getSymbolAtLocation(source);
+  if (!module) throw new Error(`TypeScript found no exports in dist/${file}.`);
+  const symbols = new Map<TsSymbol, boolean>(project.checker.getExportsOfModule(module).map((each) => [each, true]));
+  const names: PublicName[] = [];
+  // Grows while it is walked: an interface that is not exported is public as far as an exported one extends it.
+  for (const [symbol, isExported] of symbols) {
+    const nodes = declarationsOf(project, symbol);
+    if (nodes.length === 0) continue;
+    const bases = nodes.flatMap((node) => basesOf(project, node));
+    for (const base of bases) if (!symbols.has(base)) symbols.set(base, false);
+    names.push(nameOf(project, symbol.name, nodes, isExported, bases));
+  }
+  return unique(names).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** An alias and what it stands for are two symbols with one declaration. */
+function unique(names: readonly PublicName[]): PublicName[] {
+  const found = new Map<string, PublicName>();
+  for (const name of names) {
+    const key = `${name.file} ${name.name}`;
+    if (!found.has(key) || name.isExported) found.set(key, name);
+  }
+  return [...found.values()];
+}
+
+/** Declarations within the package, of what a symbol stands for. */
+function declarationsOf(project: Project, symbol: TsSymbol): Node[] {
+  const [first] = symbol.declarations;
+  const node = first?.resolve(project);
+  const isAlias = node?.kind === SyntaxKind.ExportSpecifier || node?.kind === SyntaxKind.ImportSpecifier;
+  const target = isAlias ? project.checker.getAliasedSymbol(symbol) : symbol;
+  return target.declarations
+    .map((handle) => handle.resolve(project))
+    .filter((each) => each !== undefined)
+    .filter((each) => each.getSourceFile().fileName.startsWith(DIST));
+}
+
+function nameOf(
+  project: Project,
+  name: string,
+  nodes: readonly Node[],
+  isExported: boolean,
+  bases: readonly TsSymbol[],
+): PublicName {
+  const [first] = nodes;
+  const file = first?.getSourceFile().fileName.slice(DIST.length) ?? "";
+  const members = nodes.flatMap((node) => membersOf(node).filter(isPublic));
+  const docs = nodes.map(docOf).filter(({ doc }) => doc !== "");
+  return {
+    name,
+    file,
+    isExported,
+    text: nodes.map(textOf).join("\n"),
+    doc: docs[0]?.doc ?? "",
+    tags: docs.flatMap(({ tags }) => tags),
+    members: groupOverloads(members),
+    mentions: [...new Set(nodes.flatMap((node) => mentionsOf(project, node)))].sort(),
+    bases: bases.map((base) => base.name),
+  };
+}
+
+/** Interfaces of the package that a declaration extends, also inside `Partial<...>` and the like. */
+function basesOf(project: Project, node: Node): TsSymbol[] {
+  if (node.kind !== SyntaxKind.InterfaceDeclaration && node.kind !== SyntaxKind.ClassDeclaration) return [];
+  const clauses = (node as InterfaceDeclaration | ClassDeclaration).heritageClauses ?? [];
+  return [...clauses]
+    .filter(({ token }: HeritageClause) => token === SyntaxKind.ExtendsKeyword)
+    .flatMap((clause) => identifiersIn(clause))
+    .flatMap((identifier) => {
+      const symbol = project.checker.getSymbolAtLocation(identifier);
+      if (!symbol || declarationsOf(project, symbol).every(({ kind }) => kind !== SyntaxKind.InterfaceDeclaration))
+        return [];
+      const [handle] = symbol.declarations;
+      const isImport = handle?.resolve(project)?.kind === SyntaxKind.ImportSpecifier;
+      return [isImport ? project.checker.getAliasedSymbol(symbol) : symbol];
+    });
+}
+
+function identifiersIn(node: Node): Node[] {
+  const found: Node[] = [];
+  const visit = (each: Node): undefined => {
+    if (each.kind === SyntaxKind.Identifier) found.push(each);
+    each.forEachChild(visit);
+  };
+  node.forEachChild(visit);
+  return found;
+}
+
+/** Names of other declarations of the package that this one refers to. */
+function mentionsOf(project: Project, node: Node): string[] {
+  const hidden = membersOf(node).filter((member) => !isPublic(member));
+  const isHidden = (each: Node) => hidden.some(({ pos, end }) => each.pos >= pos && each.end <= end);
+  return identifiersIn(node).flatMap((identifier) => {
+    if (isHidden(identifier) || identifier.parent?.kind !== SyntaxKind.TypeReference) return [];
+    const symbol = project.checker.getSymbolAtLocation(identifier);
+    if (!symbol || declarationsOf(project, symbol).every((each) => each.kind === SyntaxKind.TypeParameter)) return [];
+    return [symbol.name];
+  });
+}
+
+/** Members of a declaration: of an interface, a class, an enumeration, or of the object types of an alias or constant. */
+function membersOf(node: Node): Node[] {
+  const { members } = node as { members?: Iterable<Node> };
+  if (members) return [...members];
+  const type = (node as { type?: Node }).type;
+  return type ? literalMembers(type) : [];
+}
+
+const CONTAINERS = new Set([SyntaxKind.UnionType, SyntaxKind.IntersectionType, SyntaxKind.ParenthesizedType]);
+
+/** Members of the object types that a type is made of. */
+function literalMembers(type: Node): Node[] {
+  if (type.kind === SyntaxKind.TypeLiteral) return [...(type as unknown as { members: Iterable<Node> }).members];
+  const { typeName } = type as { typeName?: { text?: string } };
+  const parts: Node[] = [];
+  const collect = (each: Node): undefined => void parts.push(each);
+  if (CONTAINERS.has(type.kind) || typeName?.text === "Readonly") type.forEachChild(collect);
+  return parts.flatMap(literalMembers);
+}
+
+/** What the kinds of members have in common. */
+interface MemberNode extends Node {
+  readonly name?: Node;
+  readonly type?: Node;
+  readonly modifiers?: Iterable<Node>;
+  readonly questionToken?: Node;
+  readonly postfixToken?: Node;
+}
+
+function isPublic(member: Node): boolean {
+  const { name, modifiers } = member as MemberNode;
+  if (name?.kind === SyntaxKind.PrivateIdentifier) return false;
+  if ([...(modifiers ?? [])].some(({ kind }) => kind === SyntaxKind.PrivateKeyword)) return false;
+  return !docOf(member).tags.some(([tag]) => tag === "internal");
+}
+
+function groupOverloads(members: readonly Node[]): Member[] {
+  const found = new Map<string, Member>();
+  for (const node of members) {
+    const { name, type, questionToken, postfixToken } = node as MemberNode;
+    const label = name ? textOf(name) : (NAMELESS.get(node.kind) ?? SyntaxKind[node.kind] ?? "");
+    const { doc, tags } = docOf(node);
+    const before = found.get(label);
+    const isMethod = node.kind === SyntaxKind.MethodSignature || node.kind === SyntaxKind.MethodDeclaration;
+    found.set(label, {
+      name: label,
+      text: [before?.text, textOf(node)].filter(Boolean).join("\n"),
+      doc: before?.doc || doc,
+      tags: [...(before?.tags ?? []), ...tags],
+      isOptional: Boolean(questionToken) || postfixToken?.kind === SyntaxKind.QuestionToken,
+      type: type && !isMethod ? textOf(type) : undefined,
+    });
+  }
+  return [...found.values()];
+}
+
+const NAMELESS = new Map([
+  [SyntaxKind.Constructor, "constructor"],
+  [SyntaxKind.ConstructSignature, "new()"],
+  [SyntaxKind.CallSignature, "()"],
+  [SyntaxKind.IndexSignature, "[index]"],
+]);
+
+/** The last doc comment before a declaration. That of a constant stands before its statement. */
+function docOf(node: Node): Pick<Member, "doc" | "tags"> {
+  const owner = node.kind === SyntaxKind.VariableDeclaration ? node.parent.parent : node;
+  const text = owner.getSourceFile().text.slice(owner.getFullStart(), owner.getStart());
+  const [comment] = text.match(/\/\*\*(?:(?!\/\*\*)[\s\S])*?\*\/(?=\s*$)/) ?? [];
+  const lines = (comment ?? "")
+    .replace(/^\/\*\*/, "")
+    .replace(/\*\/$/, "")
+    .split("\n");
+  const plain = lines.map((line) => line.replace(/^\s*\* ?/, "").trimEnd()).join("\n");
+  const [doc = "", ...tags] = plain.split(
+    /(?:^|(?<=\s))@(?=(?:default|example|throws|see|param|returns|internal|module|deprecated|template)\b)/,
+  );
+  return {
+    doc: doc.trim(),
+    tags: tags.map((tag) => [tag.match(/^\w+/)?.[0] ?? "", tag.replace(/^\w+/, "").trim()] as const),
+  };
+}
+
+/** The text of a declaration without comments and without members that are not public. */
+function textOf(node: Node): string {
+  const isConstant = node.kind === SyntaxKind.VariableDeclaration;
+  const owner = isConstant ? node.parent.parent : node;
+  const whole = owner.getSourceFile().text;
+  let [text, from] = ["", owner.getStart()];
+  for (const member of membersOf(node).filter((each) => !isPublic(each))) {
+    text += whole.slice(from, member.pos);
+    from = member.end;
+  }
+  text += whole.slice(from, owner.end);
+  const lines = text.replaceAll(/\/\*\*[\s\S]*?\*\//g, "").split("\n");
+  return lines
+    .map((line) => line.trimEnd())
+    .filter(Boolean)
+    .join("\n");
+}

@@ -1,0 +1,109 @@
+/** The package as it is published: its manifest, its types in a project of a user, and what a reader finds in it. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runToolQuietly } from "../harness/tools.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PROJECT = mkdtempSync(join(tmpdir(), "mcp-edge-package-"));
+const PACKAGE = join(PROJECT, "node_modules/mcp-edge");
+
+/** What the two checkers give, as far as it is used here. */
+interface Publint {
+  publint(options: { pack: { tarball: ArrayBuffer }; strict: boolean }): Promise<{ messages: readonly unknown[] }>;
+}
+interface AreTheTypesWrong {
+  createPackageFromTarballData(tarball: Uint8Array): object;
+  checkPackage(checked: object): Promise<{
+    types: unknown;
+    problems?: readonly { kind: string; resolutionKind?: string; entrypoint?: string }[];
+  }>;
+}
+
+/** By a name that is not literal, so that the types of the checkers are not part of the type check. */
+async function load<Module>(name: string): Promise<Module> {
+  return (await import(name)) as Module;
+}
+
+let tarball: Buffer;
+let modules: readonly string[];
+
+function link(name: string): void {
+  const path = join(PROJECT, "node_modules", name);
+  mkdirSync(dirname(path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules", name), path);
+}
+
+beforeAll(() => {
+  const packed = execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", PROJECT], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const [{ filename = "" } = {}] = JSON.parse(packed) as { filename?: string }[];
+  const path = join(PROJECT, filename);
+  tarball = readFileSync(path);
+  mkdirSync(PACKAGE, { recursive: true });
+  execFileSync("tar", ["-xzf", path, "--strip-components=1", "-C", PACKAGE]);
+  const { exports, dependencies } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as {
+    exports: Record<string, unknown>;
+    dependencies: Record<string, string>;
+  };
+  modules = Object.keys(exports).filter((entry) => entry !== "./package.json");
+  for (const name of Object.keys(dependencies)) link(name);
+});
+afterAll(() => rmSync(PROJECT, { recursive: true, force: true }));
+
+test("publint finds nothing in the packed package", async () => {
+  const { publint } = await load<Publint>("publint");
+  const bytes = new Uint8Array(tarball).buffer;
+  expect((await publint({ pack: { tarball: bytes }, strict: true })).messages).toEqual([]);
+});
+
+test("attw finds that the types of every entry resolve, for ES modules", async () => {
+  const { checkPackage, createPackageFromTarballData } = await load<AreTheTypesWrong>("@arethetypeswrong/core");
+  const { types, problems = [] } = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
+  expect(types).toMatchObject({ kind: "included" });
+  // The package has ES modules only, and `exports`, which "moduleResolution": "node10" does not read.
+  const isExpected = ({ kind, resolutionKind }: { kind: string; resolutionKind?: string }) =>
+    resolutionKind === "node10" || (kind === "CJSResolvesToESM" && resolutionKind === "node16-cjs");
+  expect(problems.filter((problem) => !isExpected(problem))).toEqual([]);
+});
+
+/** Type-checks a program that imports modules of the package. Declarations of libraries are checked too. */
+function check(imported: readonly string[], options: object): ReturnType<typeof runToolQuietly> {
+  const lines = imported.map((entry, index) => `import * as m${index} from "${join("mcp-edge", entry)}";`);
+  const names = imported.map((_, index) => `m${index}`);
+  writeFileSync(join(PROJECT, "index.ts"), `${lines.join("\n")}\nexport const all = [${names}];\n`);
+  const base = { target: "ES2024", lib: ["ES2024"], strict: true, skipLibCheck: false, noEmit: true };
+  const config = { compilerOptions: { ...base, ...options }, files: ["index.ts"] };
+  writeFileSync(join(PROJECT, "tsconfig.json"), JSON.stringify(config));
+  return runToolQuietly("tsc", ["-p", PROJECT]);
+}
+
+test("entries without Workers type-check in a project that has the types of Node only", () => {
+  for (const name of ["@types/node", "undici-types"]) link(name);
+  const found = modules.filter((entry) => !entry.startsWith("./worker"));
+  expect(found).toContain("./testing");
+  const options = { module: "NodeNext", types: ["node"] };
+  expect(check(found, options)).toEqual({ status: 0, output: "" });
+});
+
+test("entries for Workers type-check in a project that has the types of Workers only", () => {
+  link("@cloudflare/workers-types");
+  const found = modules.filter((entry) => entry !== "./node" && entry !== "./testing");
+  expect(found).toContain("./worker");
+  const options = { module: "ESNext", moduleResolution: "Bundler", types: ["@cloudflare/workers-types"] };
+  expect(check(found, options)).toEqual({ status: 0, output: "" });
+});
+
+test("the package contains the templates, and the relative links of its README lead somewhere", () => {
+  for (const file of ["package.json", "wrangler.toml", "README.md", "src/index.ts"]) {
+    expect(existsSync(join(PACKAGE, "templates/weather", file)), file).toBe(true);
+  }
+  const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
+  const links = [...readme.matchAll(/\]\(((?!https?:|#)[^)\s#]+)/g)].map((match) => match[1] ?? "");
+  expect(links.length).toBeGreaterThan(0);
+  expect(links.filter((path) => !existsSync(join(PACKAGE, path)))).toEqual([]);
+});
