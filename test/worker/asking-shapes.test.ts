@@ -1,4 +1,7 @@
-/** Handlers that ask among timers and branches, on workerd: by rounds, in a session, in one that is lost, and as a task. */
+/**
+ * Handlers that mix questions with timers and branches, on workerd: in rounds, in a session, after its loss, and as a
+ * task.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
@@ -46,13 +49,13 @@ async function byRounds(name: string): Promise<Members> {
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: {} } });
 const questionsOf = ({ messages }: Cuttable) => messages.filter(({ method }) => method === "elicitation/create");
-/** JSON where the handler ended before it asked. */
+/** The JSON answer of a handler that ended before it asked. */
 function responseOf({ messages, raw, isOver }: Cuttable): Members | undefined {
   if (isOver && raw.startsWith("{")) return JSON.parse(raw) as Members;
   return messages.find(({ result }) => result !== undefined);
 }
 
-/** @param lose What happens to the object while its first question waits. */
+/** @param lose What happens to the object while its first question is open. */
 async function inSession(name: string, lose?: () => Promise<unknown>): Promise<Members> {
   const session = await openSession();
   const stream = await session.stream(name, {});

@@ -1,11 +1,11 @@
-/** A8: whom a listen stream is granted to, and how much of it. */
+/** A8: which resources a listen stream is granted, and the limits of subscriptions. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LegacyClient, ModernClient } from "./client.ts";
 
 let worker: Workerd;
 const open = new Set<Stream>();
-// Each has a hub of its own, so that no stream of another counts.
+// Each test has its own hub, so that streams of other tests do not count.
 beforeEach(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/caps.ts",
@@ -33,7 +33,7 @@ class Stream {
     open.add(this);
   }
 
-  /** What has come until a text did. */
+  /** Returns what has arrived up to the given text. */
   async until(text: string): Promise<string> {
     this.#reader ??= this.#response.body?.pipeThrough(new TextDecoderStream()).getReader();
     while (!this.#text.includes(text)) {
@@ -66,13 +66,13 @@ async function listen(uris: readonly string[] = ["test://open"], user?: string, 
 const TOO_MANY = { error: { code: -32600, data: { reason: "too-many" } } };
 const INVALID = { error: { code: -32602 } };
 
-test("A8: a listen stream is granted what resources/subscribe would be, and hears of nothing else", async () => {
+test("A8: a listen stream is granted what resources/subscribe would grant, and gets nothing else", async () => {
   const uris = ["test://secret", "test://invented", "test://open", "secrets://a", "many://a", "none"];
   const [stranger, owner] = [await listen(uris), await listen(uris, "owner")];
   expect(await stranger.until("acknowledged")).toContain('"resourceSubscriptions":["test://open","many://a"]');
   expect(await owner.until("acknowledged")).toContain('["test://secret","test://open","secrets://a","many://a"]');
   await new ModernClient(`${worker.origin}/mcp`).call("touch");
-  // What is touched last comes last.
+  // The resource that is changed last is notified last.
   expect(await stranger.until('"uri":"test://open"')).not.toMatch(/"uri":"(test:\/\/secret|test:\/\/invented|secrets)/);
   const heard = await owner.until('"uri":"test://open"');
   expect(heard).toMatch(/"uri":"test:\/\/secret"/);
@@ -84,7 +84,7 @@ test("A8: a listen stream is granted what resources/subscribe would be, and hear
   }
 });
 
-test("A8: more URIs or characters than one stream may have are -32602, for both eras", async () => {
+test("A8: more URIs or characters than allowed per stream are -32602, in both eras", async () => {
   const uris = (count: number, length = 1) =>
     Array.from({ length: count }, (_, at) => `many://${"x".repeat(length)}${at}`);
   const granted = await listen(uris(20));
@@ -103,7 +103,7 @@ test("A8: more URIs or characters than one stream may have are -32602, for both 
   expect(await subscribe("many://one-more")).toMatchObject(INVALID);
 });
 
-test("A8: one principal has so many streams, others have theirs, and a closed one makes room", async () => {
+test("A8: the number of streams per principal is limited, and closing one makes room", async () => {
   const [first, second] = [await listen(undefined, "a"), await listen(undefined, "a")];
   await Promise.all([first.until("acknowledged"), second.until("acknowledged")]);
   const third = await listen(undefined, "a");
@@ -114,12 +114,12 @@ test("A8: one principal has so many streams, others have theirs, and a closed on
   await expect.poll(async () => (await listen(undefined, "a")).status).toBe(200);
 });
 
-test("A8: streams dialled at the same time cannot pass the cap together", async () => {
+test("A8: streams opened at the same time cannot exceed the limit together", async () => {
   const streams = await Promise.all(Array.from({ length: 8 }, () => listen(undefined, "a")));
   expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429, 429, 429, 429, 429]);
 });
 
-test("A8: the hub takes so many streams, those of sessions among them", async () => {
+test("A8: the number of streams of the hub is limited, including those of sessions", async () => {
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen()));
   await Promise.all(streams.map((stream) => stream.until("acknowledged")));
   const more = await listen(undefined, "a");
@@ -141,7 +141,7 @@ test("A8: the hub takes so many streams, those of sessions among them", async ()
     .toBe(200);
 });
 
-test("A8: all streams of the hub have so many characters of subscriptions together", async () => {
+test("A8: the characters of all subscriptions of the hub are limited together", async () => {
   const many = Array.from({ length: 15 }, (_, at) => `many://${"x".repeat(50)}${at}`);
   const streams = [await listen(many), await listen(many)];
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);

@@ -1,4 +1,4 @@
-/** The smallest clients of both eras, on plain `fetch`: they show what went over the wire and repair nothing. */
+/** Minimal clients of both eras on plain `fetch`: they return what was sent over the wire and correct nothing. */
 
 import { createParser } from "eventsource-parser";
 import {
@@ -18,7 +18,7 @@ import { until } from "../http/wire.ts";
 
 export type Version = (typeof LEGACY_VERSIONS)[number] | "2026-07-28";
 
-/** Every version a client may speak, with the era it belongs to. */
+/** Every version that a client may use. */
 export const VERSIONS: readonly Version[] = [...LEGACY_VERSIONS, "2026-07-28"];
 
 type Headers = Readonly<Record<string, string | undefined>>;
@@ -26,7 +26,7 @@ type Headers = Readonly<Record<string, string | undefined>>;
 export interface CallOptions {
   readonly id?: string | number;
   readonly progressToken?: unknown;
-  /** More members of `_meta`, for modern clients. */
+  /** Additional members of `_meta`, for modern clients. */
   readonly meta?: Members;
   readonly headers?: Headers;
   readonly signal?: AbortSignal;
@@ -77,7 +77,7 @@ export class ModernClient implements Client {
   }
 }
 
-/** A client of one legacy version, within its session if it was given one. */
+/** A client of one legacy version, in its session if it has one. */
 export class LegacyClient implements Client {
   readonly era = "legacy";
   readonly url: string;
@@ -92,12 +92,12 @@ export class LegacyClient implements Client {
     this.version = version;
     this.sessionId = sessionId;
     this.greeting = greeting;
-    // The header came with 2025-06-18.
+    // The header was added in 2025-06-18.
     const named = version >= "2025-06-18" ? { "mcp-protocol-version": version } : {};
     this.headers = { "mcp-session-id": sessionId, ...named, ...token };
   }
 
-  /** Initializes and, unless told otherwise, says so. */
+  /** Sends `initialize` and, by default, `notifications/initialized`. */
   static async open(
     url: string,
     options: {
@@ -118,7 +118,7 @@ export class LegacyClient implements Client {
     return client;
   }
 
-  /** The same session at another address, or for another caller. */
+  /** The same session at another address. */
   at(url: string): LegacyClient {
     return new LegacyClient(url, this.version, this.sessionId, this.greeting, this.headers);
   }
@@ -138,7 +138,7 @@ export class LegacyClient implements Client {
     return send(this.url, request(method, all, id), { ...this.headers, ...headers }, signal);
   }
 
-  /** Sends a message, or a batch of them, as it is. */
+  /** Sends a message or a batch unchanged. */
   send(message: unknown, headers: Headers = {}): Promise<Response> {
     return send(this.url, message, { ...this.headers, ...headers });
   }
@@ -147,7 +147,7 @@ export class LegacyClient implements Client {
     return this.send(notification(method, params));
   }
 
-  /** Opens a stream of the session, or comes back to one. */
+  /** Opens a stream of the session, or resumes one. */
   get(options: { readonly lastEventId?: string | undefined; readonly signal?: AbortSignal } = {}): Promise<Response> {
     const { lastEventId, signal } = options;
     const all = { ...this.headers, accept: "text/event-stream", "last-event-id": lastEventId };
@@ -171,11 +171,11 @@ export function clientOf(version: Version, url: string): Promise<Client> {
   return LegacyClient.open(url, { version });
 }
 
-/** What a response says. Text of the first block, where it is a tool's result. */
+/** A response that was read to its end. `text` is that of the first block of a tool's result. */
 export interface Told {
   readonly status: number;
   readonly contentType: string;
-  /** Each message in order. */
+  /** Every message in order. */
   readonly messages: readonly Members[];
   readonly text: string | undefined;
   readonly raw: string;
@@ -192,14 +192,14 @@ export async function told(response: Promise<Response> | Response): Promise<Told
   return { status, contentType, messages, text: isMembers(block) ? String(block.text) : undefined, raw: answer.raw };
 }
 
-/** A response that is read while it comes. */
+/** A response that is read as it arrives. */
 export class Reading {
   raw = "";
   isOver = false;
 
   constructor(response: Response) {
     this.#read(response).catch(() => {
-      // The test cut it.
+      // The test closed the connection.
       this.isOver = true;
     });
   }

@@ -1,4 +1,6 @@
-/** Who is let in, on workerd: with sessions, tasks, calls that run once and HTTP+SSE, whatever the author's hooks return. */
+/**
+ * Authorization on workerd: with sessions, tasks, calls that run once and HTTP+SSE, whatever the author's hooks return.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { CAPABILITIES_KEY, CONTENT, initialize, type Members, request } from "../http/messages.ts";
@@ -21,7 +23,7 @@ const read = async <T>(path: string) => (await (await fetch(worker.url(path))).j
 const principal = (who: object): Headers => ({ "x-auth": `principal ${encodeURIComponent(JSON.stringify(who))}` });
 const ALICE = principal({ issuer: "https://issuer.example", subject: "alice" });
 
-/** A session of somebody, opened and used. */
+/** Opens a session and uses it. */
 async function open(path: string, who: Headers): Promise<Headers> {
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...who };
   const opened = await fetch(worker.url(path), { method: "POST", headers, body: JSON.stringify(initialize()) });
@@ -29,7 +31,7 @@ async function open(path: string, who: Headers): Promise<Headers> {
   return { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
 }
 
-/** Every way in, each with the headers of a caller. */
+/** Every kind of request that reaches a handler or an object, as a function of the caller's headers. */
 function waysIn(session: Headers): readonly (readonly [string, (who: Headers) => Promise<Response>])[] {
   const stream = { accept: "text/event-stream" };
   const url = worker.url("/mcp");
@@ -57,7 +59,7 @@ function waysIn(session: Headers): readonly (readonly [string, (who: Headers) =>
   ];
 }
 
-test("A0: a hook auth that the options inherit from their class is asked", async () => {
+test("A0: an auth hook that the options inherit from a class is called", async () => {
   const before = await read("/runs");
   expect((await new ModernClient(worker.url("/inherited")).call("run", {})).status).toBe(401);
   await expect(open("/inherited", {})).rejects.toThrow(/401/);
@@ -66,7 +68,7 @@ test("A0: a hook auth that the options inherit from their class is asked", async
 
 describe("A0: a hook that fails to decide", () => {
   test.each(["undefined", "true", "text", "empty", "nobody", "partly", "list"])(
-    "%s is refused with 500 on every way in, runs no handler and makes no object",
+    "%s is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("MCP_SESSION")];
@@ -82,7 +84,7 @@ describe("A0: a hook that fails to decide", () => {
   );
 
   test.each([200, 403])(
-    "a Response with status %i is sent as it is on every way in, and runs no handler",
+    "a Response with status %i is sent unchanged for every kind of request, and runs no handler",
     async (status) => {
       const session = await open("/mcp", {});
       const before = [await read("/runs"), await worker.objects("MCP_SESSION")];
@@ -95,7 +97,7 @@ describe("A0: a hook that fails to decide", () => {
   );
 
   test.each(["null", "blank", "number", "true", "object", "list", "promise", "broken"])(
-    "durable({ key }) that returns %s opens no session, and is reported",
+    "durable({ key }) that returns %s opens no session and is reported",
     async (subject) => {
       const before = await worker.objects("KEYED_SESSION");
       await expect(open("/keyed", principal({ issuer: "https://issuer.example", subject }))).rejects.toThrow(/500/);
@@ -104,7 +106,7 @@ describe("A0: a hook that fails to decide", () => {
     },
   );
 
-  test("durable({ key }) that returns a text shares the object; undefined does not", async () => {
+  test("durable({ key }) that returns a string shares the object; undefined does not", async () => {
     const before = (await worker.objects("KEYED_SESSION")).length;
     const counts: number[] = [];
     for (const [issuer, subject] of ["team", "team", "alone", "alone"].map((name, at) => [
@@ -122,7 +124,7 @@ describe("A0: a hook that fails to decide", () => {
   });
 });
 
-/** Principals that some way of joining issuer and subject takes for one another. */
+/** Pairs of principals that some way of joining issuer and subject would confuse. */
 const ALIKE: readonly (readonly [string, object, object])[] = [
   ["a separator", { issuer: "a", subject: "b|c" }, { issuer: "a|b", subject: "c" }],
   ["a colon", { issuer: "https://a", subject: "b:c" }, { issuer: "https://a:b", subject: "c" }],
@@ -138,8 +140,8 @@ const ALIKE: readonly (readonly [string, object, object])[] = [
   ["nobody", { issuer: "anonymous", subject: "anonymous" }, { issuer: "null", subject: "null" }],
 ];
 
-describe("A0: principals who look alike", () => {
-  test.each(ALIKE)("%s: neither uses the session, the task or the outcome of the other", async (_, one, other) => {
+describe("A0: similar principals", () => {
+  test.each(ALIKE)("%s: neither can use the session, the task or the outcome of the other", async (_, one, other) => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
     const client = new ModernClient(worker.url("/mcp"));
@@ -167,7 +169,7 @@ describe("A0: principals who look alike", () => {
     }
   });
 
-  test("a session opened anonymously belongs to the first principal that uses it, and to nobody who is almost the same", async () => {
+  test("a session opened anonymously belongs to the first principal that uses it, and to no similar one", async () => {
     const opened = await LegacyClient.open(worker.url("/mcp"));
     const as = (who: Headers) => opened.request("ping", undefined, { headers: who });
     expect((await as(ALICE)).status).toBe(200);
@@ -185,12 +187,12 @@ describe("A0: principals who look alike", () => {
   });
 });
 
-describe("A28: hooks have the bindings, and work that goes on after the answer", () => {
+describe("A28: hooks have the bindings, and their work may continue after the answer", () => {
   const newKey = (name = "key") => `${name}-${crypto.randomUUID()}`;
   const keepersOf = (key: string) => read<string[]>(`/keepers/${key}`);
   const notesOf = (key: string) => read<string[]>(`/notes/${key}`);
 
-  /** Once the answer is there: lets the work of the hooks go on, and waits for it. */
+  /** Called after the answer: releases the work of the hooks and waits for it. */
   async function done(key: string, expected: readonly string[]): Promise<void> {
     const begun = expected.map(() => "begun");
     await until("the work has begun", async () => (await notesOf(key)).length >= begun.length);
@@ -245,7 +247,7 @@ describe("A28: hooks have the bindings, and work that goes on after the answer",
     await done(key, onRequest);
   });
 
-  test("of a task: of the request that makes it, of its run, and of its end", async () => {
+  test("of a task: of the request that creates it, of its run, and of its end", async () => {
     const key = newKey();
     const client = new TaskClient(worker.url("/mcp"));
     await client.reaches(await client.start("watched_task", { key }), "completed");
@@ -253,11 +255,11 @@ describe("A28: hooks have the bindings, and work that goes on after the answer",
       key,
       ["request", "task"].flatMap((place) => onRequest.map((line) => line.replace("request", place))).sort(),
     );
-    // The request that makes it is served by the Worker.
+    // The request that creates it is served by the Worker.
     expect(await keepersOf(key)).toEqual(["task", "task"]);
   });
 
-  test("of auth, which is given the execution context of the Worker with what a wrapper has put there", async () => {
+  test("of auth, which gets the Worker's execution context including what a wrapper has added", async () => {
     for (const path of ["/mcp", "/keyed"]) {
       const key = newKey();
       const headers = { "x-auth": `props ${key}` };
@@ -267,7 +269,7 @@ describe("A28: hooks have the bindings, and work that goes on after the answer",
     }
   });
 
-  test("fails into onError, whoever runs it", async () => {
+  test("failures go to onError, wherever the hook runs", async () => {
     const keys = [newKey("failing"), newKey("failing")];
     const session = await LegacyClient.open(worker.url("/mcp"));
     const clients = [new ModernClient(worker.url("/mcp")), session];

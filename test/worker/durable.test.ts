@@ -1,4 +1,4 @@
-/** How long sessions last, what they may use, and what they share. */
+/** The lifetime, the limits and the sharing of sessions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -46,7 +46,7 @@ interface Look {
   readonly sessionsHeld: number;
 }
 
-/** What the objects of a kind hold. */
+/** The contents of all objects of a kind. */
 async function look(kind: (typeof KINDS)[number]): Promise<Look[]> {
   return (await fetch(`${worker.origin}/look/${kind.toUpperCase()}_SESSION`)).json() as Promise<Look[]>;
 }
@@ -54,7 +54,7 @@ async function look(kind: (typeof KINDS)[number]): Promise<Look[]> {
 const tool = async (name: string, key: string) =>
   (await told(new ModernClient(await at("Plain")).call(name, { key }))).text;
 const release = (key: string) => tool("release", key);
-/** Calls the tool that says much as soon as somebody listens. */
+/** Calls the tool that sends many events and releases it once its reader is connected. */
 async function flood(session: Session, args: { key: string; events: number; size?: number }): Promise<Cuttable> {
   const stream = await session.stream("flood", args);
   await stream.has("the first", ({ messages }) => messages.length > 0);
@@ -73,8 +73,8 @@ function newKey(): string {
   return `key${keys}`;
 }
 
-describe("caps", () => {
-  test("a request beyond inFlightMax is 429, says which cap it is and when to come again; the others go on", async () => {
+describe("limits", () => {
+  test("a request beyond inFlightMax is 429 with the name of the limit and Retry-After; the others continue", async () => {
     const session = await Session.open(await at("Small"));
     const held = [newKey(), newKey()];
     const running = held.map((key) => told(session.call("hold", { key })));
@@ -84,14 +84,14 @@ describe("caps", () => {
       id: "over",
       error: { code: -32600, message: expect.stringContaining("inFlightMax"), data: { reason: "too-many" } },
     });
-    // What is no call of a handler is served all the same.
+    // Requests that run no handler are still served.
     expect((await told(session.request("tools/list"))).status).toBe(200);
     for (const key of held) await release(key);
     expect((await Promise.all(running)).map(({ text }) => text)).toEqual(held);
     expect((await told(session.call("echo", { key: "after" }))).text).toBe("after");
   });
 
-  /** Calls until both others are being served. */
+  /** Repeats a call until both other calls are in flight and it is refused. */
   async function until429(session: Session): Promise<Response> {
     let answer = await session.call("echo", { key: "over" }, "over");
     await until("a call is refused", async () => {
@@ -103,7 +103,7 @@ describe("caps", () => {
     return answer;
   }
 
-  test("beyond streamBytesMax the oldest news of a stream go; who comes back is told so, and has the answer", async () => {
+  test("beyond streamBytesMax the oldest notifications of a stream are dropped; a client that resumes is warned and gets the answer", async () => {
     const session = await Session.open(await at("Small"));
     const key = newKey();
     const stream = await (await flood(session, { key, events: 100, size: 1_000 })).end();
@@ -125,7 +125,7 @@ describe("caps", () => {
     expect(methodsOf(after.messages)).not.toContain("notifications/message");
   });
 
-  test("a large event goes as a whole, and whoever comes back is told", async () => {
+  test("a large event is dropped as a whole, and a client that resumes is warned", async () => {
     const session = await Session.open(await at("Small"));
     const key = newKey();
     // The second of its two rows alone would fit.
@@ -137,7 +137,7 @@ describe("caps", () => {
     ]);
   });
 
-  test("event ids go on after the newest news, whatever was forgotten, when the object is reset", async () => {
+  test("event ids continue after the newest one, whatever was dropped, when the object is reset", async () => {
     const before = await worker.worker.objects("SMALL_SESSION");
     const session = await Session.open(await at("Small"));
     const stream = await session.stream("hold", { key: newKey(), events: 3, size: 30_000 });
@@ -148,7 +148,7 @@ describe("caps", () => {
     expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
   });
 
-  test("beyond sessionBytesMax calls are refused until something has gone; answers are never dropped", async () => {
+  test("beyond sessionBytesMax calls are refused until something has expired; answers are never dropped", async () => {
     const session = await Session.open(await at("Small"));
     const streams = [];
     for (let call = 0; call < 2; call += 1) {
@@ -178,7 +178,7 @@ describe("caps", () => {
     expect((await session.call("echo", { key: "k" })).status).toBe(429);
   });
 
-  test("beyond ownStreamsMax a new GET stream takes the place of the oldest", async () => {
+  test("beyond ownStreamsMax a new GET stream replaces the oldest one", async () => {
     const session = await Session.open(await at("Small"));
     const streams = [await session.get(), await session.get(), await session.get()];
     await streams[0]?.end();
@@ -187,7 +187,7 @@ describe("caps", () => {
   });
 });
 
-test("a reader that takes nothing is sent no more than a window; the rest waits in the log, and comes whole", async () => {
+test("a reader that does not read is sent no more than a window; the rest waits in the log and arrives completely", async () => {
   const session = await Session.open(`${worker.origin}/plain/mcp`);
   const events = 300;
   const key = newKey();
@@ -201,14 +201,14 @@ test("a reader that takes nothing is sent no more than a window; the rest waits 
   expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
 });
 
-test("A5: a GET stream that nobody reads holds a bounded part of what is told; one notice of each subject stands for the rest", async () => {
+test("A5: a GET stream that is not read keeps a limited amount of memory; one notification per subject replaces the rest", async () => {
   const session = await Session.open(`${worker.origin}/plain/mcp`);
   await session.request("logging/setLevel", { level: "error" });
   const headers = { ...session.headers, accept: "text/event-stream" } as Record<string, string>;
   const cutter = new AbortController();
   const silent = await fetch(session.url, { headers, signal: cutter.signal });
   const events = 600;
-  // More than what the buffers of the connection and of the Worker hold together.
+  // More than the buffers of the connection and of the Worker hold together.
   expect((await told(session.call("shout", { key: "loud", events, size: 64 * 1024 }))).text).toBe("loud");
   const reading = new Reading(silent);
   const dropped = ({ messages }: Reading) =>
@@ -221,7 +221,7 @@ test("A5: a GET stream that nobody reads holds a bounded part of what is told; o
     events,
   );
   expect(reading.messages[dropped(reading)]).toMatchObject({ params: { level: "error" } });
-  // Who reads again hears again.
+  // A stream that is read again gets new notifications.
   const before = reading.messages.length;
   await told(session.call("shout", { key: "again" }));
   await reading.has("what is said now", ({ messages }) => {
@@ -230,10 +230,10 @@ test("A5: a GET stream that nobody reads holds a bounded part of what is told; o
   cutter.abort();
 });
 
-test("an event that was sent in part is sent to its end, although the caps forget the events after it", async () => {
+test("an event that was sent in part is sent to its end, although the limits drop the events after it", async () => {
   const session = await Session.open(`${worker.origin}/small/mcp`);
   const key = newKey();
-  // Three rows to an event: what is sent ahead ends within the second or third one.
+  // An event has three rows: what is sent in advance ends within the second or third.
   const whole = await (await flood(session, { key, events: 6, size: 600_000 })).end();
   expect(whole.raw).toMatch(/\n\n$/);
   const last = progressOf(whole.messages).length;
@@ -246,8 +246,8 @@ test("an event that was sent in part is sent to its end, although the caps forge
   ]);
 });
 
-describe("time", () => {
-  test("a session that is used late in its time is good for longer, at the price of one row and the alarm", async () => {
+describe("lifetime", () => {
+  test("a session that is used late in its lifetime is extended, at the cost of one row and the alarm", async () => {
     const session = await Session.open(await at("Brief"));
     for (let second = 0; second < 9; second += 1) {
       expect([second, (await session.request("ping")).status]).toEqual([second, 200]);
@@ -260,13 +260,13 @@ describe("time", () => {
     await until("nothing is stored", async () => (await look("Brief")).every(({ keys }) => keys.length === 0));
   });
 
-  test("a session that was never used again is 404 when its time is over, and stored nothing", async () => {
+  test("a session that was never used again is 404 after its lifetime, and has stored nothing", async () => {
     const session = await Session.open(await at("Brief"), { silent: true });
     await pause(3_100);
     expect((await session.request("ping")).status).toBe(404);
   });
 
-  test("M1 without use for idleTimeoutMs a session ends: 404, and nothing stored", async () => {
+  test("M1 a session that is not used for idleTimeoutMs ends: 404, and nothing stored", async () => {
     const session = await Session.open(await at("Idle"));
     for (let uses = 0; uses < 5; uses += 1) {
       expect([uses, (await session.request("ping")).status]).toEqual([uses, 200]);
@@ -279,7 +279,7 @@ describe("time", () => {
     });
   });
 
-  test("M1 an open stream is use", async () => {
+  test("M1 an open stream counts as use", async () => {
     const session = await Session.open(await at("Idle"));
     const stream = await session.get();
     await pause(4_000);
@@ -308,7 +308,7 @@ describe("time", () => {
 });
 
 describe("messages that belong to no call", () => {
-  test("wait for a GET stream when none is open, and come once", async () => {
+  test("wait for a GET stream if none is open, and are sent once", async () => {
     const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
     expect((await session.send(notification("notifications/roots/list_changed"))).status).toBe(202);
@@ -343,7 +343,7 @@ describe("messages that belong to no call", () => {
     stream.cut();
   });
 
-  test("are not forgotten for news of calls, while they wait", async () => {
+  test("are not dropped in favour of notifications of calls while they wait", async () => {
     const session = await Session.open(await at("Small"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
     await say(session, 3, 1_000);
@@ -355,7 +355,7 @@ describe("messages that belong to no call", () => {
     stream.cut();
   });
 
-  test("are forgotten when they have had their time, but for the last, while the stream is open", async () => {
+  test("are dropped after their lifetime while the stream is open, except the last one", async () => {
     const others = await worker.worker.objects("PLAIN_SESSION");
     const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
@@ -372,7 +372,7 @@ describe("messages that belong to no call", () => {
     stream.cut();
   });
 
-  /** Has a handler say so many messages of a length, one after the other. */
+  /** Makes a handler send `times` messages of a given length, one after the other. */
   async function say(session: Session, times: number, size: number): Promise<void> {
     const client = new ModernClient(await at("Plain"));
     await told(client.call("talk", { key: "talk", size }));
@@ -383,7 +383,7 @@ describe("messages that belong to no call", () => {
   }
 });
 
-test("a notice goes to the latest GET stream only, and to another when that is gone", async () => {
+test("a notification is sent only on the latest GET stream, and on another after that has ended", async () => {
   const session = await Session.open(await at("Plain"));
   for (const uri of ["test://a", "test://b"]) await session.request("resources/subscribe", { uri });
   const [first, latest] = [await session.get(), await session.get()];
@@ -400,10 +400,10 @@ test("a notice goes to the latest GET stream only, and to another when that is g
   first.cut();
 });
 
-describe("several sessions to an object", () => {
+describe("several sessions in one object", () => {
   const open = async (token: string) => Session.open(await at("Shared"), { token });
 
-  test("share it by key, and nothing else: levels, cursors, cancellations, ends", async () => {
+  test("share it by key and are otherwise separate: levels, cursors, cancellations, ends", async () => {
     const before = (await look("Shared")).length;
     const [one, two] = [await open("alice"), await open("alice")];
     expect(one.id).not.toBe(two.id);
@@ -412,7 +412,7 @@ describe("several sessions to an object", () => {
     const held = await one.stream("hold", { key, events: 1 }, "same");
     await held.has("progress", ({ messages }) => messages.length === 1);
     expect((await look("Shared")).length).toBe(before + 1);
-    // The other's equal id is another's.
+    // An equal id in another session names another request.
     expect((await two.send(notification("notifications/cancelled", { requestId: "same" }))).status).toBe(202);
     expect(await tool("heard", `${key} aborted`)).toBe("false");
     expect((await two.get(held.events[0]?.id)).status).toBe(400);
@@ -426,7 +426,7 @@ describe("several sessions to an object", () => {
     expect((await one.request("ping")).status).toBe(200);
   });
 
-  test("D2: an object lets go of the sessions that are idle, and of none that is in use", async () => {
+  test("D2: an object drops sessions that are idle, and none that is in use", async () => {
     const before = (await look("Shared")).length;
     const [calling, listening, ended] = [await open("crowd"), await open("crowd"), await open("crowd")];
     const [key, id] = [newKey(), "held"];
@@ -435,7 +435,7 @@ describe("several sessions to an object", () => {
     const standing = await listening.get();
     await told(listening.request("logging/setLevel", { level: "info" }));
     await ended.delete();
-    // Its answer is lost, so nothing but the run itself shows that the session is in use.
+    // Its answer is lost, so only the run itself shows that the session is in use.
     call.cut();
     await until("the answer is lost", async () => (await look("Shared")).at(-1)?.sockets.length === 1);
     await worker.worker.advance(2_000);
@@ -445,7 +445,7 @@ describe("several sessions to an object", () => {
     const [object, ...others] = (await look("Shared")).slice(before);
     expect(others).toEqual([]);
     expect(object?.sessionsHeld).toBeLessThan(70);
-    // What runs is found by its cancellation, what is open by what is said, and what is stored is still known.
+    // A running call can be cancelled, an open stream still gets messages, and stored state is still known.
     await calling.send(notification("notifications/cancelled", { requestId: id }));
     await until("the call is cancelled", async () => (await tool("heard", `${key} aborted`)) === "true");
     await listening.send(notification("notifications/roots/list_changed"));
@@ -453,7 +453,7 @@ describe("several sessions to an object", () => {
     expect((await told(ended.call("echo", { key }))).status).toBe(404);
   });
 
-  test("each has a state of its own, which names no principal, when the object has left memory", async () => {
+  test("each has its own state, which contains no principal, after the object was evicted", async () => {
     const [one, two] = [await open("dave"), await open("dave")];
     for (const session of [one, two]) await session.request("logging/setLevel", { level: "info" });
     expect((await two.delete()).status).toBe(204);
@@ -466,7 +466,7 @@ describe("several sessions to an object", () => {
     expect(JSON.stringify(stored)).not.toContain("dave");
   });
 
-  test("each hears what it subscribed to, once", async () => {
+  test("each gets its own subscriptions, once", async () => {
     const [one, two] = [await open("carol"), await open("carol")];
     await one.request("resources/subscribe", { uri: "test://a" });
     await two.request("resources/subscribe", { uri: "test://b" });
@@ -475,14 +475,14 @@ describe("several sessions to an object", () => {
     for (const stream of [first, second]) await stream.has("an update", ({ messages }) => messages.length > 0);
     const uris = [first, second].map(({ messages }) => messages.map(({ params }) => (params as Members).uri));
     expect(uris).toEqual([["test://a"], ["test://b"]]);
-    // The end of one closes its streams alone.
+    // The end of one session closes only its own streams.
     expect((await one.delete()).status).toBe(204);
     await first.end();
     expect(second.isOver).toBe(false);
     second.cut();
   });
 
-  test("a session without a key has an object to itself", async () => {
+  test("a session without a key has its own object", async () => {
     const before = (await look("Shared")).length;
     for (const session of [await Session.open(await at("Shared")), await Session.open(await at("Shared"))]) {
       expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
@@ -491,18 +491,18 @@ describe("several sessions to an object", () => {
   });
 });
 
-test("a location hint and a jurisdiction change nothing but the place; a machine that has none serves all the same", async () => {
+test("a location hint and a jurisdiction only affect the location, and are ignored where they are not supported", async () => {
   const session = await Session.open(await at("Placed"));
   expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
 });
 
-test("an event id of another session of the same object, or of nobody, is 400", async () => {
+test("an event id of another session of the same object, or an invented one, is 400", async () => {
   const [one, two] = [await Session.open(await at("Plain")), await Session.open(await at("Plain"))];
   const stream = await (await flood(one, { key: newKey(), events: 1 })).end();
   for (const id of [stream.events[0]?.id ?? "", "garbage"]) expect((await two.get(id, WRONG)).status).toBe(400);
 });
 
-test("DELETE forgets at once what was said, and a call that still runs keeps its stream to the end", async () => {
+test("DELETE deletes the log at once, and a call that still runs keeps its stream to the end", async () => {
   const session = await Session.open(await at("Plain"));
   await (await flood(session, { key: newKey(), events: 3 })).end();
   const key = newKey();
@@ -511,7 +511,7 @@ test("DELETE forgets at once what was said, and a call that still runs keeps its
   const rows = async () => (await look("Plain")).map(({ rows: each }) => each.stream_2 ?? 0).reduce((a, b) => a + b, 0);
   const before = await rows();
   expect((await session.delete()).status).toBe(204);
-  // That of the call is kept, or what is said on it would be counted and forgotten by nobody.
+  // The call's row is kept, because otherwise its messages would be counted but never deleted.
   expect(await rows()).toBe(before - 1);
   await running.end();
   expect(running.messages.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });

@@ -1,4 +1,4 @@
-/** The end of what a user did at a URL, told by the handler that asked for it, whatever was lost meanwhile. */
+/** The completion of a URL elicitation, announced by the handler that asked, even after losses in between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { Session } from "../conformance/support.ts";
@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: { form: {}, url: {} } } });
 
-describe("E3 the end of what a user did at a URL", () => {
+describe("E3 the completion of a URL elicitation", () => {
   test.each([
     ["is told from the handler that asked, to its session alone", async () => undefined],
     [
@@ -57,11 +57,11 @@ describe("E3 the end of what a user did at a URL", () => {
   });
 });
 
-describe("E3 after the error -32042, the end of what a user did at its URLs", () => {
+describe("E3 the completion of URL elicitations after the error -32042", () => {
   const required = { code: -32042 };
 
   test.each(["/mcp", "/json"])(
-    "E3, M3: is told to the session that got the error, on its GET stream (%s)",
+    "E3, M3: is sent to the session that got the error, on its GET stream (%s)",
     async (path) => {
       await tap.close();
       tap = await startHttpTap(worker.url(path));
@@ -80,7 +80,7 @@ describe("E3 after the error -32042, the end of what a user did at its URLs", ()
     },
   );
 
-  test("E3: is told on a GET stream that was opened after the error, and after its object was evicted", async () => {
+  test("E3: is sent on a GET stream that was opened after the error, and after the object was evicted", async () => {
     const session = await openSession();
     const refused = await session.request("resources/read", { uri: "sync://all" });
     expect(await refused.json()).toMatchObject({ error: required });

@@ -1,4 +1,4 @@
-/** Two endpoints in one Worker: what one of them issued is worth nothing at the other. */
+/** Two endpoints in one Worker: what one of them issued is invalid at the other. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, request } from "../http/messages.ts";
@@ -27,7 +27,7 @@ afterAll(() => worker?.stop());
 const at = (path: string) => worker.worker.url(path);
 const PUBLIC = "/public/mcp";
 const ADMIN = "/admin/mcp";
-/** The same app as the public one, at a second path. */
+/** The same app as the public one, at another path. */
 const ALIAS = "/alias/mcp";
 
 describe("A23: two endpoints on one namespace", () => {
@@ -57,7 +57,7 @@ describe("A23: two endpoints on one namespace", () => {
     await expect(started.then((second) => second.stop())).rejects.toThrow();
   });
 
-  test("A23: a binding to the class of another endpoint serves nobody, and the log says which binding it is", async () => {
+  test("A23: a binding to the class of another endpoint serves no client, and the log names the binding", async () => {
     const client = await LegacyClient.open(at("/crossed/mcp"), { silent: true });
     expect(await told(client.call("which"))).toMatchObject({ status: 500 });
     expect(await told(client.request("ping"))).toMatchObject({ status: 500 });
@@ -70,7 +70,7 @@ describe("A23: two endpoints on one namespace", () => {
   });
 });
 
-describe("A23: two endpoints with bindings of their own", () => {
+describe("A23: two endpoints with their own bindings", () => {
   test("A23: each serves its own clients", async () => {
     for (const [path, name] of [
       [PUBLIC, "public"],
@@ -84,7 +84,7 @@ describe("A23: two endpoints with bindings of their own", () => {
   });
 
   test.each(LEGACY_VERSIONS)(
-    "A23: the session id of one is unknown at another, whatever is asked (%s)",
+    "A23: the session id of one is unknown at another, for every method (%s)",
     async (version) => {
       const client = await LegacyClient.open(at(PUBLIC), { version });
       expect((await told(client.call("which"))).text).toBe("public");
@@ -96,12 +96,12 @@ describe("A23: two endpoints with bindings of their own", () => {
         expect((await other.get()).status).toBe(404);
         expect((await other.delete()).status).toBe(404);
       }
-      // It was not ended there.
+      // The session was not ended by these requests.
       expect((await told(client.call("which"))).text).toBe("public");
     },
   );
 
-  test("A23: a session id that was never used where it was made is unknown at another path of the same app", async () => {
+  test("A23: a session id that was never used at its own endpoint is unknown at another path of the same app", async () => {
     const client = await LegacyClient.open(at(PUBLIC), { silent: true });
     expect((await told(client.at(at(ALIAS)).call("which"))).status).toBe(404);
     expect((await told(client.call("which"))).status).toBe(200);
@@ -110,7 +110,7 @@ describe("A23: two endpoints with bindings of their own", () => {
   test.each([
     [PUBLIC, "/public/mcp", [ADMIN, ALIAS, "/public/messages"]],
     ["/public/sse", "/public/messages", [ADMIN, ALIAS, PUBLIC, "/alias/messages"]],
-  ])("A23: the session id of an HTTP+SSE stream at %s is good at %s only", async (path, own, others) => {
+  ])("A23: the session id of an HTTP+SSE stream at %s is valid at %s only", async (path, own, others) => {
     const leave = new AbortController();
     const stream = new Reading(
       await fetch(at(path), { headers: { accept: "text/event-stream" }, signal: leave.signal }),
@@ -155,29 +155,29 @@ describe("A23: two endpoints with bindings of their own", () => {
     expect(await client.reaches(taskId, "completed")).toMatchObject({ status: "completed" });
   });
 
-  test.each([ADMIN, ALIAS])("A23: the key of a call that ran once does not stop the same call at %s", async (path) => {
-    const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
-    const run = async (where: string) => (await told(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
-    const first = await run(PUBLIC);
-    expect(await run(PUBLIC)).toBe(first);
-    expect(await run(path)).not.toBe(first);
-  });
-
-  test.each([ADMIN, ALIAS, "/north"])(
-    "A23: the cursor of a list of the public endpoint is refused at %s",
+  test.each([ADMIN, ALIAS])(
+    "A23: the key of a call that ran once does not affect the same call at %s",
     async (path) => {
-      for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
-        const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
-        const first = (await told(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
-        // Both have been asked for the first page: a page that was kept for one endpoint must not be given at another.
-        await told(other.request("tools/list"));
-        const cursor = first.nextCursor;
-        expect((await told(client.request("tools/list", { cursor }))).messages.at(-1)).toHaveProperty("result");
-        const refused = await told(other.request("tools/list", { cursor }));
-        expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "cursor" } } });
-        const again = (await told(client.request("tools/list"))).messages.at(-1)?.result;
-        expect(again).toMatchObject({ nextCursor: cursor });
-      }
+      const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
+      const run = async (where: string) => (await told(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
+      const first = await run(PUBLIC);
+      expect(await run(PUBLIC)).toBe(first);
+      expect(await run(path)).not.toBe(first);
     },
   );
+
+  test.each([ADMIN, ALIAS, "/north"])("A23: a list cursor of the public endpoint is refused at %s", async (path) => {
+    for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
+      const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
+      const first = (await told(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
+      // Both have served the first page: a page cached for one endpoint must not be returned at another.
+      await told(other.request("tools/list"));
+      const cursor = first.nextCursor;
+      expect((await told(client.request("tools/list", { cursor }))).messages.at(-1)).toHaveProperty("result");
+      const refused = await told(other.request("tools/list", { cursor }));
+      expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "cursor" } } });
+      const again = (await told(client.request("tools/list"))).messages.at(-1)?.result;
+      expect(again).toMatchObject({ nextCursor: cursor });
+    }
+  });
 });

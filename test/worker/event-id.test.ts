@@ -1,11 +1,11 @@
-/** Event ids: the hash in them, and what is taken for one. */
+/** Event ids: the hash in them, and which texts are accepted. */
 import { expect, test } from "vitest";
 import { decodeCursor, earlierTagOf, encodeCursor, sipHash, tagsOf } from "../../src/worker/sessions/event-id.ts";
 
 const OBJECT = "0123456789abcdef".repeat(4);
 const STREAM = Date.UTC(2026, 10, 22);
 
-test("A1: the tag is SipHash-2-4, as the authors' test vectors say", () => {
+test("A1: the tag is SipHash-2-4, according to its authors' test vectors", () => {
   const key = [0x0706050403020100n, 0x0f0e0d0c0b0a0908n] as const;
   expect(sipHash(key, [])).toBe(0x726fdb47dd0e0e31n);
   expect(sipHash(key, [0x0706050403020100n])).toBe(0x93f5f5799a932462n);
@@ -17,13 +17,13 @@ test("A1: a tag differs for each stream, session and object", () => {
     tagsOf(OBJECT, 1)(STREAM),
     tagsOf(OBJECT, 1)(STREAM + 2),
     tagsOf(OBJECT, 2)(STREAM),
-    // Each of the four words of the id counts.
+    // Each of the four words of the id affects the tag.
     ...[0, 16, 32, 48].map((at) => tagsOf(`${OBJECT.slice(0, at)}f${OBJECT.slice(at + 1)}`, 1)(STREAM)),
   ];
   expect(new Set(tags).size).toBe(tags.length);
 });
 
-test("A1: an id is at most 64 characters, and is read back as what it says", () => {
+test("A1: an id has at most 64 characters and can be decoded again", () => {
   const tagOf = tagsOf("f".repeat(64), 2 ** 48 - 1);
   const earlier = () => earlierTagOf(OBJECT, 0);
   const cursor = { stream: Number.MAX_SAFE_INTEGER, seq: 36 ** 10 - 1 };

@@ -1,9 +1,9 @@
-/** What a session does when its time is over, and what it leaves. */
+/** Expiry of sessions: what runs when a session expires, and what it leaves stored. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LegacyClient, told } from "./client.ts";
 
-/** More than a session is good for. */
+/** Longer than the lifetime of a session. */
 const MS_BEYOND = 15 * 24 * 60 * 60_000;
 
 let worker: Workerd;
@@ -24,7 +24,7 @@ const all = async () => (await fetch(`${worker.origin}/heard`)).json() as Promis
 /** Returns what the subscription hooks recorded since this test began. */
 const heard = async () => (await all()).slice(before.length);
 
-/** What all sessions store. */
+/** Everything that sessions have stored. */
 async function stored(): Promise<readonly object[]> {
   const ids = await worker.worker.objects("MCP_SESSION");
   const states = await Promise.all(ids.map((id) => worker.worker.storage("MCP_SESSION", id)));

@@ -1,4 +1,4 @@
-/** HTTP+SSE calls under losses, caps and hooks, without any SDK: what the object stores is looked at as well. */
+/** HTTP+SSE calls under losses, limits and hooks, without an SDK; the tests also check what the object stores. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type HttpStream, openStream } from "../../src/testing/http-stream.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -31,7 +31,7 @@ interface OpenOptions {
   readonly subject?: string;
 }
 
-/** A client that reads its one stream. */
+/** A client that reads its only stream. */
 class Reader {
   readonly stream: HttpStream;
   readonly #endpoint: string;
@@ -63,12 +63,12 @@ class Reader {
     return (await this.post(request("tools/call", { name, arguments: args, ...meta }, id))).status;
   }
 
-  /** All answers so far to a request. */
+  /** All answers to a request so far. */
   answers(id: string | number): Members[] {
     return this.stream.messages.filter(isMembers).filter((each) => each.id === id && each.method === undefined);
   }
 
-  /** The progress so far. */
+  /** The progress values so far. */
   progress(): number[] {
     const told = this.stream.messages.filter(isMembers).filter(({ method }) => method === "notifications/progress");
     return told.map(({ params }) => (isMembers(params) ? Number(params.progress) : 0));
@@ -85,7 +85,7 @@ class Reader {
   }
 }
 
-/** A session whose client has no stream open. @returns The address it would post messages of HTTP+SSE to. */
+/** A session whose client has no open stream. @returns The address to which it would post HTTP+SSE messages. */
 async function openWithoutStream(path: string): Promise<string> {
   const opened = await openStream(`${worker.origin}${path}`, { body: initialize() });
   await opened.end();
@@ -102,7 +102,7 @@ async function postAtOnce(url: string): Promise<number[]> {
   return Promise.all(posted);
 }
 
-/** Opens a reader, and finds the object it has come to live in. */
+/** Opens a reader and finds the new object of its session. */
 async function openAlone(binding: string, options?: OpenOptions): Promise<{ reader: Reader; id: string }> {
   const before = await worker.worker.objects(binding);
   const reader = await Reader.open(options);
@@ -121,7 +121,7 @@ const held = async () => {
 };
 
 describe("a call that was answered 202", () => {
-  test("A2: gets the interrupted outcome when its object is reset, and the stream goes on", async () => {
+  test("A2: gets the interrupted outcome when its object is reset, and the stream continues", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     expect(await reader.call(1, "hold")).toBe(202);
@@ -131,7 +131,7 @@ describe("a call that was answered 202", () => {
     for (const lost of [1, "two"]) {
       expect(await reader.answer(lost)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     }
-    // Sent while the Worker is still on its way back or afterwards: it is served either way.
+    // Sent while the Worker may or may not have reconnected: it is served either way.
     expect(await reader.call(3, "echo")).toBe(202);
     expect(await reader.answer(3)).toMatchObject({ result: { content: [{ text: "echo" }] } });
     expect([1, "two", 3].map((each) => reader.answers(each).length)).toEqual([1, 1, 1]);
@@ -140,7 +140,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("A2: is answered after its object has slept, whether or not its sockets were closed", async () => {
+  test("A2: is answered after its object has hibernated, whether or not its sockets were closed", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     for (const webSockets of ["hibernate", "close"] as const) {
@@ -151,7 +151,7 @@ describe("a call that was answered 202", () => {
     reader.stream.cut();
   });
 
-  test("A2: that is posted right after a reset waits for the stream to be back", async () => {
+  test("A2: that is posted right after a reset waits for the Worker to reconnect", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     for (let turn = 0; turn < 5; turn += 1) {
@@ -163,7 +163,7 @@ describe("a call that was answered 202", () => {
   });
 });
 
-describe("caps", () => {
+describe("limits", () => {
   test("A3: beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
     const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
     await reader.initialize();
@@ -179,7 +179,7 @@ describe("caps", () => {
     reader.stream.cut();
   });
 
-  test("A3: calls sent at once do not pass inFlightMax", async () => {
+  test("A3: concurrent calls do not exceed inFlightMax", async () => {
     const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
     const statuses = await Promise.all(Array.from({ length: 20 }, (_, id) => reader.call(id, "hold")));
     expect(statuses.filter((status) => status === 202)).toHaveLength(2);
@@ -187,20 +187,20 @@ describe("caps", () => {
     reader.stream.cut();
   });
 
-  test("A3: messages that wait for a stream to come back count as requests in flight", async () => {
-    // Each session has an object of its own, whose life begins with the first of these messages.
+  test("A3: messages that wait for the Worker to reconnect count as requests in flight", async () => {
+    // Each session has its own object, which starts with the first of these messages.
     const refused = async () => (await postAtOnce(await openWithoutStream("/small"))).filter((each) => each === 429);
     await expect.poll(async () => (await refused()).length).toBe(18);
   });
 
-  test("D1: once no Worker can still be coming back, a message without a stream is refused without waiting", async () => {
+  test("D1: once no Worker can be reconnecting any more, a message without a stream is refused at once", async () => {
     const session = await openWithoutStream("/small");
     // Only two may be in flight: if any of them waited, others would be refused with 429.
     await expect.poll(() => postAtOnce(session), { timeout: 10_000 }).toEqual(Array(20).fill(404));
     expect(await postAtOnce(session)).toEqual(Array(20).fill(404));
   });
 
-  test("A3: a request that is sent again while it is served runs once and is answered once", async () => {
+  test("A3: a request that is repeated while it is served runs once and is answered once", async () => {
     const { reader } = await openAlone("MCP_SESSION");
     expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);
     await held();
@@ -214,13 +214,13 @@ describe("caps", () => {
     reader.stream.cut();
   });
 
-  test("A3: a reader that reads nothing keeps no more than the caps in the log, and then calls are refused", async () => {
+  test("A3: the log of a reader that does not read is limited, and then calls are refused", async () => {
     const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small", subject: "slow" });
     await reader.initialize();
     await worker.worker.abort("SMALL_SESSION", id);
     await expect.poll(() => reader.call(0, "echo")).toBe(202);
     reader.stream.pause();
-    // What is on its way to the client is a megabyte and what the sockets hold; the rest is to be in the log.
+    // About a megabyte plus the socket buffers is on its way to the client; the rest must be in the log.
     const progress = { _meta: { progressToken: 1 } };
     expect(await reader.call(1, "say", { count: 300, size: 30_000 }, progress)).toBe(202);
     await expect
@@ -234,20 +234,20 @@ describe("caps", () => {
 });
 
 describe("where HTTP+SSE cannot be served", () => {
-  test("a server of modern versions only has no GET, and no object is made", async () => {
+  test("a server with modern versions only answers GET with 405 and creates no object", async () => {
     await using stream = await openStream(`${worker.origin}/modern`, {});
     expect([stream.status, stream.headers.allow]).toEqual([405, "POST"]);
     expect(await worker.worker.objects("MODERN_SESSION")).toEqual([]);
   });
 
-  test("without sessions it is refused when the Worker starts, naming the option", async () => {
+  test("without sessions the option is refused when the Worker starts, naming it", async () => {
     const refused = await (await fetch(`${worker.origin}/without-sessions`)).text();
     expect(refused).toContain("edge(): the option httpSse needs the option sessions.");
   });
 });
 
-describe("places for streams", () => {
-  test("D3: one principal cannot take all of them, anonymous callers are one, and who leaves frees one", async () => {
+describe("limits on streams", () => {
+  test("D3: one principal cannot use all of them, anonymous callers count as one, and closing one makes room", async () => {
     const open = (subject?: string) =>
       openStream(`${worker.origin}/places`, { headers: subject === undefined ? {} : { authorization: subject } });
     const refusalOf = async (subject?: string) => {
@@ -270,12 +270,12 @@ describe("places for streams", () => {
   });
 });
 
-describe("news beyond the caps", () => {
-  test("A3: are forgotten whole: a slow reader gets the rest of what has begun to come, and its stream goes on", async () => {
+describe("notifications beyond the limits", () => {
+  test("A3: are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
     const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
     await reader.initialize();
     reader.stream.pause();
-    // More than the sockets hold, in messages of several rows; the caps leave room for none of them.
+    // More than the sockets hold, in messages of several rows, none of which the limits leave room for.
     expect(await reader.call(1, "say", { count: 45, size: 300_000 }, { _meta: { progressToken: "p" } })).toBe(202);
     await expect
       .poll(async () => (await seen()).some(({ ended }) => ended === "tools/call"), { timeout: 20_000 })
@@ -290,12 +290,12 @@ describe("news beyond the caps", () => {
   });
 });
 
-describe("what a reader has received", () => {
-  test("A3: is dropped from the log, large results included, so that the caps never refuse a reader that reads", async () => {
+describe("events that a reader has received", () => {
+  test("A3: are dropped from the log, even large results, so that a client that reads is never refused", async () => {
     const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small" });
     await reader.initialize();
     for (let turn = 0; turn < 12; turn += 1) {
-      // Each is more than the session may keep; the one before is to be gone by then.
+      // Each is larger than the session's limit, so the previous one must have been dropped.
       await expect.poll(() => reader.call(turn, "large", { count: 1, size: 600_000 })).toBe(202);
       await reader.answer(turn);
     }
@@ -304,7 +304,7 @@ describe("what a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("A3: comes once, in order and without event ids, through resets of the object", async () => {
+  test("A3: arrive once, in order and without event ids, through resets of the object", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     const progress = { _meta: { progressToken: "p" } };
@@ -325,20 +325,20 @@ describe("what a reader has received", () => {
     reader.stream.cut();
   });
 
-  test("A3: is not dropped before it has come whole: a slow reader gets messages of several rows in order", async () => {
+  test("A3: are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", async () => {
     const { reader } = await openAlone("MCP_SESSION");
     await reader.initialize();
     reader.stream.pause();
-    // More than the sockets hold: a part of one message has arrived, and the rest of it has to wait in the log.
+    // More than the sockets hold: part of one message has arrived, and the rest has to wait in the log.
     for (let id = 1; id <= 30; id += 1) expect(await reader.call(id, "large", { count: 1, size: 600_000 })).toBe(202);
-    // The Worker tells the object what has arrived after a while of its own.
+    // The Worker reports received events to the object after a delay.
     await new Promise((resolve) => setTimeout(resolve, 300));
     reader.stream.resume();
     for (let id = 1; id <= 30; id += 1) expect(await reader.answer(id)).toMatchObject({ id, result: {} });
     reader.stream.cut();
   });
 
-  test("A3: nothing is left of a session whose client is gone", async () => {
+  test("A3: nothing is left of a session whose client has disconnected", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     await reader.call(1, "hold");
@@ -355,7 +355,7 @@ describe("what a reader has received", () => {
 });
 
 describe("initialize over HTTP+SSE", () => {
-  test("H5: passes around and onRequestEnd, with the client that introduces itself", async () => {
+  test("H5: passes around and onRequestEnd, with the client's name", async () => {
     const reader = await Reader.open();
     expect(await reader.initialize()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
     expect(await seen()).toEqual([
@@ -365,7 +365,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("H5: a hook may refuse it, and then the client may introduce itself again, once", async () => {
+  test("H5: a hook may refuse it, and then the client may repeat it, once", async () => {
     const reader = await Reader.open();
     expect(await reader.initialize({ sampling: {} })).toMatchObject({ error: { code: 4401 } });
     expect((await seen()).at(-1)).toMatchObject({ ended: "initialize", errorCode: 4401 });
@@ -376,7 +376,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("H5: one that says too little is answered with what is missing", async () => {
+  test("H5: one with missing params is answered with what is missing", async () => {
     const reader = await Reader.open();
     await reader.post(request("initialize", { protocolVersion: "2025-06-18" }, "bad"));
     expect(await reader.answer("bad")).toMatchObject({ error: { code: -32602 } });

@@ -1,4 +1,7 @@
-/** What an author's functions hide or refuse stays hidden and refused in legacy sessions, whose calls run in objects. */
+/**
+ * Definitions and clients that an author's functions hide or refuse stay so in legacy sessions, whose calls run in
+ * objects.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { initialize, request } from "../http/messages.ts";

@@ -1,4 +1,4 @@
-/** What handlers and hooks are told of the client and of how its requests end, over HTTP. */
+/** What handlers and hooks know about the client and the end of its requests, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members, meta, notification, request } from "../http/messages.ts";
@@ -20,7 +20,7 @@ const json = async (path: string) => (await fetch(at(path))).json();
 const takeEnds = async () => (await json("/ends")) as Members[];
 beforeEach(takeEnds);
 
-/** A session of a client that introduces itself like this. */
+/** Opens a session with this client info. */
 async function introduce(clientInfo: Members, capabilities: Members = {}, version = "2025-11-25") {
   const params = { protocolVersion: version, capabilities, clientInfo };
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -36,7 +36,7 @@ async function introduce(clientInfo: Members, capabilities: Members = {}, versio
 
 describe("H3: the client in a legacy session", () => {
   test.each(LEGACY_VERSIONS)(
-    "H3: has the name and version of its handshake, and nothing invented (%s)",
+    "H3: has the name and version of its handshake, and nothing else (%s)",
     async (version) => {
       const { client } = await introduce({ name: "näme 漢", version: "1.2.3-β", title: "not kept" }, {}, version);
       const info = { name: "näme 漢", version: "1.2.3-β" };
@@ -54,13 +54,13 @@ describe("H3: the client in a legacy session", () => {
     expect(some.capabilities).toEqual({ roots: {} });
   });
 
-  test("H3: has a name and a version that are cut where they do not fit, within an id of 256 characters", async () => {
+  test("H3: has name and version truncated if they are too long, so that the id stays within 256 characters", async () => {
     const { id, client } = await introduce({ name: "😀".repeat(2_000), version: "v".repeat(2_000) });
     expect(id).toMatch(/^[\x21-\x7e]{250,256}$/);
     expect(await client()).toMatchObject({ name: "😀".repeat(15), version: "v".repeat(34) });
   });
 
-  test("H3: has both after the object has left memory, and in a task", async () => {
+  test("H3: has both after the object was evicted, and in a task", async () => {
     const { call, client } = await introduce({ name: "lasting", version: "2" });
     await client();
     await worker.worker.evict("MCP_SESSION");
@@ -75,7 +75,7 @@ describe("H3: the client in a legacy session", () => {
     expect(created.task.taskId).toBeTypeOf("string");
   });
 
-  test("H3: has both in a session over HTTP+SSE, cut likewise", async () => {
+  test("H3: has both in a session over HTTP+SSE, truncated in the same way", async () => {
     const leave = new AbortController();
     const headers = { accept: "text/event-stream" };
     const stream = new Reading(await fetch(at("/mcp"), { headers, signal: leave.signal }));
@@ -94,7 +94,7 @@ describe("H3: the client in a legacy session", () => {
     leave.abort();
   });
 
-  test("H3: a session id that says nothing of the client is answered 404 when it was not made here", async () => {
+  test("H3: a session id without client info is answered 404 if it was not created here", async () => {
     const { id } = await introduce({ name: "a", version: "1" });
     for (const other of [id.slice(0, 124), id.slice(0, 130), `${id}AAAA`, `B${id.slice(1)}`]) {
       const client = (await LegacyClient.open(at("/mcp"))).request(
@@ -110,7 +110,7 @@ describe("H3: the client in a legacy session", () => {
 describe("H5: the end of a request over HTTP", () => {
   const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
 
-  test.each(places)("H5: is told once, with what it was about and how it ended (%s, %s)", async (path, version) => {
+  test.each(places)("H5: is reported once, with its subject and outcome (%s, %s)", async (path, version) => {
     const client: Client = await clientOf(version, at(path));
     await takeEnds();
     await told(client.call("client"));
@@ -138,7 +138,7 @@ describe("H5: the end of a request over HTTP", () => {
     expect(new Set(ends.map(({ client }) => client))).toEqual(new Set([knows ? "ladder" : undefined]));
   });
 
-  test("H5: of a call that its client cancelled in a session does not look like success", async () => {
+  test("H5: a call that its client cancelled in a session is not reported as a success", async () => {
     const client = await LegacyClient.open(at("/mcp"));
     await takeEnds();
     const called = client.call("wait", {}, { id: "cancelled" });
@@ -148,7 +148,7 @@ describe("H5: the end of a request over HTTP", () => {
     expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("H5: of a call whose modern client has left does not look like success", async () => {
+  test("H5: a call whose modern client has disconnected is not reported as a success", async () => {
     const leave = new AbortController();
     const called = new ModernClient(at("/stateless")).call("wait", {}, { id: "left", signal: leave.signal });
     called.catch(() => undefined);
@@ -160,11 +160,11 @@ describe("H5: the end of a request over HTTP", () => {
   });
 });
 
-describe("U1: methods and notifications of the author's own over HTTP", () => {
+describe("U1: custom methods and notifications over HTTP", () => {
   const places = VERSIONS.flatMap((version) => [["/mcp", version] as const, ["/stateless", version] as const]);
 
   test.each(places)(
-    "U1: a notification is heard with context, bindings, principal and client (%s, %s)",
+    "U1: a notification handler gets context, bindings, principal and client (%s, %s)",
     async (path, version) => {
       const method = "notifications/example.com/tick";
       const headers = { "x-subject": "anna" };
@@ -181,7 +181,7 @@ describe("U1: methods and notifications of the author's own over HTTP", () => {
       }
       const heard: unknown[] = [];
       await until("it is heard", async () => heard.push(...((await json("/heard")) as unknown[])) > 0);
-      // A stateless client of the first two versions names none.
+      // Stateless clients of the first two versions send no version header.
       const assumed = path === "/stateless" && version < "2025-06-18" ? "2025-03-26" : version;
       expect(heard).toEqual([[1, `at ${path}`, "anna", assumed, expect.arrayContaining(["MCP_SESSION"])]]);
     },

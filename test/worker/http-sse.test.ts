@@ -1,4 +1,4 @@
-/** The endpoints of HTTP+SSE (2024-11-05), used by the official clients that speak it. */
+/** The endpoints of HTTP+SSE (2024-11-05), used by the official clients that support it. */
 
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport as Sse1 } from "@modelcontextprotocol/sdk/client/sse.js";
@@ -24,7 +24,7 @@ afterAll(() => worker?.stop());
 const ME = { name: "http-sse", version: "1.0.0" };
 
 describe("W3 the HTTP+SSE transport", () => {
-  test("serves the release of 2024-11-05: list, call, progress, notices", async () => {
+  test("serves the release of 2024-11-05: list, call, progress, notifications", async () => {
     const oracle = new WireOracle();
     const client = new Client2024(ME);
     await client.connect(watch(new Sse2024(new URL("/sse", worker.origin)), oracle) as never);
@@ -48,7 +48,7 @@ describe("W3 the HTTP+SSE transport", () => {
     oracle.expectClean();
   });
 
-  test("serves a later release that falls back to it, in the version it asks for, questions included", async () => {
+  test("serves a later release that falls back to it, in the version that it requests, including questions", async () => {
     const oracle = new WireOracle();
     const client = new Client1(ME, { capabilities: { elicitation: {} } });
     const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
@@ -60,7 +60,7 @@ describe("W3 the HTTP+SSE transport", () => {
     oracle.expectClean();
   });
 
-  test("names an endpoint with an unguessable session first, takes POSTs with 202 and no body, and beats", async () => {
+  test("names an endpoint with an unguessable session first, answers POSTs with 202 and no body, and sends heartbeats", async () => {
     const leave = new AbortController();
     const stream = await fetch(`${worker.origin}/sse`, { signal: leave.signal });
     expect(stream.headers.get("content-type")).toBe("text/event-stream");
@@ -84,20 +84,20 @@ describe("W3 the HTTP+SSE transport", () => {
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages?sessionId=garbage")).status).toBe(404);
     expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, "/messages")).status).toBe(400);
     expect((await post("no message")).status).toBe(400);
-    // A page of any origin can send these without asking first.
+    // A page of any origin can send these types without a preflight.
     for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
       expect((await post({ jsonrpc: "2.0", id: 1, method: "ping" }, endpoint, type)).status).toBe(415);
     }
     expect((await post(JSON.parse(nested(1_000)))).status).toBe(400);
-    // C5: a notification is never answered, not even a bad one.
+    // C5: a notification is never answered, not even an invalid one.
     const bad = await post({ jsonrpc: "2.0", method: "notifications/cancelled", params: [] });
     expect([bad.status, await bad.text()]).toEqual([202, ""]);
     leave.abort();
-    // Heartbeats find out that the client is gone; then the session has no stream to answer on.
+    // Heartbeats show that the client has disconnected; then the session has no stream to answer on.
     await expect.poll(async () => (await post({ jsonrpc: "2.0", id: 2, method: "ping" })).status).toBe(404);
   });
 
-  test("has no GET of the messages path, no POST of the stream's, and nothing where it is off", async () => {
+  test("has no GET on the messages path and no POST on the stream's, and is 404 if it is not enabled", async () => {
     const statusOf = async (method: string, path: string) =>
       (await fetch(`${worker.origin}${path}`, { method })).status;
     expect(await statusOf("GET", "/messages")).toBe(405);
@@ -112,7 +112,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
   const get = (headers: Record<string, string | undefined>, path = "/mcp") =>
     openStream(`${worker.origin}${path}`, { headers });
 
-  test("a GET that asks for an event stream by name is told to POST to the same URL", async () => {
+  test("a GET that accepts text/event-stream by name is told to POST to the same URL", async () => {
     for (const accept of ["text/event-stream", "text/event-stream, */*", "application/json, Text/Event-Stream"]) {
       await using stream = await get({ accept }, "/mcp?key=a%20b&sessionId=old");
       await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
@@ -151,7 +151,7 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     expect(unknown.status).toBe(404);
   });
 
-  test("a stream beyond streamsMax is refused with 429 before an object is made, until another has ended", async () => {
+  test("a stream beyond streamsMax is refused with 429 before an object is created, until another has ended", async () => {
     const open = () => get({ accept: "text/event-stream" }, "/few");
     const first = await open();
     await using second = await open();

@@ -1,4 +1,4 @@
-/** Notices by way of the hub: over isolates, from anywhere, through losses of every kind, and in shards. */
+/** Notifications through the hub: across isolates, from any place, through losses of every kind, and in shards. */
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hasBeatenAgain, Listener, PROMPTS, RESOURCES, TOOLS } from "../conformance/listen-support.ts";
@@ -34,7 +34,7 @@ afterEach(async () => {
   await closeTaps();
 });
 
-/** One conversation, whichever way its messages take. */
+/** Opens taps that share one oracle, because the messages of one conversation take different routes. */
 async function openTaps(): Promise<void> {
   const oracle = new WireOracle();
   const tapOf = (path: string) => startHttpTap(`${worker.origin}${path}`, { oracle });
@@ -44,7 +44,7 @@ async function openTaps(): Promise<void> {
 async function closeTaps(): Promise<void> {
   const all = [tap, twin, sharded];
   await Promise.all(all.map((each) => each?.close()));
-  // A test without a client has nothing to judge.
+  // A test without a client has nothing to check.
   if (all.some((each) => each?.exchanges.length)) tap?.oracle.expectClean();
 }
 
@@ -82,14 +82,14 @@ async function subscribe(client: LegacyClient, uri: string, method = "resources/
   expect((await told(client.request(method, { uri }))).messages).toMatchObject([{ result: {} }]);
 }
 
-/** Breaks every link while some resources change, and waits until the Workers are back. */
+/** Breaks every socket while some resources change, and waits until the Workers have reconnected. */
 async function cut(...uris: string[]): Promise<void> {
   const before = await seen();
   await harm("cut", uris);
   await until("the links are back", async () => (await seen()).asked >= before.asked + before.sockets);
 }
 
-/** Publishes a last notice: what was told before it has arrived by then. */
+/** Publishes a last notification; everything sent before has arrived by then. */
 async function mark(marker: string, ...all: Listener[]): Promise<void> {
   await publish(marker);
   await Promise.all(all.map((listener) => listener.hears(marker)));
@@ -102,8 +102,8 @@ function newUri(): string {
   return `test://uri-${uris}`;
 }
 
-describe("B2 what is published in one isolate reaches the streams of both, each notice once", () => {
-  test.each(["/publish/one", "/twin/publish/one"])("B2 by way of %s", async (path) => {
+describe("B2 a notification published in one isolate reaches the streams of both, once", () => {
+  test.each(["/publish/one", "/twin/publish/one"])("B2 through %s", async (path) => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const urls = [tap?.url, twin?.url];
     const modern = await Promise.all(urls.map((url) => listen(["tools", "prompts", "resources"], [a, last], url)));
@@ -120,7 +120,7 @@ describe("B2 what is published in one isolate reaches the streams of both, each 
   });
 });
 
-describe("B2 from where no request of a client is", () => {
+describe("B2 outside of a client's request", () => {
   test("B2 from a cron", async () => {
     const both = [await listen([], ["test://cron"]), (await session(["test://cron"], twin?.url)).listener];
     await worker.worker.runCron();
@@ -142,7 +142,7 @@ describe("B2 from where no request of a client is", () => {
   });
 });
 
-test("B2 a burst of one turn is one call of the hub, and equal notices are one", async () => {
+test("B2 a burst in one turn is one call of the hub, and equal notifications are one", async () => {
   const all = Array.from({ length: 50 }, newUri);
   const listener = await listen(["tools"], all);
   const { published } = await seen();
@@ -153,8 +153,8 @@ test("B2 a burst of one turn is one call of the hub, and equal notices are one",
   expect([...listener.notices].sort()).toEqual([...all, TOOLS].sort());
 });
 
-describe("a link to the hub that is lost", () => {
-  test("hub: tells nothing when nothing was missed", async () => {
+describe("a lost socket to the hub", () => {
+  test("hub: causes no notifications when nothing was missed", async () => {
     const [a, b] = [newUri(), newUri()];
     const both = [await listen(["tools"], [a, b]), (await session([a, b])).listener];
     await publish(a);
@@ -165,7 +165,7 @@ describe("a link to the hub that is lost", () => {
     for (const { notices } of both) expect(notices).toEqual([a, b]);
   });
 
-  test("hub: tells each subject that changed meanwhile, once, and no other", async () => {
+  test("hub: each subject that changed meanwhile is notified once, and no other", async () => {
     const [a, b, c, last] = [newUri(), newUri(), newUri(), newUri()];
     const both = [await listen(["tools"], [a, b, c, last]), (await session([a, b, c, last], twin?.url)).listener];
     await publish(c);
@@ -175,7 +175,7 @@ describe("a link to the hub that is lost", () => {
     for (const { notices } of both) expect(notices).toEqual([c, a, b, last]);
   });
 
-  test("hub: tells every subject when more changed meanwhile than it remembers", async () => {
+  test("hub: every subject is notified when more changed meanwhile than the hub remembers", async () => {
     const [a, last] = [newUri(), newUri()];
     const listener = await listen(["tools", "prompts"], [a, last]);
     await cut(...Array.from({ length: 5_000 }, newUri));
@@ -184,7 +184,7 @@ describe("a link to the hub that is lost", () => {
     expect(listener.notices).toHaveLength(4);
   });
 
-  test("hub: a filter that changes while the link is down holds once it is answered", async () => {
+  test("hub: a filter that changes while the socket is down is active once it is answered", async () => {
     const [a, b] = [newUri(), newUri()];
     const { client, listener } = await session([a]);
     await harm("cut");
@@ -195,8 +195,8 @@ describe("a link to the hub that is lost", () => {
   });
 });
 
-describe("a hub whose life ends", () => {
-  test("hub: after a reset every subject is told once", async () => {
+describe("a hub that restarts", () => {
+  test("hub: after a reset every subject is notified once", async () => {
     const [a, b] = [newUri(), newUri()];
     const both = [await listen(["tools"], [a, b]), (await session([a, b], twin?.url)).listener];
     const before = await seen();
@@ -205,7 +205,7 @@ describe("a hub whose life ends", () => {
     await publish(b);
     for (const listener of both) await Promise.all([TOOLS, a, b].map((notice) => listener.hears(notice)));
     await Promise.all(both.map(hasBeatenAgain));
-    // The legacy session hears of every list; what was published while the link was down may be told twice.
+    // The legacy session is notified of every list; what was published while the socket was down may be repeated.
     expect(both.map(({ notices }) => new Set(notices))).toEqual([
       new Set([TOOLS, a, b]),
       new Set([TOOLS, PROMPTS, RESOURCES, a, b]),
@@ -214,7 +214,7 @@ describe("a hub whose life ends", () => {
       expect(notices.filter((notice) => notice !== b)).toHaveLength(new Set(notices).size - 1);
   });
 
-  test("hub: sleep is no gap for a link that stays open", async () => {
+  test("hub: hibernation is not a gap for a socket that stays open", async () => {
     const [a, b, last] = [newUri(), newUri(), newUri()];
     const both = [await listen(["tools"], [a, b, last]), (await session([a, b, last], twin?.url)).listener];
     await publish(a);
@@ -225,13 +225,13 @@ describe("a hub whose life ends", () => {
     expect([after.life === before.life, after.sockets]).toEqual([false, before.sockets]);
     await publish(b);
     await Promise.all(both.map((listener) => listener.hears(b)));
-    // The new life is the one they know by now.
+    // By now they know the new epoch.
     await cut();
     await mark(last, ...both);
     for (const { notices } of both) expect(notices).toEqual([a, b, last]);
   });
 
-  test("hub: what it forgot while it slept counts as missed by a link that is lost then", async () => {
+  test("hub: what it forgot while it hibernated counts as missed by a socket that is lost then", async () => {
     const [a, b] = [newUri(), newUri()];
     const listener = await listen(["tools"], [a, b]);
     await publish(a);
@@ -243,7 +243,7 @@ describe("a hub whose life ends", () => {
     expect(listener.notices).toHaveLength(4);
   });
 
-  test("hub: after SIGKILL clients that come back hear again, subscriptions of sessions kept", async () => {
+  test("hub: after SIGKILL clients that reconnect get notifications again, and subscriptions of sessions are kept", async () => {
     const [a, b] = [newUri(), newUri()];
     const { client } = await session([a]);
     await listen([], [b]);
@@ -259,7 +259,7 @@ describe("a hub whose life ends", () => {
   });
 });
 
-test("hub: whatever becomes of links and hub, every subject that changed is told", async () => {
+test("hub: whatever happens to sockets and hub, every subject that changed is notified", async () => {
   const deed = fc.constantFrom("publish", "publish in the other isolate", "cut", "reset", "sleep");
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 2, maxLength: 8 }), async (deeds) => {
@@ -283,7 +283,7 @@ test("hub: whatever becomes of links and hub, every subject that changed is told
   );
 });
 
-test("B3 a filter too large to be kept with a socket still admits what it names only, after sleep as well", async () => {
+test("B3 a filter too large to be stored with a socket still admits only its subjects, even after hibernation", async () => {
   const all = Array.from({ length: 100 }, () => `${newUri()}-${"x".repeat(100)}`);
   const [first = "", second = ""] = all;
   const listener = await listen([], all);
@@ -296,7 +296,7 @@ test("B3 a filter too large to be kept with a socket still admits what it names 
   expect(listener.notices).toEqual([first, second]);
 });
 
-describe("B3 the end of an elicitation", () => {
+describe("B3 the completion of an elicitation", () => {
   const COMPLETE = "notifications/elicitation/complete";
 
   /** The GET stream of a session that was asked to visit a URL. */
@@ -309,7 +309,7 @@ describe("B3 the end of an elicitation", () => {
     return listener;
   }
 
-  test("B3 is told after a loss when it is known, and is never guessed", async () => {
+  test("B3 is notified after a loss if it is known, and is never guessed", async () => {
     const listener = await visitor();
     await harm("reset");
     await Promise.all([TOOLS, PROMPTS, RESOURCES].map((notice) => listener.hears(notice)));
@@ -318,15 +318,15 @@ describe("B3 the end of an elicitation", () => {
     expect(listener.notices).not.toContain(COMPLETE);
     await cut("done:visit");
     await listener.hears(COMPLETE);
-    // Before the Worker can be back.
+    // Before the Worker can reconnect.
     await harm("reset");
     await publish("done:visit");
     await listener.hears(COMPLETE, 2);
   });
 });
 
-describe("B4 what cannot be delivered", () => {
-  test("B4 a socket that fails keeps no other from hearing, onError hears of it, and its stream is told later", async () => {
+describe("B4 notifications that cannot be delivered", () => {
+  test("B4 a socket that fails does not affect others, is reported to onError, and its stream is notified later", async () => {
     const all = [await listen(["tools"], []), await listen(["tools"], []), await listen(["tools"], [], twin?.url)];
     await harm("spoil");
     const before = (await errors()).length;
@@ -337,7 +337,7 @@ describe("B4 what cannot be delivered", () => {
     for (const { notices } of all) expect(notices).toEqual([TOOLS]);
   });
 
-  test("B4 a publish that meets a reset is made again", async () => {
+  test("B4 a publish that meets a reset is retried", async () => {
     const a = newUri();
     const listener = await listen([], [a]);
     const before = (await errors()).length;
@@ -348,7 +348,7 @@ describe("B4 what cannot be delivered", () => {
     expect((await errors()).slice(before)).toEqual([]);
   });
 
-  test("B4 log data without JSON keeps nothing of its turn from being told", async () => {
+  test("B4 log data without a JSON form does not prevent other notifications of its turn", async () => {
     const { client, listener } = await session([]);
     await told(client.request("logging/setLevel", { level: "debug" }));
     await publish("log", "tools");
@@ -362,12 +362,12 @@ describe("hub: shards", () => {
   const rises = (before: number[], after: number[]) =>
     after.flatMap((count, at) => (count > (before[at] ?? 0) ? [at] : []));
 
-  test.each(["0", "-1", "1.5", "33", "NaN"])("hub: %s shards are refused, naming the bounds", async (number) => {
+  test.each(["0", "-1", "1.5", "33", "NaN"])("hub: %s shards are refused, naming the allowed range", async (number) => {
     const refused = await (await fetch(`${worker.origin}/shards/${number}`)).text();
     expect(refused).toBe(`options-invalid: hub(): shards is ${number}; use 1 to 32.`);
   });
 
-  test("hub: each subject has one shard, the same in every isolate, for those who listen and those who publish", async () => {
+  test("hub: each subject has one shard, the same in every isolate, for listeners and publishers", async () => {
     const used = new Set<number>();
     for (const subject of ["tools", "prompts", "resources", ...Array.from({ length: 9 }, newUri)]) {
       const isList = !subject.startsWith("test:");
@@ -384,7 +384,7 @@ describe("hub: shards", () => {
     expect(used.size).toBeGreaterThan(2);
   });
 
-  test("hub: a filter that grows and shrinks opens and closes links, and is answered when all of it holds", async () => {
+  test("hub: a filter that grows and shrinks opens and closes sockets, and is answered when all of it is active", async () => {
     const all = Array.from({ length: 12 }, newUri);
     const { client, listener } = await session([], sharded?.url);
     const before = await socketsOf();
@@ -411,7 +411,7 @@ describe("hub: shards", () => {
     expect(Math.max(...calls)).toBe(1);
   });
 
-  test("hub: a shard that is reset has its own subjects told, and no others", async () => {
+  test("hub: a shard that is reset causes notifications of its own subjects only", async () => {
     const all = Array.from({ length: 12 }, newUri);
     const listener = await listen([], all, sharded?.url);
     const shard = (await socketsOf()).findIndex((sockets) => sockets > 0);
@@ -427,7 +427,7 @@ describe("hub: shards", () => {
     expect(rises(published, await publishedOf())).toEqual([shard]);
   });
 
-  test("hub: a stream that wants nothing dials nothing, and stays open", async () => {
+  test("hub: a stream with an empty filter opens no socket and stays open", async () => {
     const listener = await listen([], [], sharded?.url);
     await hasBeatenAgain(listener);
     expect(await socketsOf()).toEqual(SHARDS.map(() => 0));

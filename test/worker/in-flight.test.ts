@@ -1,4 +1,4 @@
-/** What counts as a request in flight, and from when on. */
+/** Requests in flight: what counts as one, and from when on. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKey, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -24,8 +24,8 @@ const noted = (key: string, what: string) =>
   until(`${key}: ${what}`, async () => (await control("noted", key)) === what);
 const at = (place: string) => `${worker.origin}/${place}/mcp`;
 
-describe.each(["made", "defined"])("A6: where the server of a request takes its time (%s)", (place) => {
-  test("no more than inFlightMax requests are let in, however many arrive together", async () => {
+describe.each(["made", "defined"])("A6: when creating the server of a request takes time (%s)", (place) => {
+  test("no more than inFlightMax requests are admitted, however many arrive together", async () => {
     const session = await Session.open(at(place));
     const key = newKey();
     const calls = Array.from({ length: 40 }, (_, id) => session.call("hold", { key }, id));
@@ -55,7 +55,7 @@ describe.each(["made", "defined"])("A6: where the server of a request takes its 
   });
 });
 
-test("A6: a request that is cancelled before its server is there does not run", async () => {
+test("A6: a request that is cancelled before its server exists does not run", async () => {
   const session = await Session.open(at("made"));
   const key = newKey();
   const call = session.with({ "x-wait": key }).call("hold", { key }, "late");
@@ -66,7 +66,7 @@ test("A6: a request that is cancelled before its server is there does not run", 
   expect(await control("noted", key)).toBe("waits");
 });
 
-test("A6: requests whose server cannot be had give their places back", async () => {
+test("A6: requests whose server cannot be created release their places", async () => {
   const session = await Session.open(at("made"));
   for (let round = 0; round < 3; round += 1) {
     const calls = Array.from({ length: 8 }, (_, id) => {
@@ -103,13 +103,13 @@ test("A13: however often the roots change while a handler runs, one handler runs
   await noted("roots", "began ended began ended began ended");
 });
 
-test("A13: no more handlers of custom notifications run than requests may be in flight; further ones are refused with 429", async () => {
+test("A13: custom notification handlers are limited to inFlightMax; further notifications are refused with 429", async () => {
   const session = await Session.open(at("defined"));
   const send = async (method: string) => (await session.send(notification(method))).status;
   const statuses = await Promise.all(Array.from({ length: 40 }, () => send("own/started")));
   expect([202, 429].map((status) => statuses.filter((each) => each === status).length)).toEqual([8, 32]);
   await noted("own", Array(8).fill("began").join(" "));
-  // Other notifications, and requests, are not held up.
+  // Other notifications and requests are not delayed.
   expect(await send("notifications/cancelled")).toBe(202);
   expect((await session.send({ jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(200);
   await release("own");

@@ -1,4 +1,4 @@
-/** What a handler keeps between its runs, beyond what its place holds: an error that names the limit, and nothing else. */
+/** Journals that exceed the limit of their storage: an error that names the limit, and no other effect. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
@@ -29,10 +29,10 @@ afterEach(async () => {
   tap.oracle.expectClean();
 });
 
-/** What the author was told of. */
+/** The errors reported to the author so far. */
 const errors = async () => (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
 
-/** Runs it; then the author has been told of an error like this. */
+/** Runs `work` and expects that an error like this is then reported to the author. */
 async function reports<T>(error: RegExp, work: () => Promise<T>): Promise<T> {
   const before = (await errors()).length;
   const result = await work();
@@ -58,7 +58,7 @@ describe("in requestState", () => {
     expect(JSON.stringify(result)).not.toContain("limits.");
   });
 
-  test("it is the sum of what was kept: a later round may be the first that is refused", async () => {
+  test("the limit applies to everything kept so far: a later round may be the first to be refused", async () => {
     const asked = await call("keeping", 1_200);
     expect(asked).toMatchObject({ resultType: "input_required" });
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
@@ -67,7 +67,7 @@ describe("in requestState", () => {
     });
   });
 
-  test("A10: a question that there is no room to wait for fails, and the handler goes on", async () => {
+  test("A10: a question for which there is no room fails, and the handler continues", async () => {
     const asked = await call("trying", 1_200);
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
     const text = textOf({ result: await call("trying", 1_200, long) });
@@ -75,12 +75,12 @@ describe("in requestState", () => {
     expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
   });
 
-  test("A10: once a question had no room, the call asks nothing more: each run of it would be another", async () => {
+  test("A10: once a question had no room, the call asks nothing more, because each run would differ", async () => {
     const text = textOf({ result: await call("hoping", 1_000) });
     expect(text.split("; ")).toEqual([1, 2, 3].map(() => expect.stringMatching(/^limit: .* 2000\.$/)));
   });
 
-  test("less is kept", async () => {
+  test("a smaller journal is kept", async () => {
     const first = await call("keeping", 1_000);
     const second = await call("keeping", 1_000, reply(first));
     expect(await call("keeping", 1_000, reply(second))).toMatchObject({ content: [{ text: "1000 3 3" }] });
@@ -110,7 +110,7 @@ describe("in a session", () => {
     expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
   });
 
-  test("a request that is more cannot ask, and is served otherwise", async () => {
+  test("a request that is too large itself cannot ask, and is otherwise served", async () => {
     const session = await open();
     const text = "y".repeat(900_000);
     const { messages } = await reports(/900000 characters/, () => told(session.call("keeping", { text })));
@@ -121,7 +121,7 @@ describe("in a session", () => {
     expect(stream.raw).toContain('"text":"900000"');
   });
 
-  test("an answer with which it is more is refused, whether the run was lost or not", async () => {
+  test("an answer that makes it too large is refused, whether the run was lost or not", async () => {
     for (const lose of [async () => undefined, abortAll]) {
       const session = await open();
       const stream = await session.stream("keeping", { size: 500_000 });
@@ -142,7 +142,7 @@ describe("in a session", () => {
   ] as const;
 
   test.each(lossesOf)(
-    "A10: a question whose answer is too large fails, and the call goes on (its run %s)",
+    "A10: a question whose answer is too large fails, and the call continues (its run %s)",
     async (_, lose) => {
       const session = await open();
       const stream = await session.stream("trying", { size: 500_000 });
@@ -171,7 +171,7 @@ describe("in a session", () => {
     expect(text(stream)).toMatch(/^invalid-answer: .* 900000 characters .*; KitError: .* 900000 characters/);
   });
 
-  test("less is kept, and there after the object was lost", async () => {
+  test("a smaller journal is kept, and available after the object was lost", async () => {
     const session = await open();
     const stream = await session.stream("keeping", { size: 880_000 });
     await answer(session, await asked(stream, 1), "Ada");
@@ -202,11 +202,11 @@ describe("in a task", () => {
     });
   });
 
-  test("less is kept", async () => {
+  test("a smaller journal is kept", async () => {
     expect(textOf(await finish({ size: 5 * MIB, steps: 3 }))).toBe(String(15 * MIB));
   });
 
-  /** Answers both questions of `trying`, and gives the text of its result. */
+  /** Answers both questions of `trying` and returns the text of its result. */
   const tryWith = async (args: Members, first: string) => {
     const client = new TaskClient(tap.url);
     const taskId = await client.start("trying", args);
@@ -220,12 +220,12 @@ describe("in a task", () => {
     return client.finish(taskId, () => "Ada");
   };
 
-  test("A10: a question whose answer is too large fails, and the task goes on", async () => {
+  test("A10: a question whose answer is too large fails, and the task continues", async () => {
     const text = await tryWith({ size: 4 * MIB - 1_000, steps: 4 }, "y".repeat(10_000));
     expect(text).toMatch(/^invalid-answer: A task keeps at most .* 16777216 characters .*; 3$/);
   });
 
-  test("A10: so does each question that no answer has room for", async () => {
+  test("A10: so does each question for which no answer has room", async () => {
     for (const args of [
       { size: 4 * MIB - 50, steps: 4 },
       { size: 1, steps: 10_000 },
@@ -234,7 +234,7 @@ describe("in a task", () => {
     }
   });
 
-  test("A10: a client of 2025-11-25 answers with more than its session keeps: the question fails, and the task goes on", async () => {
+  test("A10: an answer of a 2025-11-25 client that exceeds the session's limit: the question fails, and the task continues", async () => {
     const session = await Session.open(tap.url, { capabilities: { elicitation: {} } });
     const created = await told(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
     const { task } = (created.messages.at(-1) as { result: { task: Members } }).result;

@@ -1,4 +1,4 @@
-/** Keys that nobody sets: made when first needed, the same for every isolate, replaced in time. */
+/** Automatic keys: created when first needed, shared by all isolates, and rotated. */
 import { afterEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/index.ts";
 import { rotate, type StoredKey } from "../../src/worker/keys/rotation.ts";
@@ -41,10 +41,10 @@ async function start(options: Partial<WorkerOptions> = {}) {
   return { worker, at, asked, stored };
 }
 
-/** Whether a session is known: its list comes. */
+/** The status of a session: 200 if it is known. */
 const status = async (client: LegacyClient) => (await told(client.request("tools/list"))).status;
 
-test("the first key is made when it is first needed; warm isolates ask nothing more", async () => {
+test("the first key is created when it is first needed; warm isolates make no further requests", async () => {
   const { worker, at, asked, stored } = await start();
   expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
   const url = await at("/mcp");
@@ -57,7 +57,7 @@ test("the first key is made when it is first needed; warm isolates ask nothing m
   expect(await stored()).toMatchObject([{ secret: expect.stringMatching(/^[\w-]{43}$/) }]);
 });
 
-test("isolates agree, at once and after SIGKILL; so do those who ask at the same time", async () => {
+test("isolates agree, at once and after SIGKILL, even if they ask at the same time", async () => {
   const { worker, at, stored } = await start();
   const urls = [await at("/mcp"), await at("/twin/mcp")];
   const clients = await Promise.all([...urls, ...urls].map((url) => LegacyClient.open(url)));
@@ -69,7 +69,7 @@ test("isolates agree, at once and after SIGKILL; so do those who ask at the same
   expect(await stored()).toEqual(before);
 });
 
-test("a key is replaced in time: published before it seals, kept while what it sealed is good", async () => {
+test("a key is rotated: published before it seals, and kept while what it sealed is valid", async () => {
   const { worker, at, stored } = await start();
   const url = await at("/mcp");
   const old = await LegacyClient.open(url);
@@ -85,15 +85,15 @@ test("a key is replaced in time: published before it seals, kept while what it s
   await worker.advance(2 * 60 * 60_000);
   const late = await LegacyClient.open(url);
   for (const client of [between, late]) expect(await status(client)).toBe(200);
-  // Past its time, not past its key.
+  // The session has expired, its key has not.
   expect(await status(old)).toBe(404);
-  // The head of an id names its key.
+  // The beginning of an id names its key.
   const keyOf = ({ sessionId = "" }: LegacyClient) => Buffer.from(sessionId, "base64url").toString("hex", 1, 4);
   expect(keyOf(between)).toBe(keyOf(old));
   expect(keyOf(late)).not.toBe(keyOf(old));
 });
 
-test("keys() of one's own: which there are, when", () => {
+test("keys() with its own options: which keys exist at which time", () => {
   const rotation = { rotateMs: 100, publishMs: 10, keepMs: 1_000 };
   let keys: readonly StoredKey[] = [];
   const seen: [atMs: number, count: number][] = [];
@@ -101,7 +101,7 @@ test("keys() of one's own: which there are, when", () => {
     const next = rotate(keys, rotation, atMs);
     if (next !== keys) seen.push([atMs, next.length]);
     keys = next;
-    // One seals at each time, and it has been known for as long as it takes to publish it.
+    // At each time one key seals, and it was published long enough before.
     const sealing = keys.filter(({ sealsFromMs }) => sealsFromMs <= atMs);
     expect(sealing.length).toBeGreaterThan(0);
     expect(new Set(keys.map(({ secret }) => secret)).size).toBe(keys.length);
@@ -115,7 +115,7 @@ test("keys() of one's own: which there are, when", () => {
   expect(rotate(keys, rotation, 3_000)).toBe(keys);
 });
 
-test("ids of garbage cost one request a while at most, and are 404", async () => {
+test("garbage ids cost at most one request per pause, and are 404", async () => {
   const { at, asked } = await start();
   const url = await at("/mcp");
   await LegacyClient.open(url);
@@ -133,7 +133,7 @@ test("ids of garbage cost one request a while at most, and are 404", async () =>
 test("requestState is sealed with them as well, for every isolate", async () => {
   const { at } = await start();
   const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
-  // One isolate has sealed a session id before, and the other has not.
+  // One isolate has sealed a session id before, the other has not.
   await LegacyClient.open(await at("/mcp"));
   const asked = (await told(here.call("rounds"))).messages as [{ result: Members }];
   const { requestState } = asked[0].result;
@@ -148,10 +148,10 @@ test("the secret MCP_KEYS takes the object's place", async () => {
   expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
 });
 
-describe("keys that cannot be had", () => {
+describe("keys that are unavailable", () => {
   const failing = (worker: TestWorker, how: "yes" | "no") => fetch(worker.url(`/failing/${how}`), { method: "POST" });
 
-  test("what is known goes on while the object fails, and asks it seldom", async () => {
+  test("known keys are used while the object fails, and it is asked rarely", async () => {
     const { worker, at, asked } = await start();
     const client = await LegacyClient.open(await at("/mcp"));
     await failing(worker, "yes");
@@ -161,11 +161,11 @@ describe("keys that cannot be had", () => {
     expect((await asked()) - before).toBeLessThanOrEqual(2);
   });
 
-  test("a session sealed with a key that an isolate could not ask for is 503 there, not 404", async () => {
+  test("a session sealed with a key that an isolate could not fetch is 503 there, not 404", async () => {
     const { worker, at } = await start();
     const [here, there] = [await at("/mcp"), await at("/twin/mcp")];
     await Promise.all([LegacyClient.open(here), LegacyClient.open(there)]);
-    // One isolate hears of the next key, the other does not.
+    // One isolate learns about the next key, the other does not.
     await worker.advance(20 * DAY_MS - 30 * 60_000);
     await LegacyClient.open(there);
     await failing(worker, "yes");
@@ -177,7 +177,7 @@ describe("keys that cannot be had", () => {
     expect(await status(late.at(here))).toBe(200);
   });
 
-  test("many who come first ask once", async () => {
+  test("concurrent first requests share one fetch", async () => {
     const { at, asked } = await start();
     const url = await at("/mcp");
     await Promise.all(Array.from({ length: 50 }, () => LegacyClient.open(url, { silent: true })));
@@ -185,7 +185,7 @@ describe("keys that cannot be had", () => {
   });
 
   test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { keepMs: -1 }, { keepMs: Number.POSITIVE_INFINITY }])(
-    "%j is refused where it is written",
+    "%j is refused when it is passed",
     async (options) => {
       const source = `import { keys } from "./src/worker/keys/index.ts";
         let said = "nothing";
@@ -198,7 +198,7 @@ describe("keys that cannot be had", () => {
     },
   );
 
-  test.each(["/unbound", "/broken"])("are 503 with Retry-After, never 404, and nothing leaks (%s)", async (path) => {
+  test.each(["/unbound", "/broken"])("are 503 with Retry-After, never 404, and reveal nothing (%s)", async (path) => {
     const { worker, at } = await start();
     const known = await LegacyClient.open(await at("/mcp"));
     const url = `${worker.origin}${path}`;

@@ -1,7 +1,7 @@
 /**
- * Random handlers, random losses: what comes out is what comes out of a run that nothing interrupts, and each step has
- * its effect once. A loss comes while the handler waits for its client, so no step is under way. For long runs:
- * `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat one that failed.
+ * Random handlers with random losses: the result equals that of an uninterrupted run, and each step has its effect
+ * once. A loss happens while the handler waits for its client, so no step is running. For long runs use `npm run
+ * replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat a failed run.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -42,7 +42,7 @@ const LOSSES = ["none", "none", "evicted", "reset", "killed"] as const;
 type Loss = (typeof LOSSES)[number];
 const losses = fc.infiniteStream(fc.constantFrom(...LOSSES));
 
-/** What a script gives when nothing interrupts it, and its steps. */
+/** The result of a script when nothing interrupts it, and its steps. */
 function expected(of: Script, path = "s"): { result: unknown; steps: string[] } {
   switch (of.kind) {
     case "ask":
@@ -71,11 +71,11 @@ async function lose(how: Loss): Promise<void> {
   if (how === "reset") for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
 }
 
-/** A legacy client that answers one question at a time, and comes back to its stream when that was lost. */
+/** A legacy client that answers one question at a time, and resumes its stream when it was lost. */
 async function runLegacy(of: Script, key: string, next: () => Loss): Promise<unknown> {
   const session = await Session.open(worker.url("/mcp"), { capabilities: able });
   let stream: Cuttable = await session.stream("follow", { key, script: of });
-  // What asks nothing is answered at once.
+  // A script that asks nothing is answered at once.
   if (stream.response.headers.get("content-type") === "application/json") {
     return JSON.parse((await stream.end()).raw) as unknown;
   }
@@ -91,7 +91,7 @@ async function runLegacy(of: Script, key: string, next: () => Loss): Promise<unk
     const result = [...seen.values()].find((message) => "result" in message || "error" in message);
     if (result) return result;
     const how = next();
-    // A stream may be lost before it has said anything: then it goes on where the one before was.
+    // A stream may be lost before its first event: then the client resumes where the previous one ended.
     cursor = stream.events.findLast(({ id }) => id !== undefined)?.id ?? cursor;
     await lose(how);
     const open = [...seen.values()].filter(({ id }) => !answered.has(id));
@@ -114,7 +114,7 @@ async function runModern(of: Script, key: string, next: () => Loss): Promise<unk
     if (result.resultType !== "input_required") return { result };
     await lose(next());
     const asked = Object.entries(result.inputRequests as Record<string, Members>);
-    // One answer at a time: the others are asked for again.
+    // Only one answer at a time: the other questions are asked again.
     const inputResponses = Object.fromEntries(asked.slice(0, 1).map(([name, question]) => [name, answerTo(question)]));
     more = { inputResponses, requestState: result.requestState };
   }
@@ -124,7 +124,9 @@ describe.each([
   ["a legacy session", runLegacy],
   ["a modern client", runModern],
 ] as const)("a random handler asked by %s", (_, run) => {
-  test("gives what it would give uninterrupted, and has each effect once", { timeout: BOUNDS.timeoutMs }, async () => {
+  test("returns the result of an uninterrupted run, and has each effect once", {
+    timeout: BOUNDS.timeoutMs,
+  }, async () => {
     await holds(
       fc.asyncProperty(script, losses, async (of, how) => {
         const key = crypto.randomUUID();

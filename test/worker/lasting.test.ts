@@ -1,4 +1,4 @@
-/** Questions of legacy sessions that outlive the object which asked them. */
+/** Questions of legacy sessions that survive the loss of the object that asked them. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
@@ -57,7 +57,7 @@ async function answer(session: Session, { id, method, params }: Members): Promis
   expect((await session.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
 }
 
-/** What is lost, and how the client comes to its stream afterwards. */
+/** The kinds of loss, and whether the client has to resume its stream afterwards. */
 const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: boolean][] = [
   ["evicted", () => worker.evict("MCP_SESSION"), false],
   [
@@ -71,7 +71,7 @@ const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: bo
 ];
 
 describe.each(LOSSES)("an object %s between question and answer", (_, lose, comesBack) => {
-  /** The stream on which the call goes on. */
+  /** Loses the object, and returns the stream on which the call continues. */
   async function goOn(session: Session, stream: Cuttable): Promise<[Session, Cuttable]> {
     await lose();
     if (!comesBack) return [session, stream];
@@ -79,7 +79,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     return [again, await again.get(stream.events.findLast(({ id }) => id !== undefined)?.id)];
   }
 
-  test("goes on with the answer: steps once, progress once, and the result on the stream", async () => {
+  test("continues with the answer: steps once, progress once, and the result on the stream", async () => {
     const session = await open();
     const key = newKey();
     const first = await session.stream("order", { key });
@@ -98,7 +98,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect(streams.flatMap(questionsOf)).toHaveLength(2);
   });
 
-  test("goes on when all that was asked at once is answered, in any order, each asked once", async () => {
+  test("continues when all concurrent questions are answered, in any order, each asked once", async () => {
     const session = await open();
     const first = await session.stream("both", { key: newKey() });
     const questions = [await asked(first, 1), await asked(first, 2), await asked(first, 3)];
@@ -109,12 +109,12 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect([...new Set([first, stream])].flatMap(questionsOf)).toHaveLength(3);
   });
 
-  test("an error is an answer; a second answer, and a foreign one, are nothing", async () => {
+  test("an error is an answer; a second answer and a foreign one have no effect", async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const { id } = await asked(first, 1);
     const [again, stream] = await goOn(session, first);
-    // Past the oracle, to which an id is answered once.
+    // Bypasses the oracle, for which an id is answered only once.
     const stranger = await Session.open(`${worker.origin}/mcp`, { capabilities: able });
     await stranger.send({ jsonrpc: "2.0", id, result: { action: "decline" } });
     const error = { jsonrpc: "2.0", id, error: { code: -1, message: "asleep" } };
@@ -123,7 +123,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "refused -1" }] } });
   });
 
-  test("DELETE takes what waits along", async () => {
+  test("DELETE ends waiting calls too", async () => {
     const session = await open();
     const first = await session.stream("patient", { key: newKey() });
     const question = await asked(first, 1);
@@ -137,7 +137,7 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
   });
 });
 
-test("a question that nobody answers times out, though its object is gone from memory", async () => {
+test("a question that is not answered times out even if its object was evicted", async () => {
   const session = await open("/hasty");
   const stream = await session.stream("patient", { key: newKey() });
   await asked(stream, 1);
@@ -146,7 +146,7 @@ test("a question that nobody answers times out, though its object is gone from m
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "timeout" }] } });
 });
 
-test("the object sleeps while a person thinks, and the answer finds the call", { timeout: 40_000 }, async () => {
+test("the object hibernates while a person thinks, and the answer finds the call", { timeout: 40_000 }, async () => {
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
@@ -170,7 +170,7 @@ describe("a process killed while a call runs", () => {
     return { key, first, second };
   }
 
-  test("a tool declared idempotent is run again, from its journal, and its progress goes on", async () => {
+  test("a tool declared idempotent is run again from its journal, and its progress continues", async () => {
     const { key, first, second } = await killed("repeatable");
     expect(second.messages.at(-1)).toMatchObject({ result: { content: [{ text: "done 1" }] } });
     expect(await effectsOf(key)).toEqual({ once: 1, ended: 1 });
@@ -178,14 +178,14 @@ describe("a process killed while a call runs", () => {
     expect(progress).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  test("any other is not, and its client is told", async () => {
+  test("any other tool is not run again, and its client gets an error", async () => {
     const { key, second } = await killed("unrepeatable");
     expect(second.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     expect(await effectsOf(key)).toEqual({ once: 1 });
   });
 });
 
-test("a call that waits can be cancelled after its object was lost", async () => {
+test("a waiting call can be cancelled after its object was lost", async () => {
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() }, "wait");
   const question = await asked(stream, 1);
@@ -222,7 +222,7 @@ test("the same tool asks a modern client, round by round", async () => {
   expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
 });
 
-test("DELETE after a loss ends the streams that somebody still holds", async () => {
+test("DELETE after a loss ends the streams that are still open", async () => {
   const session = await open();
   const streams = [
     await session.stream("patient", { key: newKey() }),
@@ -233,7 +233,7 @@ test("DELETE after a loss ends the streams that somebody still holds", async () 
   for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
   expect((await session.delete()).status).toBe(204);
   for (const stream of streams) {
-    // With an outcome, or without where its Worker was not back yet: the client itself has ended the session.
+    // With an outcome, or without one if its Worker had not reconnected yet: the client itself has ended the session.
     await stream.end();
     const outcomes = stream.messages.filter((message) => "result" in message || "error" in message);
     expect(outcomes.length).toBeLessThanOrEqual(1);

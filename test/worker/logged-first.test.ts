@@ -1,6 +1,6 @@
 /**
- * What is said on a stream goes to the log before anybody is sent it: a client that saw an event can resume after it.
- * Here the database of the object refuses to store one.
+ * Messages on a stream are logged before they are sent, so a client that received an event can resume after it. In
+ * these tests the object's database refuses to store an event.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker?.stop());
 
-/** A session and the id of its object, in whose log there is something already. */
+/** Opens a session whose log is not empty, and finds its object. */
 async function open(): Promise<{ session: Session; object: string }> {
   const others = await worker.worker.objects(BINDING);
   const session = await Session.open(`${worker.origin}/placed/mcp`);
@@ -28,7 +28,7 @@ async function open(): Promise<{ session: Session; object: string }> {
   return { session, object };
 }
 
-/** A call that tells of its progress so many times, each time in a turn of its own. */
+/** Makes a call that reports progress `events` times, each time in a new turn. */
 async function flood(session: Session, key: string, events: number, size = 1): Promise<Cuttable> {
   const stream = await session.stream("flood", { key, events, size });
   await stream.has("the first", ({ messages }) => messages.length > 0);
@@ -36,14 +36,14 @@ async function flood(session: Session, key: string, events: number, size = 1): P
   return stream;
 }
 
-/** Has the database refuse rows from now on. */
+/** Makes the database refuse rows from now on. */
 async function refuse(object: string, when: string): Promise<void> {
   const newer = "NEW.stream > (SELECT MAX(id) FROM stream_2 WHERE id < NEW.stream)";
   const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN ${newer} AND ${when}`;
   await worker.worker.sql(BINDING, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
 }
 
-test("an event that cannot be stored is not sent, and those around it are", async () => {
+test("an event that cannot be stored is not sent, and those before and after it are", async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 3");
   const stream = await (await flood(session, "short", 5)).end();
@@ -52,7 +52,7 @@ test("an event that cannot be stored is not sent, and those around it are", asyn
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
 
-test("of an event of several rows no part is sent or kept when one of them cannot be stored", async () => {
+test("no part of an event of several rows is sent or kept if one of them cannot be stored", async () => {
   const { session, object } = await open();
   await refuse(object, "NEW.seq = 3 AND NEW.rank = 0");
   const stream = await (await flood(session, "long", 5, 300_000)).end();

@@ -1,4 +1,7 @@
-/** What a deploy leaves behind: databases of an older layout, ids sealed before it, and a Worker and an object unlike. */
+/**
+ * Compatibility across deploys: databases of an older layout, older ids, and a Worker and an object of different
+ * versions.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
@@ -29,7 +32,7 @@ afterEach(async () => {
   tap.oracle.expectClean();
 });
 
-/** A new session, and its object. */
+/** Opens a session and finds its object. */
 async function open(): Promise<{ session: Session; id: string }> {
   const before = new Set(await worker.worker.objects(BINDING));
   const session = await Session.open(tap.url);
@@ -46,14 +49,14 @@ function newKey(): string {
 
 const release = (key: string) => told(new ModernClient(tap.url).call("release", { key }));
 
-// Layout 1, as its code wrote it.
+// Layout 1, as the code of that version wrote it.
 
 const TABLES_1 = [
   "CREATE TABLE IF NOT EXISTS stream (id INTEGER PRIMARY KEY, requests TEXT)",
   "CREATE TABLE IF NOT EXISTS event (stream INTEGER, seq INTEGER, at INTEGER, final INTEGER, frames TEXT, " +
     "PRIMARY KEY (stream, seq)) WITHOUT ROWID",
 ];
-/** Minutes ago, so that what is over has had its time. */
+/** Some minutes ago, so that expired data is collected. */
 const AT_MS = Date.now() - 20 * 60_000;
 /** Streams of calls had even numbers. */
 const CALL = AT_MS - (AT_MS % 2);
@@ -71,7 +74,7 @@ const cursor = (objectId: string, stream: number, seq: number) =>
 
 interface Row1 {
   readonly stream: number;
-  /** Number of the first message in it. */
+  /** Number of the first message in the row. */
   readonly from: number;
   readonly messages: readonly object[];
   readonly isFinal?: boolean;
@@ -85,7 +88,7 @@ const progress = (value: number) => ({
 const result = { jsonrpc: "2.0", id: "old", result: { content: [{ type: "text", text: "done" }] } };
 const notice = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "waited" } };
 
-/** Puts rows of layout 1 into an object that has no log, and takes it out of memory. */
+/** Writes rows of layout 1 into an object without a log, and evicts it. */
 async function fill(id: string, rows: readonly Row1[], session: Session): Promise<void> {
   const params = { name: "count", arguments: {}, _meta: { progressToken: "old" } };
   const hint = { version: "2025-11-25", session: session.id, scope: "before the deploy" };
@@ -106,14 +109,14 @@ async function fill(id: string, rows: readonly Row1[], session: Session): Promis
   await worker.worker.evict(BINDING, id);
 }
 
-/** A call that told of 1 and 2 in one turn, then of 3, then ended. */
+/** A call that reported 1 and 2 in one turn, then 3, and then ended. */
 const FINISHED: readonly Row1[] = [
   { stream: CALL, from: 1, messages: [progress(1), progress(2)] },
   { stream: CALL, from: 3, messages: [progress(3)] },
   { stream: CALL, from: 4, messages: [result], isFinal: true },
 ];
 
-/** A session id as it was sealed for an object then: bound to no endpoint, without a number, its time in minutes. */
+/** A session id as that version sealed it: bound to no endpoint, without a session number, with its time in minutes. */
 async function idOf1(objectId: string): Promise<string> {
   const bytes = new Uint8Array(55);
   bytes.set(Buffer.from(objectId, "hex"), 0);
@@ -124,7 +127,7 @@ async function idOf1(objectId: string): Promise<string> {
 }
 
 describe("a database of layout 1", () => {
-  test.each([0, 1, 2, 3])("is read on after event %i: what followed comes once and in order", async (seen) => {
+  test.each([0, 1, 2, 3])("can be resumed after event %i: the later ones arrive once and in order", async (seen) => {
     const { session, id } = await open();
     await fill(id, FINISHED, session);
     const resumed = await (await session.get(cursor(id, CALL, seen))).end();
@@ -136,7 +139,7 @@ describe("a database of layout 1", () => {
     expect(Object.keys(tables).toSorted()).toEqual(["event_2", "stream_2"]);
   });
 
-  test("A23: is not reached with the session id of its time, which named no endpoint", async () => {
+  test("A23: is not reachable with a session id of that version, which named no endpoint", async () => {
     const { session, id } = await open();
     const sessionId = await idOf1(id);
     const old = new Session(session.url, sessionId, { ...session.headers, "mcp-session-id": sessionId });
@@ -145,7 +148,7 @@ describe("a database of layout 1", () => {
     expect((await old.get(cursor(id, CALL, 2))).status).toBe(404);
   });
 
-  test("tells a call that was running of its interruption", async () => {
+  test("reports the interruption to a call that was running", async () => {
     const { session, id } = await open();
     await fill(id, FINISHED.slice(0, 2), session);
     for (let times = 0; times < 2; times += 1) {
@@ -156,7 +159,7 @@ describe("a database of layout 1", () => {
     }
   });
 
-  test("goes on with a stream that is no call's", async () => {
+  test("continues a stream that belongs to no call", async () => {
     const { session, id } = await open();
     await fill(id, [{ stream: OWN, from: 1, messages: [notice] }], session);
     const resumed = await session.get(cursor(id, OWN, 0));
@@ -166,7 +169,7 @@ describe("a database of layout 1", () => {
     resumed.cut();
   });
 
-  test("takes new calls beside the old ones", async () => {
+  test("accepts new calls beside the old ones", async () => {
     const { session, id } = await open();
     await fill(id, FINISHED, session);
     const key = newKey();
@@ -178,14 +181,14 @@ describe("a database of layout 1", () => {
     expect(resumed.messages.at(-1)).toEqual(result);
   });
 
-  test("is collected like any other: nothing of it is left", async () => {
+  test("is deleted like any other: nothing of it is left", async () => {
     const { session, id } = await open();
     const running: Row1 = { stream: OTHER_CALL, from: 1, messages: [progress(1)] };
     await fill(id, [...FINISHED, running, { stream: OWN, from: 1, messages: [notice] }], session);
     await session.request("logging/setLevel", { level: "info" });
     expect(await worker.worker.runAlarm(BINDING, id)).toBe(true);
     const left = (await worker.worker.storage(BINDING, id)).tables;
-    // The call that ran had its outcome just now.
+    // The call that was running got its outcome just now.
     expect(left.stream_2).toMatchObject([{ id: OTHER_CALL }]);
     expect(left.event_2).toMatchObject([
       { stream: OTHER_CALL, kind: 0 },
@@ -197,7 +200,7 @@ describe("a database of layout 1", () => {
 });
 
 describe("an event id of version 0.1", () => {
-  test("A1: of a GET stream on which nothing was said opens another one: nothing shows that the number is real", async () => {
+  test("A1: for a GET stream without events opens another stream, because nothing proves its number", async () => {
     const { session, id } = await open();
     const resumed = await session.get(cursor(id, OWN, 0));
     await resumed.has("the first event id", ({ ids }) => ids.length > 0);
@@ -209,7 +212,7 @@ describe("an event id of version 0.1", () => {
   test("A1: is refused on the stream of another session of the object", async () => {
     const { session, id } = await open();
     await fill(id, FINISHED, session);
-    // Brings the log to the layout of today.
+    // Migrates the log to the current layout.
     expect((await session.get(cursor(id, CALL, 4))).status).toBe(405);
     await worker.worker.sql(BINDING, id, "UPDATE stream_2 SET session = 7");
     expect((await session.get(cursor(id, CALL, 0))).status).toBe(400);
@@ -227,7 +230,7 @@ describe("a Worker older than its object", () => {
     expiresAtMs: Date.now() + 3_600_000,
   };
 
-  /** A socket as that Worker would have it. */
+  /** Opens a socket as that Worker would. */
   async function dial(id: string | undefined, attach: object) {
     const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), ...(id && { id }) });
     const socket = new WebSocket(`${worker.origin.replace("http", "ws")}/raw/${BINDING}?${query}`);
@@ -242,7 +245,7 @@ describe("a Worker older than its object", () => {
 
   const kindsOf = (heard: readonly string[]) => heard.map((text) => JSON.parse(text.split("\n")[0] ?? "").kind);
 
-  test("names no session within the object, and has the one the object is for", async () => {
+  test("sends no session number, and gets the session of its object", async () => {
     const { session, id } = await open();
     await fill(id, FINISHED, session);
     const { heard } = await dial(id, { caller, target: { kind: "resume", lastEventId: cursor(id, CALL, 2) } });
@@ -253,7 +256,7 @@ describe("a Worker older than its object", () => {
   });
 
   test.each(["", "?", "taken 5", "t", "t-1", "t1e999", '{"kind":"novelty"}', "x".repeat(10_000)])(
-    "says %j: nothing comes of it, and the stream goes on",
+    "sends %j: it has no effect, and the stream continues",
     async (words) => {
       const { session, id } = await open();
       const key = newKey();
@@ -271,7 +274,7 @@ describe("a Worker older than its object", () => {
     },
   );
 
-  test("asks for a stream of a kind there is not: it is refused, and nothing breaks", async () => {
+  test("requests a stream of an unknown kind: it is refused without further effect", async () => {
     const { session, id } = await open();
     const { heard, isClosed } = await dial(id, { caller, target: { kind: "novelty" } });
     await until("it is refused", isClosed);
@@ -281,7 +284,7 @@ describe("a Worker older than its object", () => {
 });
 
 describe("an object newer than its Worker", () => {
-  test("says what the Worker does not know, and the client hears the rest", async () => {
+  test("sends a message that the Worker does not know, and the client gets the rest", async () => {
     const { session, id } = await open();
     const key = newKey();
     const call = await session.stream("count", { key, before: 1, after: 2 });

@@ -1,9 +1,9 @@
-/** Wrong bindings and the like: what is reported names the mistake and the line to write. */
+/** Wrong bindings and other configuration mistakes: the report names the mistake and the line to write. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 
 const CLASSES = { SESSION: "McpSession", HUB: "McpHub", ONCE: "McpOnce", KEYS: "McpKeys", TASK: "McpTask" } as const;
-/** Each is bound to the class of another part, one with objects that could be mistaken for its own. */
+/** Each is bound to the class of another part, one whose objects could be mistaken for its own. */
 const WRONG = { SESSION: "McpHub", HUB: "McpSession", ONCE: "McpHub", KEYS: "McpTask", TASK: "McpKeys" } as const;
 const named = (prefix: string, classes: object) =>
   Object.fromEntries(Object.entries(classes).map(([name, value]) => [`${prefix}_${name}`, value]));
@@ -40,7 +40,7 @@ const initialize = (path: string) =>
     params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } },
   });
 
-/** Calls a tool as a client of 2026-07-28 that takes tasks. */
+/** Calls a tool as a client of 2026-07-28 that supports tasks. */
 function call(path: string, name: string): Promise<Response> {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -54,11 +54,11 @@ function call(path: string, name: string): Promise<Response> {
 
 async function reported(path: string): Promise<string[]> {
   const reports = (await (await fetch(worker.url("/reports"))).json()) as Record<string, string[]>;
-  // Endpoints without tasks say so too, for the one tool that needs them.
+  // Endpoints without tasks also report the one tool that requires them.
   return (reports[path] ?? []).filter((text) => path === "/bare" || path === "/varying" || !text.includes("Nobody"));
 }
 
-/** What makes an endpoint need its binding. */
+/** The request that makes an endpoint use its binding. */
 const USES: Record<string, (path: string) => Promise<unknown>> = {
   session: initialize,
   keys: initialize,
@@ -77,7 +77,7 @@ const PARTS = Object.keys(USES);
 
 describe("bindings", () => {
   test.each(PARTS.filter((part) => part !== "session"))(
-    "A27: bound to the wrong class, %s: the right one is named",
+    "A27: %s bound to the wrong class: the right one is named",
     async (part) => {
       const path = `/wrong/${part}`;
       await USES[part]?.(path);
@@ -90,7 +90,7 @@ describe("bindings", () => {
     },
   );
 
-  test("A27: once bound to a class that answers no requests: the right one is named", async () => {
+  test("A27: once bound to a class without fetch(): the right one is named", async () => {
     await call("/called/once", "once");
     await expect
       .poll(() => reported("/called/once"))
@@ -114,7 +114,7 @@ describe("bindings", () => {
     }
   });
 
-  test("A27: a 503 for a missing binding blames the sessions; one for missing keys names the option", async () => {
+  test("A27: the 503 for a missing binding mentions sessions; the one for missing keys names the option", async () => {
     const response = await initialize("/missing/session");
     expect([response.status, await response.json()]).toMatchObject([
       503,
@@ -126,7 +126,7 @@ describe("bindings", () => {
     ]);
   });
 
-  test("A27: a Workflow binding that is missing: the lines to write are named", async () => {
+  test("A27: a missing Workflow binding: the lines to write are named", async () => {
     await call("/missing/workflow", "background");
     const message =
       'The Workflow binding "MISSING_WORKFLOW" is missing. In wrangler.toml write [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"; or leave out workflow().';

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe("endpoints mounted in an app", () => {
-  test.each(VERSIONS)("serve their own server each, at their own path (%s)", async (version) => {
+  test.each(VERSIONS)("serve their own server, each at its own path (%s)", async (version) => {
     for (const { url, name } of [
       { url: tools.url, name: "tools" },
       { url: other.url, name: "other" },
@@ -36,7 +36,7 @@ describe("endpoints mounted in an app", () => {
     oracle.expectClean();
   });
 
-  test("leave the app's own routes alone", async () => {
+  test("do not affect the app's own routes", async () => {
     const page = await fetch(`${worker.origin}/`);
     expect(await page.text()).toBe("the author's own page");
     for (const path of ["/mcp", "/tools", "/tools/other", "/endpoint", "/other/mcp"]) {
@@ -50,7 +50,7 @@ describe("endpoints mounted in an app", () => {
     expect(response.status).not.toBe(404);
   });
 
-  test("keep the rules of one from the other", async () => {
+  test("do not share their rules", async () => {
     const headers = { origin: "https://any.example" };
     expect((await fetch(`${worker.origin}/open/mcp`, { method: "OPTIONS", headers })).ok).toBe(true);
     expect((await fetch(`${worker.origin}/tools/mcp`, { method: "OPTIONS", headers })).status).toBe(403);
@@ -58,7 +58,7 @@ describe("endpoints mounted in an app", () => {
 });
 
 describe("an endpoint without sessions", () => {
-  test.each(LEGACY_VERSIONS)("gives %s no session id and asks for none", async (version) => {
+  test.each(LEGACY_VERSIONS)("gives %s no session id and requires none", async (version) => {
     const client = await LegacyClient.open(tools.url, { version });
     expect(client.greeting.protocolVersion).toBe(version);
     expect(client.sessionId).toBeUndefined();
@@ -67,14 +67,14 @@ describe("an endpoint without sessions", () => {
     oracle.expectClean();
   });
 
-  test("declares no notices and no log level", async () => {
+  test("declares no notifications and no log level", async () => {
     const client = await LegacyClient.open(tools.url);
     expect(client.greeting.capabilities).toHaveProperty("tools");
     expect(JSON.stringify(client.greeting.capabilities)).not.toMatch(/"(listChanged|subscribe)":true|"logging"/);
     oracle.expectClean();
   });
 
-  test("declares no notices to a modern client", async () => {
+  test("declares no notifications to a modern client", async () => {
     const { messages } = await told(new ModernClient(tools.url).request("server/discover"));
     expect(messages).toMatchObject([{ result: { capabilities: { tools: {} } } }]);
     expect(JSON.stringify(messages)).not.toMatch(/"(listChanged|subscribe)":true/);
@@ -89,7 +89,7 @@ describe("an endpoint without sessions", () => {
     oracle.expectClean();
   });
 
-  test("answers a call that initialize never came before", async () => {
+  test("answers a call without a preceding initialize", async () => {
     const response = fetch(tools.url, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },

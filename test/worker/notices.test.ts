@@ -1,4 +1,6 @@
-/** Notices at the edge: from one isolate to the GET streams of sessions and the listen streams of modern clients. */
+/**
+ * Notifications on Workers: from one isolate to the GET streams of sessions and the listen streams of modern clients.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
@@ -29,7 +31,7 @@ const urisOf = (reading: Reading) =>
 const publish = (what: string) => fetch(`${worker.origin}/publish/${encodeURIComponent(what)}`, { method: "POST" });
 const heard = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
 
-/** Publishes an update until it arrives somewhere it is awaited: what was said before it has arrived by then. */
+/** Publishes an update until it arrives on the stream; everything sent before has arrived by then. */
 async function flush(reading: Reading, marker: string): Promise<void> {
   await publish(marker);
   await reading.has(`the update of ${marker}`, () => urisOf(reading).includes(marker));
@@ -44,7 +46,7 @@ async function listen(notifications: Members, id: string | number = 7, leave = n
 }
 
 describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) => {
-  test("B2 hears of changed lists, told in another isolate, and declares that it does", async () => {
+  test("B2 is notified of changed lists from another isolate, and the session declares it", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     expect(client.greeting.capabilities).toMatchObject({
       tools: { listChanged: true },
@@ -56,7 +58,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     await reading.has("a notice", (each) => methodsOf(each).includes("notifications/tools/list_changed"));
   });
 
-  test("R7 hears of updates of what it subscribed to only, each once, and not after it unsubscribed", async () => {
+  test("R7 gets only updates of subscribed resources, each once, and none after unsubscribing", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
     const request = async (method: string, uri: string) => (await told(client.request(method, { uri }))).messages[0];
@@ -74,7 +76,7 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     expect(await request("resources/subscribe", "test://refused")).toMatchObject({ error: { code: 4403 } });
   });
 
-  test("G3 server.log() reaches it by its own level", async () => {
+  test("G3 server.log() reaches it according to its own level", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
     await told(client.call("say", { name: "unasked" }));
@@ -98,7 +100,7 @@ describe("the GET stream of a session", () => {
     expect(older.ids).toEqual([]);
   });
 
-  test("ends with DELETE, and what the session was subscribed to is released (R6)", async () => {
+  test("ends with DELETE, and the session's subscriptions are released (R6)", async () => {
     const client = await LegacyClient.open(tap.url);
     const reading = new Reading(await client.get());
     await told(client.request("resources/subscribe", { uri: "test://a" }));
@@ -109,7 +111,7 @@ describe("the GET stream of a session", () => {
     expect((await client.get()).status).toBe(404);
   });
 
-  test("goes on after the process died, subscriptions and level kept (R6, G2)", async () => {
+  test("continues after the process died, with subscriptions and level kept (R6, G2)", async () => {
     const own = await Workerd.start({
       entry: "test/worker/fixtures/changing.ts",
       objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
@@ -128,7 +130,7 @@ describe("the GET stream of a session", () => {
     await own.stop();
   });
 
-  test("O2 roots that changed are asked for on it, by the session that said so", async () => {
+  test("O2 roots that changed are requested on it, from the session that reported the change", async () => {
     const capabilities = { roots: { listChanged: true } };
     const [client, other] = [
       await LegacyClient.open(tap.url, { capabilities }),
@@ -146,7 +148,7 @@ describe("the GET stream of a session", () => {
 });
 
 describe("subscriptions/listen", () => {
-  test("acknowledges what is honoured, tags with the request's id, and carries no more than that", async () => {
+  test("acknowledges what it grants, tags with the request's id, and carries nothing else", async () => {
     const { reading } = await listen(
       { toolsListChanged: true, resourceSubscriptions: ["test://a", "test://refused"] },
       "seven",
@@ -168,7 +170,7 @@ describe("subscriptions/listen", () => {
     expect(updates.reading.messages).toHaveLength(2);
   });
 
-  test("R6 the hooks run when it opens and when its client goes away", async () => {
+  test("R6 the hooks run when it opens and when its client disconnects", async () => {
     const before = (await heard()).length;
     const { leave } = await listen({ resourceSubscriptions: ["test://b"] });
     expect((await heard()).slice(before)).toEqual(["+test://b"]);
@@ -176,7 +178,7 @@ describe("subscriptions/listen", () => {
     await expect.poll(async () => (await heard()).slice(before)).toEqual(["+test://b", "-test://b"]);
   });
 
-  test("a change made in the object of a legacy session reaches it", async () => {
+  test("a change in the object of a legacy session reaches it", async () => {
     const { reading } = await listen({ toolsListChanged: true });
     const client = await LegacyClient.open(tap.url);
     await told(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
@@ -198,7 +200,7 @@ describe("M3 JSON mode", () => {
     expect(asked.messages).toMatchObject([{ result: { resultType: "input_required", inputRequests: { go: {} } } }]);
   });
 
-  test("refuses a legacy question naming the mode, and still notifies on the GET stream", async () => {
+  test("refuses a legacy question naming the mode, and still sends notifications on the GET stream", async () => {
     const client = await LegacyClient.open(url(), { capabilities: { elicitation: {} } });
     const reading = new Reading(await client.get());
     const asked = await told(client.call("ask"));
@@ -217,7 +219,7 @@ describe("M3 JSON mode", () => {
     expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
   });
 
-  test("refuses a client that takes streams only", async () => {
+  test("refuses a client that accepts only streams", async () => {
     const refused = await new ModernClient(url()).call("progress", {}, { headers: { accept: "text/event-stream" } });
     expect(refused.status).toBe(406);
   });

@@ -1,4 +1,4 @@
-/** Calls that run once: by a key of the client's, or by declaration; in both eras, whoever dies meanwhile. */
+/** Calls that run once: by a client's key or by declaration, in both eras, whatever fails meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
@@ -48,7 +48,7 @@ const effectsOf = async (key: string) => Number(await (await fetch(`${worker.ori
 const remembered = async () => (await worker.objects("MCP_ONCE")).length;
 const keyed = (key: unknown): CallOptions => ({ meta: { [KEY]: key } });
 
-/** A call that carries `_meta` in either era. */
+/** Makes a call with `_meta` in either era. */
 async function call(client: Client, name: string, args: Members, { id, meta }: CallOptions = {}) {
   if (client.era === "modern")
     return told(client.call(name, args, { ...(id === undefined ? {} : { id }), meta: meta ?? {} }));
@@ -57,8 +57,8 @@ async function call(client: Client, name: string, args: Members, { id, meta }: C
   );
 }
 
-describe.each(VERSIONS)("a call with a key of its client's (%s)", (version) => {
-  test("runs once; a repeat has what came of it, under its own id", async () => {
+describe.each(VERSIONS)("a call with its client's key (%s)", (version) => {
+  test("runs once; a repeat gets its outcome under its own id", async () => {
     const client = await clientOf(version, url);
     const key = newKey();
     for (const id of [7, 8]) {
@@ -81,7 +81,7 @@ describe.each(VERSIONS)("a call with a key of its client's (%s)", (version) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("has its first outcome also when that was an error", async () => {
+  test("keeps its first outcome even if that was an error", async () => {
     const client = await clientOf(version, url);
     const key = newKey();
     const answers = [];
@@ -111,7 +111,7 @@ describe.each(VERSIONS)("a call with a key of its client's (%s)", (version) => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("with a key that is none is -32602 and says what a key is", async () => {
+  test("with an invalid key is -32602, and the error describes a valid key", async () => {
     const client = await clientOf(version, url);
     for (const bad of ["", "x".repeat(257), 5, null, {}]) {
       const { messages } = await call(client, "pay", { key: "k" }, keyed(bad));
@@ -148,7 +148,7 @@ describe("A12: a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks goes on once with what it is answered, and then has come to its end", async () => {
+  test("that asks continues once with its answer, and is then finished", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const asked = resultOf(await present(client, "ask_and_pay", key));
@@ -167,7 +167,7 @@ describe("A12: a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks twice without a state goes on twice, and an answer repeated late changes nothing", async () => {
+  test("that asks twice without a state continues twice, and an answer repeated late has no effect", async () => {
     const client = new ModernClient(await at("/stateless"));
     const key = newKey();
     let state: Members = {};
@@ -175,7 +175,7 @@ describe("A12: a call with a key", () => {
       present(client, "ask_twice_and_pay", key, { inputResponses, ...more });
     const asks = async (answer: ReturnType<typeof say>) => {
       const { inputRequests, requestState } = resultOf(await answer);
-      // Where something was sealed all the same, the client has to bring it.
+      // If a state was sealed anyway, the client has to send it.
       state = requestState === undefined ? {} : { requestState };
       return Object.keys(inputRequests as Members);
     };
@@ -191,7 +191,7 @@ describe("A12: a call with a key", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("that asks more than can be kept goes on with its answer", async () => {
+  test("that asks with more state than can be kept continues with its answer", async () => {
     const client = new ModernClient(url);
     const key = newKey();
     const { requestState } = resultOf(await present(client, "ask_much_and_pay", key));
@@ -203,8 +203,8 @@ describe("A12: a call with a key", () => {
     }
   });
 
-  test("that is refused stores nothing, and may be made again as it should be", async () => {
-    // Past the oracle, which wants clients to be right.
+  test("that is refused stores nothing, and can be repeated correctly", async () => {
+    // Bypasses the oracle, which requires clients to be correct.
     const client = new ModernClient(`${worker.origin}/mcp`);
     const key = newKey();
     const { requestState } = resultOf(await present(client, "ask_and_pay", newKey(), { arguments: { key } }));
@@ -255,7 +255,7 @@ describe("A12: a call with a key", () => {
   );
 });
 
-test.each(["2025-11-25", "2026-07-28"] as const)("a call with a key makes one task (%s)", async (version) => {
+test.each(["2025-11-25", "2026-07-28"] as const)("a call with a key creates one task (%s)", async (version) => {
   const client = await clientOf(version, url);
   const key = newKey();
   const meta = {
@@ -274,7 +274,7 @@ test.each(["2025-11-25", "2026-07-28"] as const)("a call with a key makes one ta
   expect([...ids]).toEqual([expect.any(String)]);
 });
 
-test("calls without a key to tools that are not once are remembered by nobody", async () => {
+test("calls without a key to tools without once are not stored", async () => {
   const before = await remembered();
   for (const version of VERSIONS) {
     const client = await clientOf(version, url);
@@ -284,7 +284,7 @@ test("calls without a key to tools that are not once are remembered by nobody", 
   expect(await remembered()).toBe(before);
 });
 
-test("a key is its principal's: another's equal key is another call, and sessions of one share it", async () => {
+test("a key is its principal's: an equal key of another principal is another call, and sessions of one share it", async () => {
   const key = newKey();
   const texts = [];
   for (const token of ["alice", "bob", "alice"]) {
@@ -298,7 +298,7 @@ test("a key is its principal's: another's equal key is another call, and session
 });
 
 describe("a tool declared once", () => {
-  test("runs once for a session, request id, tool and arguments", async () => {
+  test("runs once per session, request id, tool and arguments", async () => {
     const [one, two] = [await LegacyClient.open(url), await LegacyClient.open(url)];
     const key = newKey();
     const paid = async (client: LegacyClient, id: number, args: Members = { key }) =>
@@ -332,7 +332,7 @@ describe("a tool declared once", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("fails where nothing can remember its calls, and onError learns what to do", async () => {
+  test("fails if nothing can remember its calls, and onError gets the solution", async () => {
     const client = new ModernClient(await at("/forgetful"));
     const key = newKey();
     const { messages } = await call(client, "pay_once", { key });
@@ -343,14 +343,14 @@ describe("a tool declared once", () => {
   });
 });
 
-test("what came of a call is forgotten after keepMs, all of it", async () => {
+test("the outcome of a call is forgotten completely after keepMs", async () => {
   const client = new ModernClient(await at("/brief"));
   const key = newKey();
   expect((await call(client, "pay", { key }, keyed(key))).text).toBe("paid 1");
   await until("it is forgotten", async () => (await call(client, "pay", { key }, keyed(key))).text === "paid 2");
 });
 
-test("an outcome too large to keep is the first caller's; a repeat is told, and nothing runs", async () => {
+test("an outcome too large to store reaches the first caller; a repeat gets an error, and nothing runs", async () => {
   const client = new ModernClient(url);
   const key = newKey();
   const first = await call(client, "large", { key }, keyed(key));
@@ -360,7 +360,7 @@ test("an outcome too large to keep is the first caller's; a repeat is told, and 
   expect(await effectsOf(key)).toBe(1);
 });
 
-test("a client that leaves loses nothing: who comes back with the key has the outcome", async () => {
+test("a client that disconnects loses nothing: repeating the key returns the outcome", async () => {
   const key = newKey();
   const leave = new AbortController();
   const client = new ModernClient(url);
@@ -374,9 +374,9 @@ test("a client that leaves loses nothing: who comes back with the key has the ou
   expect(await effectsOf(key)).toBe(1);
 });
 
-describe("when things are lost", () => {
+describe("when something is lost", () => {
   test.each(["2025-11-25", "2026-07-28"] as const)(
-    "SIGKILL after the outcome: it is the outcome still (%s)",
+    "SIGKILL after the outcome: the outcome is kept (%s)",
     async (version) => {
       const key = newKey();
       expect((await call(await clientOf(version, url), "pay", { key }, keyed(key))).text).toBe("paid 1");
@@ -386,7 +386,7 @@ describe("when things are lost", () => {
     },
   );
 
-  test("SIGKILL while it runs: a repeat does not run it, and says that it may have had effects", async () => {
+  test("SIGKILL while it runs: a repeat does not run it, and is told that it may have had effects", async () => {
     const key = newKey();
     const lost = call(new ModernClient(url), "pay_slowly", { key }, keyed(key)).catch(() => undefined);
     await until("the call runs", async () => (await effectsOf(key)) === 1);
@@ -397,7 +397,7 @@ describe("when things are lost", () => {
     expect(await effectsOf(key)).toBe(1);
   });
 
-  test("the object that remembers is reset while the call runs: the run goes on, and its outcome is kept", async () => {
+  test("the object that remembers is reset while the call runs: the run continues, and its outcome is kept", async () => {
     const key = newKey();
     const client = new ModernClient(url);
     const before = new Set(await worker.objects("MCP_ONCE"));
@@ -412,8 +412,8 @@ describe("when things are lost", () => {
   });
 });
 
-// Last: the clock does not go back.
-test("A12: a state that has expired has its outcome if it was answered in time, and is refused otherwise", async () => {
+// Last, because the clock cannot be set back.
+test("A12: an expired state gets its outcome if it was answered in time, and is refused otherwise", async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
   const rounds = new Map<string, Members>();
@@ -429,6 +429,6 @@ test("A12: a state that has expired has its outcome if it was answered in time, 
   expect(late.messages).toMatchObject([{ error: { code: -32602 } }]);
   expect(await effectsOf(unpaid)).toBe(0);
   expect(await remembered()).toBe(before);
-  // The refusal has not become what came of the call.
+  // The refusal was not stored as the outcome of the call.
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });

@@ -1,4 +1,4 @@
-/** Wrong options are refused where they are written, with what to write instead. On workerd, where the parts run. */
+/** Wrong options are refused when they are passed, with what to write instead. On workerd, where the parts run. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Tried } from "./fixtures/options.ts";
@@ -32,7 +32,7 @@ describe("numbers of options", () => {
     expect(answers.tried.length).toBeGreaterThan(300);
   });
 
-  test("A7: a range is told in numbers and in words", () => {
+  test("A7: a range is given in numbers and in words", () => {
     const said = (option: string, value: string) =>
       answers.tried.find((each) => each.option === option && each.value === value)?.said;
     expect(said("durable(): trustMs", "Infinity")).toBe(
@@ -55,7 +55,7 @@ describe("names of options", () => {
     answers.unknown.find((each) => each.where === where && JSON.stringify(each.options) === JSON.stringify(options))
       ?.said;
 
-  test("A27: an option that does not exist is refused by every part, with the one that was probably meant", () => {
+  test("A27: an option that does not exist is refused by every part, with a similar name", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
     expect(parts).toHaveLength(10);
     for (const where of parts) {

@@ -1,4 +1,4 @@
-/** A client of 2025-11-25 that asks for tasks: it calls, looks, waits for results, and answers what it is asked meanwhile. */
+/** A client of 2025-11-25 that uses tasks: it calls, polls, waits for results, and answers questions meanwhile. */
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { LegacyClient, Reading, told } from "./client.ts";
@@ -6,7 +6,7 @@ import { LegacyClient, Reading, told } from "./client.ts";
 export const RELATED = "io.modelcontextprotocol/related-task";
 export const ABLE: Members = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
-/** Gives the result or the error of an answer to a question. */
+/** Returns the result or the error for a question. */
 export type Answer = (question: Members) => Members;
 
 export interface OpenOptions {
@@ -55,7 +55,7 @@ export class OwnTaskClient {
     return this.result("tools/call", { name, arguments: args, task });
   }
 
-  /** @returns The task's id. */
+  /** Starts a tool as a task. @returns The task's id. */
   async start(name: string, args: Members = {}, task: Members = {}): Promise<string> {
     const created = (await this.create(name, args, task)).task as Members;
     return String(created.taskId);
@@ -65,7 +65,7 @@ export class OwnTaskClient {
     return this.result("tasks/get", { taskId });
   }
 
-  /** Looks until the task stands so. */
+  /** Polls until the task has the status. */
   async reaches(taskId: string, status: string): Promise<Members> {
     let task: Members = {};
     await until(`the task is ${status}; it was ${JSON.stringify(task)}`, async () => {
@@ -75,7 +75,7 @@ export class OwnTaskClient {
     return task;
   }
 
-  /** Asks for the result, which is not read to its end. */
+  /** Requests the result without reading it to its end. */
   async open(taskId: string): Promise<Reading> {
     return new Reading(await this.session.request("tasks/result", { taskId }));
   }
@@ -85,7 +85,7 @@ export class OwnTaskClient {
     if (status !== 202) throw new Error(`the answer was not taken: ${status}`);
   }
 
-  /** Waits for the result, and answers what is asked until it comes. @returns All that was said. */
+  /** Waits for the result and answers questions until it arrives. @returns All messages. */
   async finish(taskId: string, answer: Answer = nameIt): Promise<readonly Members[]> {
     const response = await this.session.request("tasks/result", { taskId });
     if (response.headers.get("content-type")?.startsWith("application/json")) {
@@ -105,7 +105,7 @@ export class OwnTaskClient {
   }
 }
 
-/** Answers a form with the text that it asks. */
+/** Answers a form with its own message. */
 export function nameIt({ params }: Members): Members {
   return { result: { action: "accept", content: { name: (params as Members).message } } };
 }

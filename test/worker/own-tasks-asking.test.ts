@@ -1,4 +1,4 @@
-/** Tasks of 2025-11-25 that ask: what goes out with the result, what comes back, and what is lost meanwhile. */
+/** Tasks of 2025-11-25 that ask: what is sent with the result, how answers return, and what happens after losses. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
@@ -48,7 +48,7 @@ const asks = (reading: Reading) => reading.has("a question", (each) => questions
 const isOver = (reading: Reading) => reading.has("the end", (each) => each.isOver);
 
 describe("a task that asks", () => {
-  test("waits for input, asks with the result under its name, and goes on with the answers", async () => {
+  test("waits for input, asks with the result under its name, and continues with the answers", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -61,7 +61,7 @@ describe("a task that asks", () => {
     expect(await client.get(taskId)).toMatchObject({ status: "completed" });
   });
 
-  test("says that it waits, before each time it asks", async () => {
+  test("reports that it waits before each question", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     const messages = await client.finish(taskId);
     const [ask, status] = ["elicitation/create", "notifications/tasks/status"];
@@ -71,12 +71,12 @@ describe("a task that asks", () => {
     }
   });
 
-  test("is waited for from before it asks", async () => {
+  test("can be waited for before it asks", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("1 One? 2 Two? Three?");
   });
 
-  test("asks again when an answer does not fit, and takes a refusal of the person", async () => {
+  test("asks again after an invalid answer, and accepts a refusal of the person", async () => {
     const taskId = await client.start("asking_again", { key: newKey() });
     const answers = [{ action: "accept", content: { name: 5 } }, { action: "decline" }, { action: "cancel" }];
     const messages = await client.finish(taskId, (question) => {
@@ -91,7 +91,7 @@ describe("a task that asks", () => {
     expect(textOf(await client.finish(taskId))).toBe("2 Round 1?");
   });
 
-  test("asks the client's model, and for its roots", async () => {
+  test("asks the client's model and for its roots", async () => {
     const content = { type: "text", text: "!" };
     const sampled = await client.finish(await client.start("sampling", { key: newKey() }), () => ({
       result: { role: "assistant", model: "m", content },
@@ -113,13 +113,13 @@ describe("a task that asks", () => {
   });
 });
 
-describe("a task that gets on by itself", () => {
-  test("runs again with a state its handler gave without a question", async () => {
+describe("a task that continues without an answer", () => {
+  test("runs again with a state that its handler returned without a question", async () => {
     const taskId = await client.start("by_state", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("round 3");
   });
 
-  test("waits for a try of a step and for an answer, and calls its question off when it needs none", async () => {
+  test("waits for a retry of a step and for an answer, and cancels its question when it needs none", async () => {
     const taskId = await client.start("racing", { key: newKey() });
     const waiting = await client.open(taskId);
     await isOver(waiting);
@@ -129,7 +129,7 @@ describe("a task that gets on by itself", () => {
     expect(cancelled?.params).toMatchObject({ requestId: question?.id, _meta: { [RELATED]: { taskId } } });
   });
 
-  test("takes the answer where that is first", async () => {
+  test("uses the answer if that comes first", async () => {
     const taskId = await client.start("racing", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("Instead?");
   });
@@ -139,7 +139,7 @@ describe("hooks", () => {
   const heard = async (found: (each: Members) => boolean) =>
     ((await (await fetch(`${worker.origin}/heard`)).json()) as Members[]).filter(found);
 
-  test("hear of the end of a task once, of its tool and client", async () => {
+  test("get the end of a task once, with its tool and client", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     await client.finish(taskId);
     const ends = () => heard((each) => each.taskId === taskId);
@@ -147,14 +147,14 @@ describe("hooks", () => {
     expect(await ends()).toEqual([{ taskId, taskStatus: "completed", tool: "patient", version: "2025-11-25" }]);
   });
 
-  test("S4: hear of what the client's model was asked once, as of the tool that asked", async () => {
+  test("S4: get the sampling requests of the task once, with the tool that asked", async () => {
     const samples = () => heard(({ outcome }) => outcome !== undefined);
     const { length } = await samples();
     const result = { role: "assistant", model: "m-1", content: { type: "text", text: "!" } };
     await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
     const cancelled = await client.start("sampling", { key: newKey() });
     await client.reaches(cancelled, "input_required");
-    // Nobody has asked for the result, so nothing was sent.
+    // Nobody has requested the result, so nothing was sent.
     await client.result("tasks/cancel", { taskId: cancelled });
     await client.finish(await client.start("sampling", { key: newKey() }), () => ({ result }));
     const record = { outcome: "answered", tool: "sampling", model: "m-1" };
@@ -162,28 +162,28 @@ describe("hooks", () => {
   });
 });
 
-describe("what cannot be answered", () => {
-  test("an error of the client: the handler meets it", async () => {
+describe("questions that fail", () => {
+  test("an error of the client: the handler gets it", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(textOf(messages)).toMatch(/^refused: .*"not now"$/);
   });
 
-  test("an error, where the handler asks by returning: the task fails", async () => {
+  test("an error, if the handler asks by returning: the task fails", async () => {
     const taskId = await client.start("asking_by_returning", { key: newKey() });
     const messages = await client.finish(taskId, () => ({ error: { code: -1, message: "not now" } }));
     expect(messages.at(-1)?.error).toMatchObject({ code: -32603, data: { reason: "refused" } });
     expect(await client.get(taskId)).toMatchObject({ status: "failed" });
   });
 
-  test("what the client cannot be asked: the handler meets that, and nothing is asked", async () => {
+  test("an undeclared capability: the handler gets an error, and nothing is asked", async () => {
     const unable = await OwnTaskClient.open(client.session.url, { capabilities: {} });
     const messages = await unable.finish(await unable.start("patient", { key: newKey() }));
     expect(messages).toHaveLength(1);
     expect(textOf(messages)).toMatch(/^unsupported: /);
   });
 
-  test("a client that takes JSON only is told so, and the task waits for another", async () => {
+  test("a client that accepts only JSON gets an error, and the task waits for another request", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const { headers } = client.session;
@@ -196,8 +196,8 @@ describe("what cannot be answered", () => {
   });
 });
 
-describe("several requests about a task that asks", () => {
-  test("two wait for its result: the answer on one calls off the question on the other", async () => {
+describe("several requests for a task that asks", () => {
+  test("two wait for its result: the answer on one cancels the question on the other", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const [one, two] = [await client.open(taskId), await client.open(taskId)];
     await Promise.all([one, two].map(asks));
@@ -211,7 +211,7 @@ describe("several requests about a task that asks", () => {
     expect(methodsOf(one.messages)).not.toContain("notifications/cancelled");
   });
 
-  test("it is cancelled while it asks: the question is called off, and whoever waits is told", async () => {
+  test("it is cancelled while it asks: the question is cancelled, and waiting requests are answered", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);
@@ -221,7 +221,7 @@ describe("several requests about a task that asks", () => {
     expect(waiting.messages.at(-1)?.error).toMatchObject({ code: -32600, data: { reason: "cancelled" } });
   });
 
-  test("the wait for its result is cancelled: the task waits on", async () => {
+  test("the wait for its result is cancelled: the task keeps waiting", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const response = await client.session.request("tasks/result", { taskId }, { id: "wait" });
     expect(response.status).toBe(200);
@@ -232,13 +232,13 @@ describe("several requests about a task that asks", () => {
   });
 });
 
-test("tools say whether they can be tasks also where hooks of the author's stand before the list", async () => {
+test("tools declare whether they can be tasks even if hooks of the author wrap the list", async () => {
   const lasting = await OwnTaskClient.open(await at("/lasting"));
   const { tools } = await lasting.result("tools/list");
   expect(tools).toContainEqual(expect.objectContaining({ name: "hold", execution: { taskSupport: "required" } }));
 });
 
-describe("what is lost while it asks", () => {
+describe("losses while it asks", () => {
   test("the stream: another request for the result asks again", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const cut = new AbortController();
@@ -258,7 +258,7 @@ describe("what is lost while it asks", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("the session's object, where calls outlive it: the answer finds its question, and the result its stream", async () => {
+  test("the session's object, with replay: the answer finds its question, and the result its stream", async () => {
     const lasting = await OwnTaskClient.open(await at("/lasting"));
     const taskId = await lasting.start("patient", { key: newKey() });
     const waiting = await lasting.open(taskId);
@@ -271,7 +271,7 @@ describe("what is lost while it asks", () => {
     expect(textOf(waiting.messages)).toBe("still here");
   });
 
-  test("the object of the task: the answer finds it", async () => {
+  test("the task's object: the answer finds it", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);
@@ -283,7 +283,7 @@ describe("what is lost while it asks", () => {
   });
 });
 
-test("a question nobody answers for long goes on waiting with its task, where calls outlive their object", async () => {
+test("a question that is not answered keeps waiting with its task, with replay", async () => {
   const lasting = await OwnTaskClient.open(await at("/lasting"));
   const taskId = await lasting.start("patient", { key: newKey() });
   const waiting = await lasting.open(taskId);

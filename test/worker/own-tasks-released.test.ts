@@ -1,4 +1,4 @@
-/** The released client that asks for tasks of 2025-11-25, end to end; and the same client where they are not declared. */
+/** The released client that uses tasks of 2025-11-25, end to end; and the same client where tasks are not declared. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -19,7 +19,7 @@ import { RELATED } from "./own-task-client.ts";
 let worker: TestWorker;
 let tap: HttpTap;
 let client: Client;
-/** What it was asked, with the task it was asked for. */
+/** The questions it got, each with the task that asked. */
 let asked: [message: string, taskId: unknown][];
 
 beforeAll(async () => {
@@ -53,14 +53,14 @@ const newKey = () => crypto.randomUUID();
 const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/effects/${key}`)).json()) as string[];
 const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { method: "POST" });
 
-/** It must have listed the tools to know which are tasks. */
+/** The client must have listed the tools to know which of them are tasks. */
 async function connect(): Promise<void> {
   tap = await startHttpTap(`${worker.origin}/mcp`);
   await client.connect(new StreamableHTTPClientTransport(new URL(tap.url)));
   await client.listTools();
 }
 
-/** Makes a task and leaves it. */
+/** Creates a task and returns without waiting for it. */
 async function begin(name: string, key: string): Promise<string> {
   const { task } = await client.request(
     { method: "tools/call", params: { name, arguments: { key } } },
@@ -70,7 +70,9 @@ async function begin(name: string, key: string): Promise<string> {
   return task.taskId;
 }
 
-/** Uses a tool as a task. @returns The kinds of news in order, without repeats, the task's id and the last news. */
+/**
+ * Uses a tool as a task. @returns The kinds of messages in order without repeats, the task's id and the last message.
+ */
 async function use(name: string, args: Record<string, unknown>) {
   const kinds: string[] = [];
   let taskId: string | undefined;
@@ -96,14 +98,14 @@ describe("the released client", () => {
     expect(client.getServerCapabilities()?.tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
   });
 
-  test("polls a task to its end and has the result", async () => {
+  test("polls a task to its end and gets the result", async () => {
     await connect();
     const { kinds, taskId, last } = await use("steps", { key: newKey(), pauseMs: 50 });
     expect(kinds).toEqual(["taskCreated", "working", "completed", "result"]);
     expect(last).toMatchObject({ content: [{ type: "text", text: "1 2 3" }], _meta: { [RELATED]: { taskId } } });
   });
 
-  test("answers what a task asks on the way", async () => {
+  test("answers the questions of a task", async () => {
     await connect();
     const { taskId, last } = await use("asking", { key: newKey() });
     expect(last).toMatchObject({ content: [{ text: "1 One? 2 Two? Three?" }] });
@@ -117,13 +119,13 @@ describe("the released client", () => {
     expect(asked.at(-1)).toEqual(["sampling", sampled.taskId]);
   });
 
-  test("hears that a task failed", async () => {
+  test("gets the failure of a task", async () => {
     await connect();
     const { kinds } = await use("tool_error", { key: newKey() });
     expect(kinds.slice(-2)).toEqual(["failed", "error"]);
   });
 
-  test("looks at a task, waits for it and cancels it", async () => {
+  test("gets a task, waits for it and cancels it", async () => {
     await connect();
     const key = newKey();
     const taskId = await begin("hold", key);
@@ -136,7 +138,7 @@ describe("the released client", () => {
     expect(await client.experimental.tasks.cancelTask(other)).toMatchObject({ taskId: other, status: "cancelled" });
   });
 
-  test("has its result after the server was killed", async () => {
+  test("gets its result after the server was killed", async () => {
     await connect();
     const key = newKey();
     const taskId = await begin("hold", key);
@@ -148,7 +150,7 @@ describe("the released client", () => {
   });
 });
 
-test("over HTTP+SSE nothing is declared, and what asks for a task is served as if it did not", async () => {
+test("over HTTP+SSE nothing is declared, and a call that asks for a task is served as if it did not", async () => {
   const oracle = new WireOracle();
   await client.connect(watch(new SSEClientTransport(new URL("/sse", worker.origin)), oracle));
   expect(oracle.agreedVersion()).toBe("2025-11-25");

@@ -1,4 +1,4 @@
-/** Tasks of 2025-11-25: how they are made, looked at, cancelled, and what comes of them. */
+/** Tasks of 2025-11-25: how they are created, read and cancelled, and their outcomes. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
@@ -42,7 +42,7 @@ async function at(path: string): Promise<string> {
   return tap.url;
 }
 
-/** For what no client may send: nobody checks it on the way. */
+/** For messages that no client may send: bypasses the oracle. */
 const untapped = () => client.at(`${worker.origin}/mcp`);
 const newKey = () => crypto.randomUUID();
 const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/effects/${key}`)).json()) as string[];
@@ -50,12 +50,12 @@ const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { meth
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
 const UNKNOWN = { code: -32602, message: "There is no such task: it has expired, never was, or is not yours." };
-/** An id as they look, of no task. */
+/** A well-formed id of a task that does not exist. */
 const STRANGER = Buffer.from(new Uint8Array(32).fill(7)).toString("base64url");
 const DAY_MS = 24 * 60 * 60_000;
 
-describe("who sees tasks", () => {
-  test("a client of 2025-11-25, in the handshake and in the list of tools", async () => {
+describe("tasks are offered to", () => {
+  test("a client of 2025-11-25, in the handshake and in the tool list", async () => {
     const { capabilities } = client.session.greeting;
     expect((capabilities as Members).tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
     const { tools } = await client.result("tools/list");
@@ -65,14 +65,14 @@ describe("who sees tasks", () => {
     expect(support).toContainEqual(["never_a_task", undefined]);
   });
 
-  test("what else the handshake declares stays", async () => {
+  test("the other capabilities of the handshake stay", async () => {
     const older = await LegacyClient.open(client.session.url, { version: "2025-06-18" });
     const { tasks: _, ...others } = client.session.greeting.capabilities as Members;
     expect(others).toEqual(older.greeting.capabilities);
   });
 
   test.each(["2024-11-05", "2025-03-26", "2025-06-18"])(
-    "no client of %s: what it says of tasks is nothing",
+    "no client of %s, whose task params are ignored",
     async (version) => {
       const older = await OwnTaskClient.open(client.session.url, { version });
       expect(older.session.greeting.capabilities).not.toHaveProperty("tasks");
@@ -92,14 +92,14 @@ describe("who sees tasks", () => {
     expect((await told(modern.request("tasks/result", { taskId: STRANGER }))).raw).toContain("-32601");
   });
 
-  test("nobody where the server has none: the same call is served as if it asked for nothing", async () => {
+  test("no client if the server has no tasks: the same call is served as if it asked for none", async () => {
     const without = await OwnTaskClient.open(await at("/without"));
     expect(without.session.greeting.capabilities).not.toHaveProperty("tasks");
     expect(JSON.stringify(await without.result("tools/list"))).not.toContain("execution");
     expect(await without.create("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
   });
 
-  test("a client without a session too, where the server keeps none", async () => {
+  test("a client without a session too, if the server has no sessions", async () => {
     const sliced = await OwnTaskClient.open(await at("/sliced"));
     expect(sliced.session.sessionId).toBeUndefined();
     expect(sliced.session.greeting.capabilities).toHaveProperty("tasks");
@@ -132,17 +132,17 @@ describe("a call", () => {
     expect(new Date(String(done.lastUpdatedAt)).getTime()).toBeGreaterThanOrEqual(
       new Date(String(createdAt)).getTime(),
     );
-    // It stays.
+    // The result can be read again.
     expect(textOf(await client.finish(String(taskId)))).toBe("1 2");
   });
 
-  test("that does not ask runs on the request, where the tool allows that", async () => {
+  test("that does not ask runs on the request, if the tool allows that", async () => {
     expect((await told(client.session.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     const refused = await client.error("tools/call", { name: "hold", arguments: { key: newKey() } });
     expect(refused).toMatchObject({ code: -32601 });
   });
 
-  test("that asks where the tool forbids it is refused", async () => {
+  test("that asks although the tool forbids it is refused", async () => {
     const params = { name: "never_a_task", arguments: { key: "k" }, task: {} };
     expect(await client.error("tools/call", params)).toMatchObject({ code: -32601 });
     expect(await client.error("tools/call", { ...params, name: "nobody's" })).toMatchObject({ code: -32602 });
@@ -156,7 +156,7 @@ describe("a call", () => {
     },
   );
 
-  test("is kept as long as it asks, within bounds", async () => {
+  test("is kept for the requested time, within limits", async () => {
     const ttlOf = async (task: Members) =>
       ((await client.create("steps", { key: newKey() }, task)).task as Members).ttl;
     expect(await ttlOf({ ttl: 5_000 })).toBe(5_000);
@@ -170,36 +170,36 @@ describe("a call", () => {
     expect(await briefTtlOf({})).toBe(10 * 60_000);
   });
 
-  test("begins as a task also where its handler would begin on the request", async () => {
+  test("starts as a task even if its handler would start on the request", async () => {
     expect(textOf(await client.finish(await client.start("deciding", { key: "k" })))).toBe("decided");
     const taskId = await client.start("asking_first", { key: newKey() });
     expect(textOf(await client.finish(taskId))).toBe("1 First? 2 Then?");
   });
 });
 
-describe("what a task comes to", () => {
-  test("arguments that do not fit: what the call would have come to", async () => {
+describe("the outcome of a task", () => {
+  test("invalid arguments: the same outcome as on a request", async () => {
     const taskId = await client.start("steps", { key: 5 });
     const result = (await client.finish(taskId)).at(-1)?.result;
     expect(result).toMatchObject({ isError: true, _meta: { [RELATED]: { taskId } } });
     expect(await client.get(taskId)).toMatchObject({ status: "failed" });
   });
 
-  test("an error of the tool: a result, of a task that failed and says why", async () => {
+  test("an error of the tool: a result, and the task is failed and gives the reason", async () => {
     const taskId = await client.start("tool_error", { key: newKey() });
     const result = (await client.finish(taskId)).at(-1)?.result;
     expect(result).toMatchObject({ isError: true, content: [{ text: "the model reads this" }] });
     expect(await client.get(taskId)).toMatchObject({ status: "failed", statusMessage: "the model reads this" });
   });
 
-  test("an exception: the same, without what nobody is to read", async () => {
+  test("an exception: the same, without internal details", async () => {
     const taskId = await client.start("exception", { key: newKey() });
     const said = JSON.stringify([await client.finish(taskId), await client.get(taskId)]);
     expect(said).toContain('"isError":true');
     expect(said).not.toContain("nobody reads this");
   });
 
-  test("an error of the protocol: that error", async () => {
+  test("a protocol error: that error", async () => {
     const taskId = await client.start("mcp_error", { key: newKey() });
     const error = { code: 4711, message: "of my own", data: { more: true } };
     expect(await client.error("tasks/result", { taskId })).toEqual(error);
@@ -216,7 +216,7 @@ describe("what a task comes to", () => {
 });
 
 describe("cancelling", () => {
-  test("ends a task that works, and says so to whoever waits for it", async () => {
+  test("ends a working task, and answers requests that wait for it", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -237,7 +237,7 @@ describe("cancelling", () => {
       answer = await response.text();
     });
     await until("the wait is over", async () => {
-      // It may not have begun yet.
+      // The wait may not have begun yet.
       await client.session.notify("notifications/cancelled", { requestId: "wait" });
       return answer !== undefined;
     });
@@ -247,7 +247,7 @@ describe("cancelling", () => {
     expect(textOf(await client.finish(taskId))).toBe("1 2");
   });
 
-  test("is refused of a task that is over, however it ended", async () => {
+  test("is refused for a finished task, however it ended", async () => {
     const ended = {
       completed: await client.start("steps", { key: newKey() }),
       failed: await client.start("tool_error", { key: newKey() }),
@@ -263,10 +263,10 @@ describe("cancelling", () => {
   });
 });
 
-describe("whose a task is", () => {
+describe("the owner of a task", () => {
   const METHODS = ["tasks/get", "tasks/result", "tasks/cancel"];
 
-  test.each(METHODS)("%s of another's task, of one that never was and of no id are told the same", async (method) => {
+  test.each(METHODS)("%s has the same error for another's task, an unknown one and a malformed id", async (method) => {
     const alice = await OwnTaskClient.open(client.session.url, { token: "alice" });
     const bob = await OwnTaskClient.open(client.session.url, { token: "bob" });
     const taskId = await alice.start("whoami", { key: newKey() });
@@ -278,7 +278,7 @@ describe("whose a task is", () => {
     expect(textOf(await alice.finish(taskId))).toBe("alice");
   });
 
-  test("its principal finds it in another session, and so does who knows the id of an anonymous one", async () => {
+  test("its principal finds it in another session, and so does anyone with the id of an anonymous one", async () => {
     const alice = await OwnTaskClient.open(client.session.url, { token: "alice" });
     const later = await OwnTaskClient.open(client.session.url, { token: "alice" });
     expect(textOf(await later.finish(await alice.start("whoami", { key: newKey() })))).toBe("alice");
@@ -286,7 +286,7 @@ describe("whose a task is", () => {
     expect(textOf(await another.finish(await client.start("whoami", { key: newKey() })))).toBe("anonymous");
   });
 
-  test("it is the same task for clients of either era", async () => {
+  test("it is the same task for clients of both eras", async () => {
     const modern = new TaskClient(client.session.url);
     const begun = await client.start("asking", { key: newKey() });
     expect(await modern.finish(begun)).toBe("1 One? 2 Two? Three?");
@@ -295,13 +295,13 @@ describe("whose a task is", () => {
     expect(textOf(await client.finish(other))).toBe("1 One? 2 Two? Three?");
   });
 
-  test("there is no list of them", async () => {
+  test("tasks cannot be listed", async () => {
     expect(await client.error("tasks/list")).toMatchObject({ code: -32601 });
   });
 });
 
-describe("what is lost", () => {
-  test("SIGKILL between the task and its result: nothing, and each step is done once", async () => {
+describe("losses", () => {
+  test("SIGKILL between the task and its result: nothing is lost, and each step runs once", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -311,13 +311,13 @@ describe("what is lost", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("SIGKILL right after the task was made: nothing", async () => {
+  test("SIGKILL right after the task was created: nothing is lost", async () => {
     const taskId = await client.start("steps", { key: newKey() });
     await worker.restart();
     expect(textOf(await client.finish(taskId))).toBe("1 2 3");
   });
 
-  test("the object of the task, while somebody waits for its result: the wait goes on", async () => {
+  test("the object of the task, while a request waits for its result: the wait continues", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -328,7 +328,7 @@ describe("what is lost", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("the session: the task goes on for the next", async () => {
+  test("the session: the task is available in the next one", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -338,7 +338,7 @@ describe("what is lost", () => {
     expect(textOf(await next.finish(taskId))).toBe("1 2");
   });
 
-  test("a task whose time is over: all of it", async () => {
+  test("an expired task: all of it is deleted", async () => {
     const taskId = await client.start("asking", { key: newKey() }, { ttl: 30_000 });
     await client.reaches(taskId, "input_required");
     await worker.advance(30_001);

@@ -1,6 +1,6 @@
 /**
- * Every answer to a resumption, to the released clients themselves: of calls that run, that ended, whose past was
- * forgotten, that were never theirs. On a wrong answer they loop or hang.
+ * Every possible answer to a resume request, with the released clients: for calls that run, that have ended, whose
+ * events were dropped, and that are not theirs. A wrong answer makes these clients loop or hang.
  */
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -17,7 +17,7 @@ import { type Exchange, type HttpTap, startHttpTap } from "../oracle/http-tap.ts
 import { LegacyClient, ModernClient, told } from "./client.ts";
 
 const ME = { name: "released", version: "1.0.0" };
-/** Tries for as long as a restart takes. */
+/** Reconnects for as long as a restart takes. */
 const PATIENT = {
   initialReconnectionDelay: 30,
   maxReconnectionDelay: 30,
@@ -33,7 +33,7 @@ interface CallOptions {
   readonly timeout?: number;
 }
 
-/** What each release offers. */
+/** What the tests use of each release. */
 interface Released {
   onnotification(hear: (method: string) => void): void;
   onerror(hear: (error: Error) => unknown): void;
@@ -87,7 +87,10 @@ async function connect202506(url: URL, reconnectionOptions: Reconnection): Promi
   );
 }
 
-/** `comesBack`: to the stream of a call that was cut, by itself. Otherwise its application has to, with the token. */
+/**
+ * `comesBack`: whether the client resumes the stream of a cut call by itself. Otherwise the application has to, with
+ * the token.
+ */
 const RELEASES: readonly [name: string, connect: Connect, comesBack: boolean][] = [
   ["sdk 1.32", connect1, true],
   ["client 2.4", connect2, true],
@@ -98,7 +101,7 @@ let worker: Workerd;
 let tap: HttpTap;
 let proxy: CuttableProxy;
 const open: Released[] = [];
-/** What the client said of streams that were cut. */
+/** The errors that clients reported for cut streams. */
 const cuts: string[] = [];
 
 beforeAll(async () => {
@@ -118,7 +121,7 @@ afterEach(async () => {
   tap.oracle.expectClean();
 });
 
-/** Clients reach the Worker by way of a proxy that cuts, then a tap that sees. */
+/** Starts a proxy that cuts connections and, behind it, a tap that records. */
 async function through(endpoint: "plain" | "small"): Promise<void> {
   tap = await startHttpTap(`${worker.origin}/${endpoint}/mcp`);
   proxy = await startProxy(tap.url);
@@ -130,7 +133,7 @@ async function connected(connect: Connect, reconnection: Reconnection = PATIENT)
   open.push(client);
   cuts.length = 0;
   client.onerror(({ message }) => message.includes("disconnected") && cuts.push(message));
-  // Who is cut off before the head of its GET has arrived does not open it again in every release.
+  // Some releases do not reopen a GET whose connection was cut before its head had arrived.
   const heard: string[] = [];
   client.onnotification((method) => heard.push(method));
   await until("it hears on its GET stream", async () => {
@@ -156,7 +159,7 @@ const noted = (key: string, what: string) =>
     return (await told(new ModernClient(`${worker.origin}/plain/mcp`).call("noted", { key }))).text === what;
   });
 
-/** A call as an application makes it: it keeps the token of what came last. */
+/** A call as an application makes it: it keeps the latest resumption token. */
 class Call {
   readonly progress: number[] = [];
   readonly tokens: string[] = [];
@@ -179,14 +182,14 @@ class Call {
   }
 }
 
-/** The GETs that came back to a stream. */
+/** The GETs that resumed a stream. */
 const resumptions = () => tap.exchanges.filter(({ requestHeaders }) => requestHeaders["last-event-id"] !== undefined);
 const getStreams = () => tap.exchanges.filter(({ method, status }) => method === "GET" && status === 200);
 const cursorsOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ requestHeaders }) => requestHeaders["last-event-id"]);
 const isAnswered = ({ status }: Exchange) => status !== 0;
 
-/** Long enough for a client that loops to do it many times over; says which requests came meanwhile. */
+/** Waits long enough for a looping client to show, and returns its requests in that time. */
 async function requestsOf(client: Released): Promise<Exchange[]> {
   expect(open).toContain(client);
   const before = tap.exchanges.length;
@@ -195,10 +198,10 @@ async function requestsOf(client: Released): Promise<Exchange[]> {
 }
 
 describe.each(RELEASES)("%s", (_, connect, comesBack) => {
-  /** Goes on with a call whose connection is gone: the client does, or its application with a new request. */
+  /** Continues a call whose connection was cut: the client does it, or its application with a new request. */
   async function goOn(client: Released, call: Call, args: object): Promise<Call> {
     if (comesBack) return call;
-    // Of the call's stream and of the GET.
+    // The errors of the call's stream and of the GET stream.
     await until("the client knows of the cut", () => cuts.length >= 2);
     const resumptionToken = call.tokens.at(-1);
     return new Call(client, "count", args, {
@@ -207,7 +210,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     });
   }
 
-  test("a running call that is cut is resumed, and ends with its result; its progress comes once and in order", async () => {
+  test("a running call that is cut is resumed and ends with its result; its progress arrives once and in order", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 3, after: 3 };
     const call = new Call(client, "count", args);
@@ -221,7 +224,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(call.progress).toEqual(values(1, 6));
   });
 
-  test("a call that ended while its client was away gives its result to the client that comes back", async () => {
+  test("a call that ended while its client was disconnected delivers its result when the client resumes", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 2, after: 2 };
     const call = new Call(client, "count", args);
@@ -236,23 +239,23 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(call.progress).toEqual(values(1, 4));
   });
 
-  test("a call that died with workerd ends with the interrupted error, once, and nobody asks again", async () => {
+  test("a call that died with workerd ends with the interrupted error, once, and the client stops asking", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 3, after: 3 };
     const call = new Call(client, "count", args);
     await call.has(3);
     await worker.killAndRestart();
     await goOn(client, call, args);
-    // An error keeps the id of the first request with every release, so it is that which ends.
+    // In every release an error has the id of the first request, so that request is the one that ends.
     expect(await call.outcome).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     expect(call.progress).toEqual(values(1, 3));
-    // One release asks once more after an error, and takes the 405 for what it is.
+    // One release asks once more after an error, and handles the 405.
     await pause(200);
     expect((await requestsOf(client)).filter((each) => isOfCall(each, call))).toEqual([]);
     expect(resumptions().filter(({ status }) => status === 405).length).toBeLessThanOrEqual(1);
   });
 
-  test("nothing follows the last event of a call that ended: 405, and the client asks no more", async () => {
+  test("nothing follows the last event of a call that ended: 405, and the client stops asking", async () => {
     const client = await connected(connect);
     const args = { key: newKey(), before: 1 };
     await release(args.key);
@@ -266,7 +269,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(again.progress).toEqual([]);
   });
 
-  test("an event id of nobody, or of another's session, is 400: the client hears so and asks no more", async () => {
+  test("an unknown event id, or one of another session, is 400: the client gets the error and stops asking", async () => {
     const client = await connected(connect);
     const errors: Error[] = [];
     client.onerror((error) => errors.push(error));
@@ -285,7 +288,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     }
   });
 
-  test("an event id whose successors were forgotten: a warning, what is left, and the result", async () => {
+  test("an event id whose successors were dropped: a warning, the remaining events, and the result", async () => {
     await proxy.close();
     await tap.close();
     await through("small");
@@ -302,7 +305,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(heard).toContain("notifications/message");
   });
 
-  test("a GET stream that is cut is opened again, and hears what is told from then on", async () => {
+  test("a GET stream that is cut is opened again, and gets notifications from then on", async () => {
     const client = await connected(connect);
     const heard: string[] = [];
     client.onnotification((method) => heard.push(method));
@@ -318,7 +321,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect((await requestsOf(client)).filter(({ method }) => method === "GET")).toEqual([]);
   });
 
-  test("a client whose session has ended meanwhile gives up after its tries", async () => {
+  test("a client whose session has ended meanwhile gives up after its retries", async () => {
     const client = await connected(connect, HASTY);
     const [first] = tap.exchanges;
     const session = first?.responseHeaders["mcp-session-id"] ?? "";
@@ -329,7 +332,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     expect(gone().length).toBeLessThanOrEqual(HASTY.maxRetries);
   });
 
-  test("a call whose handler ends the connection is polled for where the release knows how, and has its result", async () => {
+  test("a call whose handler ends the connection is polled if the release supports it, and delivers its result", async () => {
     const client = await connected(connect);
     const args = { key: newKey() };
     const call = new Call(client, "poll", args);
@@ -341,7 +344,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
   });
 });
 
-/** Whether a GET came back to the stream of a call. */
+/** Whether a GET resumed the stream of a call. */
 function isOfCall(exchange: Exchange, { tokens }: Call): boolean {
   const stream = (id = "") => id.split("-")[1];
   return stream(cursorsOf([exchange])[0]) === stream(tokens.at(-1));

@@ -1,4 +1,4 @@
-/** The cheapest client there is: very many of them run in one process. A reply that is lost rejects. */
+/** A minimal client with little overhead, because many of them run in one process. A lost reply rejects. */
 import { Agent, type IncomingMessage, request } from "node:http";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
@@ -6,7 +6,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY,
 
 export type SentHeaders = Readonly<Record<string, string>>;
 
-/** Sends one request. Resolves with the head of the response, whose body is still to be read. */
+/** Sends one request. Resolves with the head of the response, whose body has not been read. */
 export function send(url: string, headers: SentHeaders, message?: unknown): Promise<IncomingMessage> {
   const body = message === undefined ? undefined : Buffer.from(JSON.stringify(message));
   return new Promise((resolve, reject) => {
@@ -25,7 +25,7 @@ export async function textOfReply(reply: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** Hands over the events of a stream until it ends or is lost; then it rejects. */
+/** Passes on the events of a stream until it ends; rejects if it is lost. */
 export async function readEvents(reply: IncomingMessage, onEvent: (event: EventSourceMessage) => void): Promise<void> {
   const parser = createParser({ onEvent });
   reply.setEncoding("utf8");

@@ -1,4 +1,4 @@
-/** Random handlers in sessions and as tasks, through a storm. */
+/** Random handlers in sessions and as tasks, with frequent losses. */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JSONRPCRequest } from "../../src/core/index.ts";
@@ -25,7 +25,7 @@ import { TASKS } from "./task-client.ts";
 const VERSION = "2025-11-25";
 const CALL = "call";
 
-/** What one attempt gave; undefined: it was lost before its client knew how to come back to it. */
+/** The result of one attempt; undefined if it was lost before its client could resume it. */
 type Given = Promise<Json | undefined>;
 
 async function runStormy(
@@ -51,7 +51,7 @@ async function runStormy(
 
 const JSON_HEADERS = CONTENT as SentHeaders;
 
-/** A legacy client that comes back to its stream whenever that is lost. */
+/** A legacy client that resumes its stream whenever it is lost. */
 class SessionCall {
   readonly #storm: Storm;
   readonly #person: Person;
@@ -89,7 +89,7 @@ class SessionCall {
   }
 
   /**
-   * Whether the call was lost so often that it is not run again: its first run and three more, without coming further in
+   * Whether the call was lost so often that it is not run again: after its first run and three more without progress in
    * any of them. On a slow machine there may be no time between two losses.
    */
   async #wasGivenUp({ error }: Members): Promise<boolean> {
@@ -109,7 +109,7 @@ class SessionCall {
     if (!this.#result) await pause(20);
   }
 
-  /** Until it ends or is lost. */
+  /** Reads until the stream ends or is lost. */
   async #read(response: IncomingMessage): Promise<void> {
     const lost = await readEvents(response, ({ id, data }) => {
       if (id !== undefined) this.#cursor = id;
@@ -147,7 +147,7 @@ async function refusalOf(method: string, response: IncomingMessage): Promise<Err
   return new Error(`${method}: ${response.statusCode} ${await textOfReply(response)}`);
 }
 
-/** Legacy sessions: the handler waits in memory, and is run again where its object was lost. */
+/** Legacy sessions: the handler waits in memory, and runs again if its object was lost. */
 export async function openSessions(seed: number): Promise<Place> {
   const storm = await Storm.start(seed);
   return {
@@ -166,7 +166,7 @@ export async function openSessions(seed: number): Promise<Place> {
 
 const TASK_META = meta({ [CAPABILITIES_KEY]: { ...ABLE, extensions: { [TASKS]: {} } } });
 
-/** A client that begins a task, looks at it, and answers some of what it asks. */
+/** A client that starts a task, polls it, and answers some of its questions. */
 class TaskCall {
   readonly #storm: Storm;
   readonly #path: string;
@@ -193,7 +193,7 @@ class TaskCall {
     }
   }
 
-  /** Whether the object was lost before there was a task, of which the client is told as of any failure. */
+  /** Whether the object was lost before the task existed, which the client sees as a failed call. */
   async #wasNotMade(result: Members): Promise<boolean> {
     const isFailure = /^Tool "run(_later)?" failed\. Reference: /.test(textOf(result as Json));
     return isFailure && (await this.#storm.lossesOf(this.#attempt)) > 0;
@@ -215,7 +215,7 @@ class TaskCall {
     }
   }
 
-  /** The result. A reply that is none rejects, an error in it too. */
+  /** Returns the result. Rejects for an error or an incomplete reply. */
   async #request(method: string, params: Members): Promise<Members> {
     const message = request(method, { ...params, _meta: TASK_META });
     const headers = { ...JSON_HEADERS, ...standardHeaders(message) } as SentHeaders;
@@ -230,7 +230,7 @@ class TaskCall {
     throw new Error(`${method} has no result: ${reply.statusCode} ${JSON.stringify(last)}`);
   }
 
-  /** The same answer however often it is sent. */
+  /** Gives the same answer to a question however often it is sent. */
   #answers({ inputRequests }: Members, picks: (at: number) => boolean): Members {
     const asked = Object.entries(inputRequests as Record<string, { method: string; params: Members }>);
     for (const [key, question] of asked) if (!this.#said.has(key)) this.#said.set(key, this.#person.answer(question));
@@ -239,7 +239,10 @@ class TaskCall {
   }
 }
 
-/** Tasks, some of which begin where the handler says so, and some of which are cut after each step. */
+/**
+ * Tasks, some of which start as tasks only where the handler says so, and some of which are interrupted after each
+ * step.
+ */
 export async function openTasks(seed: number): Promise<Place> {
   const storm = await Storm.start(seed);
   return {

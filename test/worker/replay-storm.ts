@@ -1,8 +1,7 @@
 /**
- * Very many random handlers at once in one Worker. Each loses its object at points that its name decides (fixtures/fuse.ts),
- * and all of them now and then lose the process. What comes out of each is what comes out of a run that nothing
- * interrupts; a step has its effect again, under the same key, only where something was lost before its handler knew the
- * result.
+ * Many random handlers at once in one Worker. Each loses its object at points that its name determines
+ * (fixtures/fuse.ts), and now and then all of them lose the process. Each result must equal that of an uninterrupted
+ * run; a step may repeat its effect, under the same key, only if something was lost before its handler got the result.
  */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
@@ -15,14 +14,14 @@ import type { Counted } from "./fixtures/replay-storm.ts";
 import { send, textOfReply } from "./replay-storm-http.ts";
 
 const BINDINGS = { MCP_SESSION: "McpSession", MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" } as const;
-/** Milliseconds between two losses of the process, at least and at most; the first comes early. */
+/** Minimum and maximum milliseconds between two losses of the process; the first one comes early. */
 const CALM_MS = { first: [300, 1_500], later: [4_000, 8_000] } as const;
 
-/** One try of a case. Another follows where its client did not learn how to come back to it. */
+/** One attempt at a case. Another one follows if its client could not resume it. */
 export class Attempt {
-  /** Tells it from any other, and is the same when the case is repeated. */
+  /** Unique, and the same when the case is repeated. */
   readonly id: string;
-  /** What its steps did, in order. */
+  /** The effects of its steps, in order. */
   readonly heard: Counted[] = [];
   /** How often the process was lost meanwhile. */
   kills = 0;
@@ -32,12 +31,12 @@ export class Attempt {
   }
 }
 
-/** A Worker, the server that counts what its handlers do, and what interrupts both. */
+/** A Worker, the server that counts the effects of its handlers, and the code that interrupts both. */
 export class Storm {
   readonly #server: Server;
   readonly #random: () => number;
   readonly #attempts = new Map<string, Attempt>();
-  /** Where objects were lost, by the id of the attempt. */
+  /** The points at which objects were lost, by the id of the attempt. */
   readonly #losses = new Map<string, readonly string[]>();
   readonly #killed = new Set<string>();
   #worker!: TestWorker;
@@ -56,7 +55,7 @@ export class Storm {
       request.on("end", () => {
         const counted = JSON.parse(body) as Counted;
         this.#attempts.get(counted.attempt)?.heard.push(counted);
-        // Done, and the step does not know it yet.
+        // The effect is done, and the step does not know it yet.
         setTimeout(() => response.end(), counted.what === "done" ? this.#random() * 10 : 0);
       });
     });
@@ -98,7 +97,7 @@ export class Storm {
     return kills + (this.#losses.get(id)?.length ?? 0);
   }
 
-  /** Repeats what fails while the Worker is not there. */
+  /** Repeats `work` while the Worker is unavailable. */
   async insist<T>(work: () => Promise<T>): Promise<T> {
     for (let time = 0; ; time += 1) {
       try {
@@ -131,7 +130,7 @@ export class Storm {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** @param last What follows is the end of the process. */
+  /** @param last Whether the process ends after this. */
   async #collect(last = false): Promise<void> {
     const reply = await send(this.url(last ? "/losses?last" : "/losses"), {});
     for (const [id, points] of JSON.parse(await textOfReply(reply)) as [string, string[]][]) {
@@ -150,14 +149,16 @@ export class Storm {
       const isHit = new Set(this.#attempts.values());
       this.#restarting = this.#worker.restart();
       await this.#restarting;
-      // Those too that began before the process was gone.
+      // Including those that began before the process was gone.
       for (const attempt of [...isHit, ...this.#attempts.values()]) isHit.add(attempt);
       for (const attempt of isHit) attempt.kills += 1;
     }
   }
 }
 
-/** @throws {assert.AssertionError} when an attempt gave or did something else than an uninterrupted run. */
+/**
+ * @throws {assert.AssertionError} when the result or effects of an attempt differ from those of an uninterrupted run.
+ */
 export function judgeAttempt(text: string, straight: Straight, { heard, kills }: Attempt): void {
   assert.equal(text, straight.text);
   const of = (what: Counted["what"]) => heard.filter((each) => each.what === what).map(({ key }) => key);
@@ -176,7 +177,7 @@ export function judgeAttempt(text: string, straight: Straight, { heard, kills }:
 
 const distinct = (keys: readonly string[]) => [...new Set(keys.map(nameOfKey))].sort();
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1, the same for the same seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -3,7 +3,7 @@ import { scaleOf } from "../../scripts/scale-of.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 
-test("200 sessions on one workerd all answer, and each of 20 GET streams hears what is told", async () => {
+test("200 sessions on one workerd all answer, and each of 20 GET streams gets a notification", async () => {
   const oracle = new WireOracle();
   const closing: (() => Promise<void>)[] = [];
   const by = async (url: string) => {

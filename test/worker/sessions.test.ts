@@ -18,14 +18,14 @@ async function closeAll(): Promise<void> {
   for (const close of closing.splice(0).reverse()) await close();
 }
 
-/** A Worker of a test's own. */
+/** A Worker for one test. */
 async function start(keys: string | undefined): Promise<Workerd> {
   const worker = await Workerd.start({ ...LAB, bindings: keys === undefined ? {} : { MCP_KEYS: keys } });
   closing.push(() => worker.stop());
   return worker;
 }
 
-/** The Worker's address by way of a tap of its own. */
+/** The Worker's address through a new tap. */
 async function tapped(worker: Workerd): Promise<string> {
   const tap = await startHttpTap(`${worker.origin}/mcp`, { oracle });
   closing.push(() => tap.close());
@@ -62,13 +62,14 @@ describe("a session", () => {
     expect(deleted.ok).toBe(true);
     expect((await client.request("tools/list")).status).toBe(404);
     expect((await client.delete()).status).toBe(404);
-    // Past the tap: the older schemas know no error without an id, the transport does for what answers a notification.
+    // Bypasses the tap: older schemas have no error without an id, but the transport has one for an answer to a
+    // notification.
     const past = client.at(`${worker.origin}/mcp`);
     expect((await past.notify("notifications/initialized")).status).toBe(404);
   });
 
   test.each(["1999-01-01", "2099-12-31", "2026-07-28", "latest", ""])(
-    "is offered 2025-11-25 when it asks for %j",
+    "is offered 2025-11-25 when it requests %j",
     async (version) => {
       const client = await LegacyClient.open(url, { version });
       expect(client.greeting.protocolVersion).toBe("2025-11-25");
@@ -83,12 +84,12 @@ describe("a session", () => {
       const { messages } = await told(client.call("emit_twice", {}, options));
       const [progress] = messages;
       expect(progress).toMatchObject({ method: "notifications/progress" });
-      // `message` came with 2025-03-26.
+      // `message` was added in 2025-03-26.
       expect(JSON.stringify(progress).includes('"message":"one"')).toBe(version !== "2024-11-05");
     }
   });
 
-  test("stores nothing by being opened", async () => {
+  test("stores nothing when it is opened", async () => {
     const before = worker.storedObjects("McpSession");
     await Promise.all(LEGACY_VERSIONS.map((version) => LegacyClient.open(url, { version, silent: true })));
     await Promise.all(
@@ -97,19 +98,19 @@ describe("a session", () => {
     expect(worker.storedObjects("McpSession")).toEqual(before);
   });
 
-  test("has an id that no other has", async () => {
+  test("has a unique id", async () => {
     const clients = await Promise.all(Array.from({ length: 20 }, () => LegacyClient.open(url, { silent: true })));
     expect(new Set(clients.map(({ sessionId }) => sessionId)).size).toBe(20);
   });
 
-  test("is untouched by the end of another", async () => {
+  test("is not affected by the end of another", async () => {
     const [left, right] = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     expect((await left.delete()).ok).toBe(true);
     expect((await left.request("ping")).status).toBe(404);
     expect(await told(right.call("echo", { key: "still here" }))).toMatchObject({ text: "still here" });
   });
 
-  test("never sees the answer to another's request of the same id", async () => {
+  test("never gets the answer to another session's request with the same id", async () => {
     const clients = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     const modern = new ModernClient(url);
     const keys = ["same id, left", "same id, right"];
@@ -134,7 +135,7 @@ describe("a session", () => {
     expect(await first).toMatchObject({ text: key });
   });
 
-  test("answers many calls at once, each with its own result", async () => {
+  test("answers many concurrent calls, each with its own result", async () => {
     const client = await LegacyClient.open(url);
     const keys = Array.from({ length: 25 }, (_, index) => `call ${index}`);
     const answers = await Promise.all(keys.map((key) => told(client.call("echo", { key }))));
@@ -160,7 +161,7 @@ describe("a session", () => {
     expect(await held).toMatchObject({ text: key });
   });
 
-  test("answers the call that DELETE overtakes, with its result or an error", async () => {
+  test("answers a call that DELETE overtakes with its result or an error", async () => {
     const client = await LegacyClient.open(url);
     const modern = new ModernClient(url);
     const key = "deleted meanwhile";
@@ -183,23 +184,23 @@ describe("a session", () => {
     expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
   });
 
-  test("outlives a DELETE that names no version there is", async () => {
+  test("is not ended by a DELETE with an unknown version", async () => {
     const client = await LegacyClient.open(url);
     const headers = { "mcp-session-id": client.sessionId ?? "", "mcp-protocol-version": "garbage" };
     expect((await fetch(url, { method: "DELETE", headers })).status).toBe(400);
     expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
   });
 
-  test("declares only what it can keep", async () => {
+  test("declares only what it can provide", async () => {
     const client = await LegacyClient.open(url);
     expect(client.greeting.capabilities).toHaveProperty("tools");
-    // No standalone stream exists yet, so no notice could be delivered.
+    // There is no standalone stream here, so no notification could be delivered.
     expect(JSON.stringify(client.greeting.capabilities)).not.toMatch(/"(listChanged|subscribe)":true/);
     expect(client.greeting.serverInfo).toMatchObject({ name: "patient", version: "1.0.0" });
   });
 
   describe("and its principal", () => {
-    test("opened by one is for nobody else", async () => {
+    test("opened by one is not available to another", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
       for (const foreign of [alice.as("bob"), alice.as(undefined)]) {
@@ -210,7 +211,7 @@ describe("a session", () => {
       expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
-    test("foreign use wakes no object", async () => {
+    test("use by another principal wakes no object", async () => {
       const before = worker.storedObjects("McpSession");
       const alice = await LegacyClient.open(url, { token: "alice", silent: true });
       expect((await alice.as("bob").call("whoami")).status).toBe(404);
@@ -218,7 +219,7 @@ describe("a session", () => {
       expect(worker.storedObjects("McpSession")).toEqual(before);
     });
 
-    test("a bad token is 401 before the session is looked at", async () => {
+    test("an invalid token is 401 before the session is looked up", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
       const refused = await alice.as("stolen").call("whoami");
       expect(refused.status).toBe(401);
@@ -235,7 +236,7 @@ describe("a session", () => {
       expect(await told(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
-    test("of two that come at once only one is bound", async () => {
+    test("of two concurrent principals only one is bound", async () => {
       for (let round = 0; round < 5; round += 1) {
         const anonymous = await LegacyClient.open(url, { silent: true });
         const both = await Promise.all(["alice", "bob"].map((token) => told(anonymous.as(token).call("whoami"))));
@@ -248,7 +249,7 @@ describe("a session", () => {
 describe("kill -9", () => {
   afterEach(closeAll);
 
-  test("leaves a session that was only opened, one that was used, one that is deleted and one that is bound", async () => {
+  test("does not affect a session that was only opened, used, deleted or bound", async () => {
     oracle = new WireOracle();
     const worker = await start(newKeys());
     const before = await tapped(worker);
@@ -280,7 +281,7 @@ describe("keys", () => {
   afterEach(closeAll);
 
   test.each([undefined, "", "too-short"])(
-    "that cannot be had (%j) make sessions 503 and nothing else",
+    "that are unavailable (%j) make sessions 503 and nothing else",
     async (keys) => {
       oracle = new WireOracle();
       const worker = await start(keys);
@@ -314,7 +315,7 @@ describe("keys", () => {
     },
   );
 
-  test("open what older ones of the list sealed, and nothing that a dropped one sealed", async () => {
+  test("open what older keys of the list sealed, and nothing that a removed key sealed", async () => {
     oracle = new WireOracle();
     const [older, newer] = [newKeys(), newKeys()];
     const first = await LegacyClient.open(await tapped(await start(older)));
@@ -324,7 +325,7 @@ describe("keys", () => {
     expect(await told(second.call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
     const dropped = await tapped(await start(newer));
     expect((await first.at(dropped).request("ping")).status).toBe(404);
-    // The new key has been sealing since it came first.
+    // The new key seals since it was added as the first one.
     expect(await told(second.at(dropped).call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
     oracle.expectClean();
   });

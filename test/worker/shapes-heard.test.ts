@@ -1,4 +1,4 @@
-/** Who hears what: the stream of a call, the GET stream of a session, and the listen stream of a modern client. */
+/** Which messages are sent on which stream: the stream of a call, the GET stream of a session, and listen streams. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
@@ -37,11 +37,11 @@ const MARKER = "notifications/tools/list_changed";
 const able = { elicitation: { form: {}, url: {} } };
 
 const methodsOf = ({ messages }: Reading) => messages.map(({ method }) => method);
-/** Each value of one member of the params of one kind of message, in order. */
+/** The values of one member of the params of all messages of a method, in order. */
 const said = ({ messages }: Reading, method: string, member: string) =>
   messages.filter((each) => each.method === method).map(({ params }) => (params as Members)[member]);
 
-/** Says that the tools changed, until every stream has heard of it: what was said before has arrived by then. */
+/** Publishes a change of the tools until every stream is notified; everything sent before has arrived by then. */
 async function mark(...readings: Reading[]): Promise<void> {
   await post("/publish/tools");
   for (const reading of readings) await reading.has("the marker", (each) => methodsOf(each).includes(MARKER));
@@ -54,7 +54,7 @@ function newKey(): string {
   return `key${keys}`;
 }
 
-/** A session of 2025-11-25 with its GET stream, that was asked to visit a URL and agreed. */
+/** A session of 2025-11-25 with its GET stream whose client was asked to visit a URL and agreed. */
 async function visitor(id: string) {
   const client = await LegacyClient.open(tap.url, { capabilities: able });
   const stream = new Reading(await client.get());
@@ -68,8 +68,8 @@ async function visitor(id: string) {
   return { client, stream, call };
 }
 
-describe("E3 the end of what a user did at a URL, told by another route", () => {
-  test.each(["", "/twin"])("reaches the session that asked, and no other (by way of %j)", async (way) => {
+describe("E3 the completion of a URL elicitation, announced by another route", () => {
+  test.each(["", "/twin"])("reaches only the session that asked (through %j)", async (way) => {
     const [one, two] = [newKey(), newKey()];
     const [asker, other] = [await visitor(one), await visitor(two)];
     const never = new Reading(await (await LegacyClient.open(tap.url, { capabilities: able })).get());
@@ -85,7 +85,7 @@ describe("E3 the end of what a user did at a URL, told by another route", () => 
     expect(said(other.stream, COMPLETE, "elicitationId")).toEqual([two]);
   });
 
-  test("is heard while the question is still open, and for each of several", async () => {
+  test("is received while the question is still open, and for each of several", async () => {
     const client = await LegacyClient.open(tap.url, { capabilities: able });
     const stream = new Reading(await client.get());
     const ids = [newKey(), newKey()];
@@ -93,7 +93,7 @@ describe("E3 the end of what a user did at a URL, told by another route", () => 
     for (const key of ids) calls.push(new Reading(await client.call("pay", { key })));
     for (const call of calls) await call.has("the question", ({ messages }) => messages.length > 0);
     for (const id of ids) {
-      // Whoever asks twice is told twice: it is the arrival that counts.
+      // Announcing it twice notifies twice; only the arrival matters here.
       await expect
         .poll(async () => {
           await post(`/callback/${id}`);
@@ -111,7 +111,7 @@ describe("E3 the end of what a user did at a URL, told by another route", () => 
     const { stream: asker } = await visitor(newKey());
     const client = await LegacyClient.open(tap.url, { version, capabilities: {} });
     const stream = new Reading(await client.get());
-    // What this version lacks is not asked, so there is nothing to end.
+    // A version without URL mode is not asked, so there is nothing to complete.
     const key = newKey();
     expect((await told(client.call("pay", { key }))).messages).toMatchObject([{ result: { isError: true } }]);
     await post(`/callback/${key}`);
@@ -122,7 +122,7 @@ describe("E3 the end of what a user did at a URL, told by another route", () => 
 });
 
 describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
-  test("go to the stream of their own request, also where ids and tokens are equal", async () => {
+  test("go to the stream of their own request, even if ids and tokens are equal", async () => {
     const bystander = await LegacyClient.open(tap.url);
     await told(bystander.request("logging/setLevel", { level: "debug" }));
     const streams = [new Reading(await bystander.get())];
@@ -154,7 +154,7 @@ describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
     expect(streams.map((each) => methodsOf(each).filter((method) => method !== MARKER))).toEqual(streams.map(() => []));
   });
 
-  test("of two calls of one client go to a stream each", async () => {
+  test("of two calls of one client go to a separate stream each", async () => {
     const client = await clientOf(version, tap.url);
     const key = newKey();
     const calls = ["1", "2"].map((which) =>
@@ -169,7 +169,7 @@ describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
 });
 
 describe.each(LEGACY_VERSIONS)("B3 updates of a resource (%s)", (version) => {
-  test("reach its subscribers of both eras and nobody else", async () => {
+  test("reach only its subscribers, in both eras", async () => {
     const subscriber = await LegacyClient.open(tap.url, { version });
     const other = await LegacyClient.open(tap.url, { version });
     const silent = await LegacyClient.open(tap.url, { version });

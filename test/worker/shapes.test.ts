@@ -1,4 +1,6 @@
-/** What a deployment may look like: which server answers whom, where it is mounted, and what each client hears. */
+/**
+ * Possible deployments: which server answers which request, where it is mounted, and which messages each client gets.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
@@ -32,7 +34,7 @@ afterEach(async () => {
 });
 afterAll(() => worker?.stop());
 
-/** An endpoint, by way of the oracle. */
+/** The address of an endpoint through the oracle's tap. */
 async function at(path: string): Promise<string> {
   const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
   taps.push(tap);
@@ -44,7 +46,7 @@ interface Who {
   readonly capabilities?: Members;
 }
 
-/** A client of any version that says who it is with every request. */
+/** A client of any version that authenticates every request. */
 async function open(version: Version, url: string, { token, capabilities }: Who = {}): Promise<Client> {
   if (version !== "2026-07-28") {
     return LegacyClient.open(url, { version, ...(token ? { token } : {}), ...(capabilities ? { capabilities } : {}) });
@@ -84,7 +86,7 @@ function newKey(): string {
 }
 
 describe.each(VERSIONS)("a server for each request (%s)", (version) => {
-  test("C10 is found by header, by binding and by person; its list is its own", async () => {
+  test("C10 is chosen by header, by binding and by principal; its list is its own", async () => {
     const url = await at("/chosen");
     const anonymous = await open(version, url);
     const headers = { "x-team": "green" };
@@ -102,7 +104,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     }
   });
 
-  test("C10 runs a modern call where it arrived and a session's in its object, in whichever isolate that is", async () => {
+  test("C10 runs a modern call in its isolate and a session's call in its object, in any isolate", async () => {
     const [here, there] = [await text("/isolate"), await text("/twin/isolate")];
     expect(here).not.toBe(there);
     const client = await open(version, await at("/twin/chosen"), { token: "carol" });
@@ -110,7 +112,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     expect((await told(client.call("which"))).text).toBe("carol");
   });
 
-  test("C10 is found by the route it is mounted at, as C11 has it", async () => {
+  test("C10 is chosen by the route that it is mounted at, as in C11", async () => {
     for (const tenant of ["acme", "umbrella"]) {
       const client = await open(version, await at(`/tenants/${tenant}/api/mcp`));
       expect((await told(client.call("which"))).text).toBe(tenant);
@@ -118,7 +120,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     }
   });
 
-  test("C10 has hooks and limits of its own beside others of the Worker", async () => {
+  test("C10 has its own hooks and limits beside others of the Worker", async () => {
     const [red, blue] = [await open(version, await at("/red/mcp")), await open(version, await at("/deep/er/blue/mcp"))];
     const before = (await heard()).length;
     expect((await told(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
@@ -129,7 +131,7 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     expect(after.filter((each) => each.startsWith("blue failed"))).toEqual([]);
     expect(after.filter((each) => each === "blue ended tools/call")).toHaveLength(1);
     expect(after.filter((each) => each === "red ended tools/call")).toHaveLength(2);
-    // Not by way of the oracle: a body that is refused unread has an id the answer cannot know.
+    // Bypasses the oracle: a body that is refused unread has an id that the answer cannot contain.
     const long = initialize(version, "x".repeat(700));
     expect((await send("/red/mcp", long)).status).toBe(413);
     expect((await send("/deep/er/blue/mcp", long)).status).toBe(200);
@@ -161,7 +163,7 @@ describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C
     expect((await client.call("which")).status).toBe(404);
   });
 
-  test("leaves the app its routes and its middleware", async () => {
+  test("does not affect the app's routes and middleware", async () => {
     expect(await text("/")).toBe("home");
     const { status, headers } = await new ModernClient(await at(path)).call("which");
     expect([status, headers.get("x-page")]).toEqual([200, "the author's own"]);
@@ -180,7 +182,7 @@ test("C11 app.fetch is a plain (Request) => Response", async () => {
   expect((await post("/plain/other")).status).toBe(404);
 });
 
-/** What the tool, the resource and the prompt see as their context. */
+/** The context that the tool, the resource and the prompt get. */
 const contextOf = async (client: Client, team: string) => {
   const headers = { "x-team": team };
   const read = await told(client.request("resources/read", { uri: "facts://mine" }, { headers }));
@@ -190,8 +192,8 @@ const contextOf = async (client: Client, team: string) => {
   return [result.contents[0].text, asked.messages[0].content.text].map((each) => JSON.parse(each) as unknown);
 };
 
-describe.each(VERSIONS)("H2 a context made of request, bindings and person (%s)", (version) => {
-  test("reaches a tool, never that of another who calls at once", async () => {
+describe.each(VERSIONS)("H2 a context made of request, bindings and principal (%s)", (version) => {
+  test("reaches a tool, and never that of a concurrent caller", async () => {
     const url = await at("/facts");
     const key = newKey();
     const people = ["alice", "bob"];
@@ -204,7 +206,7 @@ describe.each(VERSIONS)("H2 a context made of request, bindings and person (%s)"
     expect(seen).toEqual(people.map((who) => ({ path: "/facts", team: `team of ${who}`, region: "west", who })));
   });
 
-  test("is that of each request anew, in a resource and a prompt as well", async () => {
+  test("is created for each request, in a resource and a prompt as well", async () => {
     const client = await open(version, await at("/facts"), { token: "carol" });
     for (const team of ["one", "two"]) {
       const expected = { path: "/facts", team, region: "west", who: "carol" };
@@ -212,7 +214,7 @@ describe.each(VERSIONS)("H2 a context made of request, bindings and person (%s)"
     }
   });
 
-  test("two calls of one person at once have a request each", async () => {
+  test("two concurrent calls of one principal have separate requests", async () => {
     const client = await open(version, await at("/facts"), { token: "dora" });
     const key = newKey();
     const calls = ["1", "2"].map((which) =>
@@ -230,7 +232,7 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
   const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
   const opened = async () => LegacyClient.open(await at("/bare"), { version, capabilities });
 
-  test("no id is given nor asked for, and nothing is declared that nobody could keep", async () => {
+  test("no id is issued or required, and nothing is declared that cannot be provided", async () => {
     const client = await opened();
     expect(client.sessionId).toBeUndefined();
     expect(client.greeting).toMatchObject({ protocolVersion: version });
@@ -244,14 +246,14 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
     }
   });
 
-  test("GET and DELETE are 405 and say what is served", async () => {
+  test("GET and DELETE are 405 with the allowed methods", async () => {
     const client = await opened();
     for (const response of [await client.get(), await client.delete()]) {
       expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
     }
   });
 
-  test("a call's own progress is streamed, and no log that nobody could ask for", async () => {
+  test("a call's own progress is streamed, and no log messages, because no level can be set", async () => {
     const answer = await told((await opened()).call("work", {}, { progressToken: "own" }));
     expect(answer.contentType).toBe("text/event-stream");
     expect(answer.messages).toMatchObject([
@@ -269,18 +271,18 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
     for (const line of lines) expect(line).toMatch(/^QuestionError: .*sessions/);
   });
 
-  test("each POST stands alone: no handshake, no memory of one", async () => {
+  test("each POST is independent: no handshake is required or remembered", async () => {
     await opened();
     const url = await at("/bare");
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const body = JSON.stringify(request("tools/call", { name: "work" }));
     expect(await told(fetch(url, { method: "POST", headers, body }))).toMatchObject({ text: "a stranger" });
-    // A second handshake is none: there was no first.
+    // A second handshake is served because the first one was not remembered.
     expect((await opened()).greeting.protocolVersion).toBe(version);
   });
 });
 
-test("M2 without sessions or notices modern clients are promised none either", async () => {
+test("M2 without sessions and notifications, modern clients are promised none either", async () => {
   const client = new ModernClient(await at("/bare"));
   const { messages } = await told(client.request("server/discover"));
   const [{ result }] = messages as [{ result: { capabilities: Members } }];
@@ -289,7 +291,7 @@ test("M2 without sessions or notices modern clients are promised none either", a
   expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
 });
 
-test("H2 onRootsChanged has the context of the request that told of it", async () => {
+test("H2 onRootsChanged has the context of the request that reported the change", async () => {
   const client = await LegacyClient.open(await at("/facts"), {
     token: "erin",
     capabilities: { roots: { listChanged: true } },

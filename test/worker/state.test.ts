@@ -1,4 +1,4 @@
-/** What a session keeps through all that can happen to its object, and what it never stores. */
+/** What a session keeps through every loss of its object, and what it never stores. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -48,12 +48,12 @@ async function at(kind: Kind): Promise<string> {
 const objects = (kind: Kind) => worker.worker.objects(bindingOf(kind));
 const instance = async (kind: Kind, id: string) =>
   (await fetch(`${worker.origin}/instance/${bindingOf(kind)}/${id}`)).text();
-/** Objects that have written anything, ever: workerd gives each that wakes an empty database of one page. */
+/** Objects that have ever written anything. workerd gives each object that wakes an empty database of one page. */
 const written = (kind: Kind) =>
   worker.storedObjects(`${kind}Session`).filter((file) => {
     const path = join(worker.worker.stateFolder, file);
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
-    // One that has nothing left may go while this looks.
+    // A file that is no longer needed may be deleted meanwhile.
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return size > 4_096 || (log?.size ?? 0) > 0;
   });
@@ -70,7 +70,7 @@ function newKey(): string {
   return `key${keys}`;
 }
 
-/** A session that has something stored, and its object. */
+/** A session that has stored something, and its object. */
 class Kept {
   readonly session: Session;
   readonly kind: Kind;
@@ -82,7 +82,7 @@ class Kept {
     this.id = id;
   }
 
-  /** @param store Makes it store something. */
+  /** @param store Makes the session store something. */
   static async open(
     kind: Kind,
     options: Parameters<typeof Session.open>[1],
@@ -102,14 +102,14 @@ class Kept {
   }
 }
 
-/** What happens to objects. Each gives the next request a new instance. */
+/** The ways to lose an object. Each gives the next request a new instance. */
 const DEATHS: readonly [name: string, kill: (binding: string, id: string) => Promise<unknown>][] = [
   ["an eviction", (binding, id) => worker.worker.evict(binding, id)],
   ["an abort", (binding, id) => worker.worker.abort(binding, id)],
   ["kill -9 and a restart", () => worker.killAndRestart()],
 ];
 
-/** Progress through a question: what came on a call's stream, and the call's answer. */
+/** Answers the question on a call's stream, and returns the stream when the call has ended. */
 async function answered(call: Cuttable, session: Session, result: Members): Promise<Cuttable> {
   await call.has("the question", ({ messages }) => messages.some(({ id, method }) => method && id !== undefined));
   const question = call.messages.find(({ id, method }) => method && id !== undefined);
@@ -117,7 +117,7 @@ async function answered(call: Cuttable, session: Session, result: Members): Prom
   return call.end();
 }
 
-describe.each(DEATHS)("%s leaves", (_, kill) => {
+describe.each(DEATHS)("%s keeps", (_, kill) => {
   async function die({ kind, id }: Kept): Promise<void> {
     const before = await instance(kind, id);
     await kill(bindingOf(kind), id);
@@ -135,7 +135,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     expect(messages).toHaveLength(2);
   });
 
-  test("what the client is subscribed to, told on its GET stream (R6)", async () => {
+  test("the client's subscriptions, whose updates are sent on its GET stream (R6)", async () => {
     const uri = "test://a";
     const kept = await Kept.open("Plain", {}, (session) => session.request("resources/subscribe", { uri }));
     const before = await kept.session.get();
@@ -144,7 +144,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     const process = DEATHS.at(-1)?.[1];
     if (kill === process) await before.end();
     const stream = before.isOver ? await kept.session.get(before.events.at(-1)?.id) : before;
-    // One that was opened again is told of each list as well, since nobody knows what it missed.
+    // A stream that was opened again is also notified of each list, because changes may have been missed.
     const updates = () => stream.messages.filter(({ method }) => method === "notifications/resources/updated");
     await until("an update is heard", async () => {
       await tool("touch", { key: uri });
@@ -154,7 +154,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     stream.cut();
   });
 
-  test("roots that have changed asked for again", async () => {
+  test("requests for changed roots", async () => {
     const capabilities = { roots: { listChanged: true } };
     const kept = await Kept.open("Plain", { capabilities }, async (session) => {
       const first = await answered(await session.stream("roots", {}), session, { roots: [{ uri: "file:///a" }] });
@@ -167,7 +167,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     expect(next.messages.at(-1)).toMatchObject({ result: { content: [{ text: "file:///b" }] } });
   });
 
-  test("the principal an anonymous session came to belong to; others are 404", async () => {
+  test("the principal that an anonymous session was bound to; others are 404", async () => {
     const alice = { authorization: "Bearer alice" };
     const kept = await Kept.open("Plain", {}, async (session) => session.with(alice).request("ping"));
     await die(kept);
@@ -190,7 +190,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     expect((await session.delete()).status).toBe(404);
   });
 
-  test("a renewed session good beyond the time its id names", async () => {
+  test("the extended lifetime of a session, beyond the time in its id", async () => {
     const trustMs = 6_000;
     const overAtMs = Date.now() + trustMs;
     const before = written("Brief");
@@ -206,7 +206,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     expect((await kept.session.request("ping")).status).toBe(200);
   });
 
-  test("URL elicitations under way: their end is told (E3)", async () => {
+  test("pending URL elicitations: their completion is notified (E3)", async () => {
     const capabilities = { elicitation: { form: {}, url: {} } };
     const key = newKey();
     const kept = await Kept.open("Plain", { capabilities }, async (session) => {
@@ -226,7 +226,7 @@ describe.each(DEATHS)("%s leaves", (_, kill) => {
     stream.cut();
   });
 
-  test("a session that stored nothing, which stores nothing after it either", async () => {
+  test("a session that stored nothing, which stores nothing afterwards either", async () => {
     const before = written("Plain");
     const kept = await Kept.open("Plain", {}, (session) => session.request("ping"));
     await die(kept);
@@ -251,7 +251,7 @@ describe("a session that only", () => {
     ["was used by a stranger", (session) => session.with({ authorization: "Bearer bob" }).request("ping")],
     ["was resumed with garbage", (session) => session.get("garbage", WRONG)],
     ["had a GET stream open on which nothing was said", silent],
-  ])("%s leaves nothing, not a byte", async (_, use) => {
+  ])("%s stores nothing, not a byte", async (_, use) => {
     const before = written("Plain");
     const session = await Session.open(await at("Plain"), { token: "alice" });
     await use(session);
@@ -271,7 +271,7 @@ describe("a session that only", () => {
 });
 
 describe("DELETE while calls run", () => {
-  test("each is aborted and answered once, and everything of the session is 404 from then on", async () => {
+  test("each is aborted and answered once, and every later request of the session is 404", async () => {
     const session = await Session.open(await at("Plain"));
     const [told1, told2] = [newKey(), newKey()];
     const streamed = await session.stream("count", { key: told1, before: 2, after: 1 }, "streamed");
@@ -302,7 +302,7 @@ describe("DELETE while calls run", () => {
   });
 });
 
-describe("use, which gives a session with idleTimeoutMs more time, is", () => {
+describe("use that extends a session with idleTimeoutMs is", () => {
   test.each<[what: string, use: (session: Session) => Promise<unknown>]>([
     ["a request", (session) => session.request("ping")],
     ["a request that is refused", (session) => session.request("no/such/method")],
@@ -319,7 +319,7 @@ describe("use, which gives a session with idleTimeoutMs more time, is", () => {
     });
   });
 
-  test("nothing of a stranger's", async () => {
+  test("no request of another principal", async () => {
     const kept = await Kept.open("Idle", { token: "alice" }, (session) =>
       session.request("logging/setLevel", { level: "info" }),
     );

@@ -31,7 +31,7 @@ const HEADERS = {
   "x-tenant": "acme",
 };
 const urlOf = () => `${worker.origin}/mcp?tenant=acme&access_token=${SECRET}`;
-/** What a handler sees of the request when all that it has is what was stored. */
+/** What a handler sees of the request when it only has the stored copy. */
 const storedFacts = () => ({
   authorization: null,
   cookie: null,
@@ -43,7 +43,7 @@ const storedFacts = () => ({
   url: `${worker.origin}/mcp?tenant=acme`,
 });
 
-/** Runs it, and gives the one object that came into being meanwhile. */
+/** Runs `work`, and returns the one object that was created meanwhile. */
 async function objectOf<T>(binding: string, work: () => Promise<T>): Promise<[T, string]> {
   const before = new Set(await worker.objects(binding));
   const result = await work();
@@ -75,7 +75,7 @@ async function waiting(name: string, args: Members) {
 }
 
 describe("A4: of a request", () => {
-  test("a session stores no credential; the call sees all of it until its object is lost", async () => {
+  test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});
       const stored = JSON.stringify(await worker.storage("MCP_SESSION", object));
@@ -107,7 +107,7 @@ describe("A4: of a request", () => {
     expect(JSON.stringify(keys)).not.toContain(SECRET);
   });
 
-  test("the handler of a task sees what is stored", async () => {
+  test("the handler of a task sees the stored part", async () => {
     const client = new TaskClient(urlOf());
     const params = { name: "tell", arguments: {} };
     const { taskId } = await client.result("tools/call", params, HEADERS);
@@ -146,7 +146,7 @@ describe("A4: of a request", () => {
       },
     );
 
-    test("refuses what is no name, and takes the others", async () => {
+    test("refuses invalid names and accepts valid ones", async () => {
       expect(await problemOf({ keepHeaders: ["X Tenant"] })).toContain('"x tenant" is no name of a header');
       expect(await problemOf({ keepHeaders: [""] })).toContain("is no name");
       expect(await problemOf({ keepHeaders: "X-Tenant" })).toContain("is not an array of names");
@@ -162,19 +162,19 @@ describe("A17: the journal of a call in a session", () => {
     (await (await fetch(`${worker.origin}/written/${id}`)).json()) as { puts: number; units: number };
   const sumTo = (steps: number) => (steps * (steps - 1)) / 2;
 
-  test("is written once for each step, in time and space that grow with the steps and not with their square", async () => {
+  test("is written once for each step, in time and space linear in the steps", async () => {
     const units: number[] = [];
     for (const steps of [600, 2_400]) {
       const { session, stream, object, id } = await waiting("step", { key: `grows ${steps}`, steps });
       const { keys } = await worker.storage("MCP_SESSION", object);
       for (const value of Object.values(keys)) expect(JSON.stringify(value).length).toBeLessThan(8_192);
-      // Few rows, so that to delete them costs little beside the steps.
+      // Few rows, so that deleting them costs little compared to the steps.
       expect(Object.keys(keys).length).toBeLessThan(steps / 20);
       await answer(session, id);
       await stream.end();
       expect(textIn(stream)).toBe(`${sumTo(steps)} ${steps} decline`);
       const total = await written(object);
-      // One row more for the question, and one for its answer.
+      // One more row for the question, and one for its answer.
       expect(total.puts).toBe(steps + 2);
       expect(await keysIn(object)).toEqual([]);
       units.push(total.units);
@@ -183,7 +183,7 @@ describe("A17: the journal of a call in a session", () => {
     expect(many / few).toBeLessThan(6);
   });
 
-  test("is read again after a loss, whole and in order, and nothing of it is left when the call has ended", async () => {
+  test("is read again after a loss, complete and in order, and deleted when the call has ended", async () => {
     const steps = 300;
     const { session, stream, object, id } = await waiting("step", { key: "lost", steps });
     expect((await keysIn(object)).filter((key) => key.startsWith("more:")).length).toBeGreaterThan(1);
@@ -194,7 +194,7 @@ describe("A17: the journal of a call in a session", () => {
     expect(await keysIn(object)).toEqual([]);
   });
 
-  test("goes with its session, all of it", async () => {
+  test("is deleted completely with its session", async () => {
     const { session, stream, object } = await waiting("step", { key: "ended", steps: 300 });
     await worker.abort("MCP_SESSION", object);
     expect((await session.delete()).status).toBe(204);
@@ -202,7 +202,7 @@ describe("A17: the journal of a call in a session", () => {
     expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
   });
 
-  test("of a request larger than a row is stored beside it, and the request is stored once", async () => {
+  test("of a request larger than a row is stored beside the request, which is stored once", async () => {
     const text = "y".repeat(100_000);
     const { session, stream, object, id } = await waiting("step", { key: "large", steps: 50, text });
     await answer(session, id);
@@ -211,7 +211,7 @@ describe("A17: the journal of a call in a session", () => {
     expect(textIn(stream)).toBe(`${sumTo(50)} 50 decline`);
   });
 
-  test("in layout 1, one row with everything, is read on and ends like any other", async () => {
+  test("in layout 1, one row with everything, is read and ends like any other", async () => {
     const steps = 400;
     const { session, stream, object, id } = await waiting("step", { key: "layout 1", steps });
     const { keys } = await worker.storage("MCP_SESSION", object);
@@ -235,7 +235,7 @@ describe("A17: the journal of a call in a session", () => {
     await worker.abort("MCP_SESSION", object);
     await answer(session, id);
     await stream.end();
-    // No step was done again.
+    // No step ran again.
     expect(textIn(stream)).toBe(`${sumTo(steps)} ${steps} decline`);
     expect(await keysIn(object)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Streams belong to the session that opened them, also where sessions of several principals share one object. */
+/** Streams belong to the session that opened them, even if sessions of several principals share one object. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Cuttable, type OpenOptions, Session, WRONG } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
@@ -28,7 +28,7 @@ afterEach(async () => {
   if (tap.oracle.messages > 0) tap.oracle.expectClean();
 });
 
-/** A session of somebody, in the object that all share. */
+/** A session in the object that all share. */
 async function open(token?: string, options: OpenOptions = {}): Promise<Session> {
   const capabilities = { roots: { listChanged: true } };
   const session = await Session.open(tap.url, { capabilities, ...options, ...(token === undefined ? {} : { token }) });
@@ -39,14 +39,14 @@ async function open(token?: string, options: OpenOptions = {}): Promise<Session>
 const objectId = async () => (await worker.worker.objects(BINDING))[0] ?? "";
 const storage = async () => worker.worker.storage(BINDING, await objectId());
 
-/** A GET stream whose event ids are known: the first event says the id of its beginning. */
+/** A GET stream whose event ids are known: the first event has the id of the beginning. */
 async function listen(session: Session): Promise<{ stream: Cuttable; id: string }> {
   const stream = await session.get();
   await stream.has("the first event id", ({ ids }) => ids.length > 0);
   return { stream, id: stream.ids[0] ?? "" };
 }
 
-/** Makes a handler say something that belongs to no call. */
+/** Makes a handler send a message that belongs to no call. */
 async function provoke(session: Session): Promise<void> {
   expect((await session.send(notification("notifications/roots/list_changed"))).status).toBe(202);
 }
@@ -55,7 +55,7 @@ const said = ({ messages }: Cuttable) => messages.filter(({ method }) => method 
 const partsOf = (id: string) => id.split("-") as [tag: string, stream: string, seq: string];
 const withStream = (id: string, stream: string, seq = "0") => [partsOf(id)[0], stream, seq].join("-");
 
-test("A1: nobody attaches to the GET stream of another session with an event id put together of his own", async () => {
+test("A1: a made-up event id cannot attach to the GET stream of another session", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const [hers, his] = [await listen(alice), await listen(mallory)];
   const number = partsOf(hers.id)[1];
@@ -72,7 +72,7 @@ test("A1: nobody attaches to the GET stream of another session with an event id 
   his.stream.cut();
 });
 
-test("A1: event ids of a call of another session are refused, while it runs and afterwards", async () => {
+test("A1: event ids of another session's call are refused, while it runs and afterwards", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const call = await alice.stream("count", { key: "hers", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -86,7 +86,7 @@ test("A1: event ids of a call of another session are refused, while it runs and 
   his.stream.cut();
 });
 
-test("A1: a number that was never given out is 400, and later numbers do not come from it", async () => {
+test("A1: a stream number that was never issued is 400, and later numbers do not derive from it", async () => {
   const session = await open("alice");
   const { stream, id } = await listen(session);
   const number = Number.parseInt(partsOf(id)[1], 36);
@@ -97,7 +97,7 @@ test("A1: a number that was never given out is 400, and later numbers do not com
   }
   await provoke(session);
   await stream.has("a message", (each) => said(each) === 1);
-  // An event that has not been sent was not given out either.
+  // The id of an event that was not sent was not issued either.
   expect((await session.get(withStream(id, partsOf(id)[1], "2"), WRONG)).status).toBe(400);
   expect((await storage()).tables.stream_2?.every((row) => Number(row.id) <= number)).toBe(true);
   stream.cut();
@@ -108,7 +108,7 @@ test("A1: a number that was never given out is 400, and later numbers do not com
   next.stream.cut();
 });
 
-test("A1: a GET stream on which nothing was said is resumed, also after a restart, and stores nothing for it", async () => {
+test("A1: a GET stream without events can be resumed, even after a restart, and stores nothing for it", async () => {
   const session = await open("alice");
   const first = await listen(session);
   first.stream.cut();
@@ -124,7 +124,7 @@ test("A1: a GET stream on which nothing was said is resumed, also after a restar
   again.cut();
 });
 
-test("A1: a GET stream whose log was forgotten goes on after the last event that its client saw", async () => {
+test("A1: a GET stream whose log was deleted continues after the last event that its client saw", async () => {
   const session = await open("alice");
   const first = await listen(session);
   for (const times of [1, 2, 3]) {
@@ -145,7 +145,7 @@ test("A1: a GET stream whose log was forgotten goes on after the last event that
   again.cut();
 });
 
-test("A1: an object gives nobody a socket to a stream of another session, whatever a Worker asks for", async () => {
+test("A1: an object gives nobody a socket to a stream of another session, whatever a Worker requests", async () => {
   const [alice, mallory] = [await open("alice"), await open("mallory")];
   const call = await alice.stream("count", { key: "asked", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -167,11 +167,11 @@ test("A1: an object gives nobody a socket to a stream of another session, whatev
   hers.stream.cut();
 });
 
-test("A9: when a principal takes over an anonymous session, its open GET streams end and hear nothing of the principal", async () => {
+test("A9: when a principal takes over an anonymous session, its open GET streams end and get nothing of the principal", async () => {
   const anonymous = await open();
   const [older, newer] = [await listen(anonymous), await listen(anonymous)];
   const alice = anonymous.with({ authorization: "Bearer alice" });
-  // The question or message that a stream of the session would carry comes with the request that takes it over.
+  // The message that a stream of the session would carry is caused by the request that takes it over.
   await provoke(alice);
   await Promise.all([older.stream.end(), newer.stream.end()]);
   expect([said(older.stream), said(newer.stream)]).toEqual([0, 0]);
@@ -184,7 +184,7 @@ test("A9: when a principal takes over an anonymous session, its open GET streams
   hers.cut();
 });
 
-test("A9: a call that runs while its session is taken over ends on its own stream, and is its own caller's", async () => {
+test("A9: a call that runs while its session is taken over ends on its own stream and stays its caller's", async () => {
   const anonymous = await open();
   const call = await anonymous.stream("count", { key: "taken", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
@@ -223,7 +223,7 @@ test("A9: a message that waits for a stream while its session is taken over is n
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify(request("tools/call", { name: "who", arguments: {} }, "waiting"));
   const waiting = fetch(endpoint, { method: "POST", headers, body });
-  // Served after it, as a rule; the other way round it is refused at once.
+  // Usually served after it; in the other order it is refused at once.
   expect((await anonymous.request("ping")).status).toBe(200);
   const alice = anonymous.with({ authorization: "Bearer alice" });
   const hers = await listen(alice);
@@ -234,7 +234,7 @@ test("A9: a message that waits for a stream while its session is taken over is n
   hers.stream.cut();
 });
 
-/** Somebody with another session of the same object. */
+/** The claim of a Worker for another session of the same object. */
 const stranger = () => ({
   session: 12_345,
   binding: BINDING,
@@ -246,7 +246,7 @@ const stranger = () => ({
   expiresAtMs: Date.now() + 60_000,
 });
 
-/** How the shared object answers a Worker that asks for a socket. */
+/** The status with which the shared object answers a Worker that requests a socket. */
 async function statusOf(attach: object): Promise<number> {
   const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), id: await objectId() });
   return (await fetch(`${worker.origin}/raw/${BINDING}?${query}`)).status;

@@ -38,13 +38,13 @@ const SSE_TYPE = "text/event-stream";
 
 let keys = 0;
 
-/** A key no other test uses. */
+/** A key that no other test uses. */
 function newKey(): string {
   keys += 1;
   return `key ${keys}`;
 }
 
-/** What became of the handlers that were given a key. */
+/** Returns how the handler with this key ended. */
 async function reportOf(key: string): Promise<string | undefined> {
   return (await told(new ModernClient(patient.url).call("report", { key }))).text;
 }
@@ -72,7 +72,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(answer.messages).toHaveLength(1);
   });
 
-  test("is answered with JSON when nobody asked for progress", async () => {
+  test("is answered with JSON when no progress token was sent", async () => {
     const client = await patiently();
     const answer = await told(client.call("emit_twice", {}));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "done" });
@@ -104,7 +104,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages.filter(({ id }) => id === "last")).toHaveLength(1);
   });
 
-  test("sends progress that grows, and no other", async () => {
+  test("sends increasing progress only", async () => {
     const client = await patiently();
     const { messages } = await told(client.call("emit_down", {}, { progressToken: 1 }));
     expect(progressOf(messages)).toEqual([
@@ -113,7 +113,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     ]);
   });
 
-  test("sends the progress before the handler is done", async () => {
+  test("sends the progress before the handler has finished", async () => {
     const client = await patiently();
     const key = newKey();
     const reading = new Reading(await client.call("emit_and_hold", { key }, { progressToken: 1 }));
@@ -124,7 +124,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toHaveLength(2);
   });
 
-  test("keeps to its own stream", async () => {
+  test("uses only its own stream", async () => {
     const client = await patiently();
     const tokens = ["left", "right", 3];
     const answers = await Promise.all(
@@ -136,7 +136,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     }
   });
 
-  test("is answered with JSON and no progress where only JSON is accepted", async () => {
+  test("is answered with JSON and no progress if only JSON is accepted", async () => {
     const client = await patiently();
     const headers = { accept: "application/json" };
     const answer = await told(client.call("emit_twice", {}, { progressToken: 1, headers }));
@@ -144,7 +144,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(answer.messages).toHaveLength(1);
   });
 
-  test("is a stream from the start where only a stream is accepted", async () => {
+  test("is a stream from the start if only a stream is accepted", async () => {
     const client = await patiently();
     const key = newKey();
     const headers = { accept: "text/event-stream" };
@@ -157,7 +157,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
   });
 
-  test("streams with headers that no proxy buffers or caches", async () => {
+  test("streams with headers that prevent buffering and caching", async () => {
     const client = await patiently();
     const response = await client.call("emit_down", {}, { progressToken: 1 });
     expect(response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
@@ -184,12 +184,12 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
   });
 
-  test("that is silent for long stays JSON where only JSON is accepted", async () => {
+  test("that is silent for long stays JSON if only JSON is accepted", async () => {
     const client = await quickly();
     const [jsonKey, streamKey] = [newKey(), newKey()];
     const json = told(client.call("hold", { key: jsonKey }, { headers: { accept: "application/json" } }));
     await reports(jsonKey, "started");
-    // What began later has already waited too long, so the first has.
+    // A later call has already waited too long, so the first one has too.
     const later = new Reading(await client.call("hold", { key: streamKey }));
     await later.has("a heartbeat", ({ comments }) => comments.length > 0);
     await release(jsonKey);
@@ -199,14 +199,14 @@ describe.each(VERSIONS)("a call of %s", (version) => {
   });
 });
 
-/** The three moments at which a client may go. */
+/** The three moments at which a client may disconnect. */
 const DEPARTURES = [
   { moment: "before anything came", tool: "hold", at: () => patient.url, sign: undefined },
   { moment: "after a heartbeat", tool: "hold", at: () => quick.url, sign: /^:/m },
   { moment: "after progress", tool: "emit_and_hold", at: () => quick.url, sign: /notifications\/progress/ },
 ] as const;
 
-/** Starts a call, waits for the moment, and goes. */
+/** Starts a call, waits for the moment, and disconnects. */
 async function depart(client: Client, key: string, { tool, sign }: (typeof DEPARTURES)[number]): Promise<void> {
   const leave = new AbortController();
   const response = client.call(tool, { key }, { progressToken: "t", signal: leave.signal });
@@ -218,8 +218,8 @@ async function depart(client: Client, key: string, { tool, sign }: (typeof DEPAR
   await gone;
 }
 
-describe.each(DEPARTURES)("a client that goes $moment", (departure) => {
-  test("aborts its own call and no other, when it is modern", async () => {
+describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
+  test("aborts only its own call, if it is modern", async () => {
     const client = new ModernClient(departure.at());
     const [key, other] = [newKey(), newKey()];
     const staying = told(client.call("hold", { key: other }));
@@ -231,25 +231,22 @@ describe.each(DEPARTURES)("a client that goes $moment", (departure) => {
     expect(await staying).toMatchObject({ text: other });
   });
 
-  test.each(["2025-03-26", "2025-06-18", "2025-11-25"] as const)(
-    "aborts nothing, when it is of %s",
-    async (version) => {
-      const client = await LegacyClient.open(departure.at(), { version });
-      const [key, later] = [newKey(), newKey()];
-      await depart(client, key, departure);
-      // A modern client that goes later is found out first, so the legacy one had its chance.
-      await depart(new ModernClient(departure.at()), later, departure);
-      await reports(later, "started aborted");
-      expect(await reportOf(key)).toBe("started");
-      await release(key);
-      await reports(key, "started finished");
-      expect(await told(client.call("echo", { key: "after" }))).toMatchObject({ text: "after" });
-    },
-  );
+  test.each(["2025-03-26", "2025-06-18", "2025-11-25"] as const)("aborts nothing, if it is of %s", async (version) => {
+    const client = await LegacyClient.open(departure.at(), { version });
+    const [key, later] = [newKey(), newKey()];
+    await depart(client, key, departure);
+    // A modern client that disconnects later is noticed first, so the legacy one could have been noticed too.
+    await depart(new ModernClient(departure.at()), later, departure);
+    await reports(later, "started aborted");
+    expect(await reportOf(key)).toBe("started");
+    await release(key);
+    await reports(key, "started finished");
+    expect(await told(client.call("echo", { key: "after" }))).toMatchObject({ text: "after" });
+  });
 });
 
 describe("a batch of 2025-03-26", () => {
-  test("becomes one stream with every answer when a member emits", async () => {
+  test("becomes one stream with all answers if a member emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
     const params = { name: "emit_down", arguments: {}, _meta: { progressToken: 0 } };
     const answer = await told(client.send([request("tools/call", params, 1), request("ping", undefined, "two")]));
@@ -259,7 +256,7 @@ describe("a batch of 2025-03-26", () => {
     expect(ids.toSorted()).toEqual([1, "two"]);
   });
 
-  test("is one JSON array when nothing emits", async () => {
+  test("is one JSON array if nothing emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
     const answer = await told(client.send([request("ping", undefined, 1), request("ping", undefined, 2)]));
     expect(answer.contentType).toBe(JSON_TYPE);

@@ -1,4 +1,4 @@
-/** A client that takes tasks: it calls, looks again and again, and answers what it is asked. */
+/** A client that uses tasks: it calls, polls, and answers questions. */
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { ModernClient, type Told, told } from "./client.ts";
@@ -25,7 +25,7 @@ export class TaskClient {
     this.options = options;
   }
 
-  /** The same tasks at another address, or for another caller. */
+  /** The same tasks at another address, or as another caller. */
   as(options: TaskClientOptions, url = this.url): TaskClient {
     return new TaskClient(url, options);
   }
@@ -78,7 +78,7 @@ export class TaskClient {
     return this.result("tasks/cancel", { taskId });
   }
 
-  /** Looks until the task stands so. Fails when it ended otherwise. */
+  /** Polls until the task has one of the statuses. Fails if it ended otherwise. */
   async reaches(taskId: string, ...statuses: readonly string[]): Promise<Members> {
     let task: Members = {};
     await until(`the task is ${statuses.join(" or ")}`, async () => {
@@ -91,7 +91,7 @@ export class TaskClient {
     return task;
   }
 
-  /** Looks until the task is over, answering with names what it asks. @returns Its text. */
+  /** Polls until the task is finished, and answers its questions with names. @returns Its text. */
   async finish(taskId: string, answer: (message: string) => string = (message) => message): Promise<string> {
     for (let round = 0; round < 50; round += 1) {
       const task = await this.reaches(taskId, "completed", "input_required");
@@ -104,7 +104,7 @@ export class TaskClient {
 
 const ENDS = ["completed", "failed", "cancelled"];
 
-/** Form answers to all that a task asks. */
+/** Answers to all forms that a task asks. */
 export function answersTo({ inputRequests }: Members, answer: (message: string) => string): Members {
   const asked = Object.entries(inputRequests as Record<string, { params: { message: string } }>);
   const accept = (name: string) => ({ action: "accept", content: { name } });
@@ -116,7 +116,7 @@ export function textOf({ result }: Members): string {
   return content[0]?.text ?? "";
 }
 
-/** Keys of what a task asks. */
+/** The keys of a task's questions. */
 export function keysOf({ inputRequests }: Members): string[] {
   return Object.keys((inputRequests ?? {}) as Members);
 }

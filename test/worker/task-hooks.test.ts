@@ -1,4 +1,4 @@
-/** What the author's hooks hear of tasks: each run, the end, sampling requests, and forms that ask for a secret. */
+/** The author's hooks for tasks: each run, the end, sampling requests, and forms that ask for a secret. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 const newKey = () => crypto.randomUUID();
 const heardOf = async (key: string) => (await (await fetch(`${worker.origin}/heard/${key}`)).json()) as Members[];
 const says = async (key: string) => (await heardOf(key)).map(({ say }) => say);
-/** What was said of a task, once it has said so much. */
+/** Returns the records about a task once there are `count`. */
 async function heard(key: string, count: number): Promise<Members[]> {
   await until(`${count} things are said of ${key}`, async () => (await heardOf(key)).length >= count);
   return heardOf(key);
@@ -37,7 +37,7 @@ async function heard(key: string, count: number): Promise<Members[]> {
 const answers = (key: string, answer: Members): Members => ({ [key]: answer });
 
 describe("around", () => {
-  test("wraps the request that makes a task, and each run of its handler", async () => {
+  test("wraps the request that creates a task, and each run of its handler", async () => {
     const key = newKey();
     const taskId = await client.start("heard", { key });
     const asked = await client.reaches(taskId, "input_required");
@@ -47,7 +47,7 @@ describe("around", () => {
     );
     const done = await client.reaches(taskId, "completed");
     expect(textOf(done)).toBe("Ada");
-    // What the hook put over the result of the last run.
+    // The hook added this to the result of the last run.
     expect((done.result as Members)._meta).toMatchObject({ "example.com/seen": true });
     const all = await heard(key, 10);
     const who = "anonymous,2026-07-28";
@@ -67,7 +67,7 @@ describe("around", () => {
     expect(all[0]).not.toHaveProperty("taskId");
   });
 
-  test("is told of a run that ends for a try as of a task that works", async () => {
+  test('gets the status "working" for a run that ends until its next try', async () => {
     const key = newKey();
     const taskId = await client.start("flaky", { key, fails: 1 });
     const runs = (await heard(key, 5)).filter((each) => each.taskId === taskId);
@@ -75,14 +75,14 @@ describe("around", () => {
     await client.cancel(taskId);
   });
 
-  test("may end a task: with a result, with an error of its own", async () => {
+  test("may end a task: with a result, or with its own error", async () => {
     const result = await client.start("heard", { key: newKey(), around: "answers" });
     expect(textOf(await client.reaches(result, "completed"))).toBe("the hook's own");
     const error = await client.start("heard", { key: newKey(), around: "refuses" });
     expect(await client.reaches(error, "failed")).toMatchObject({ error: { code: 4711 } });
   });
 
-  test.each(["breaks", "nothing"])("that %s fails the task, and onError hears why", async (around) => {
+  test.each(["breaks", "nothing"])("that %s makes the task fail, and onError gets the reason", async (around) => {
     const key = newKey();
     const taskId = await client.start("heard", { key, around });
     const { error } = (await client.reaches(taskId, "failed")) as { error: { message: string; code: number } };
@@ -100,7 +100,7 @@ describe("onRequestEnd", () => {
     return all.filter(({ taskId }) => taskId !== undefined);
   };
 
-  test("hears once of a task that failed, with its code and how long it took", async () => {
+  test("is called once for a failed task, with its code and duration", async () => {
     const key = newKey();
     const taskId = await client.start("failing", { key });
     await client.reaches(taskId, "failed");
@@ -110,7 +110,7 @@ describe("onRequestEnd", () => {
     expect(end?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test("hears once of one that was cancelled, however often", async () => {
+  test("is called once for a cancelled task, however often it is cancelled", async () => {
     const key = newKey();
     const taskId = await client.start("heard", { key });
     await client.reaches(taskId, "input_required");
@@ -120,7 +120,7 @@ describe("onRequestEnd", () => {
     expect(await endOf(key, 7)).toMatchObject([{ taskId, taskStatus: "cancelled", outcome: "cancelled" }]);
   });
 
-  test("hears of one whose time was over first, and of a finished one no second time", async () => {
+  test("is called for a task that expired first, and not again for a finished one", async () => {
     await using other = await startWorker({
       entry: "test/worker/fixtures/task-runs.ts",
       objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
@@ -138,7 +138,7 @@ describe("onRequestEnd", () => {
     await until("it is told", async () => (await endsOf(open)).length > 0);
     expect(await endsOf(open)).toMatchObject([{ taskId: waiting, taskStatus: "expired", outcome: "error" }]);
     expect(await endsOf(done)).toHaveLength(1);
-    // The tap of this test has something to judge.
+    // The tap of this test needs an exchange to check.
     await client.call("heard", { key: 5 });
   });
 });
@@ -154,7 +154,7 @@ describe("onSample", () => {
   test.each([
     ["sampling", 9, "m-1"],
     ["sampling_by_returning", 8, "sampled"],
-  ])("S4: hears of an answer to what %s asked, once", async (tool, maxTokens, text) => {
+  ])("S4: is called once for an answer to what %s asked", async (tool, maxTokens, text) => {
     const count = await soFar();
     const taskId = await client.start(tool, { key: newKey() });
     const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));
@@ -169,7 +169,7 @@ describe("onSample", () => {
     expect(record?.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test("S4: hears of one that was called off with its task", async () => {
+  test("S4: is called for a request that was cancelled with its task", async () => {
     const count = await soFar();
     const taskId = await client.start("sampling", { key: newKey() });
     await client.reaches(taskId, "input_required");
@@ -178,7 +178,7 @@ describe("onSample", () => {
   });
 });
 
-test("E5: a form of a task that asks for a secret is reported, once for its tool", async () => {
+test("E5: a form of a task that asks for a secret is reported once for its tool", async () => {
   for (let times = 0; times < 2; times += 1) {
     const taskId = await client.start("secret", { key: newKey() });
     await client.reaches(taskId, "input_required");

@@ -1,4 +1,4 @@
-/** Runs of tasks: steps that are tried again, how long a task is kept, and what hooks hear of it. */
+/** Runs of tasks: steps that are retried, how long a task is kept, and the hooks. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Counts } from "../costs/counted.ts";
@@ -38,20 +38,20 @@ const newKey = () => crypto.randomUUID();
 const notesOf = async (name: string, { origin } = worker) =>
   (await (await fetch(`${origin}/notes/${encodeURIComponent(name)}`)).json()) as string[];
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
-/** Numbers of the tries of a step, as they were made. */
+/** The numbers of the tries of a step, in order. */
 const triesOf = async (key: string, step: string, where = worker) =>
   (await notesOf(key, where))
     .filter((line) => line.includes(`/${step}.1 `))
     .map((line) => Number(line.split(" ").at(-1)));
 
-/** How far the clock was moved. */
+/** How far the clock was advanced. */
 let aheadMs = 0;
 async function pass(ms: number): Promise<void> {
   aheadMs += ms;
   await worker.advance(ms);
 }
 
-/** Waits for it. The runtime's own clock is behind once ours was moved, so alarms that are due are run by hand. */
+/** Waits for a condition. The runtime's own clock is behind after ours was advanced, so due alarms are run by hand. */
 const reached = (what: string, isSo: () => Promise<boolean>) =>
   until(what, async () => {
     await worker.advance(0);
@@ -59,7 +59,7 @@ const reached = (what: string, isSo: () => Promise<boolean>) =>
   });
 const tried = (key: string, step: string, tries: number) =>
   reached(`try ${tries} of ${step} was made`, async () => (await triesOf(key, step)).length === tries);
-/** Until the object has nothing to do for a while. */
+/** Waits until the object has nothing to do before its alarm. */
 const asleep = (taskId: string) =>
   reached("the object waits for its alarm", async () => {
     const { alarmAtMs = 0 } = await worker.storage("MCP_TASK", objectOf(taskId));
@@ -73,7 +73,7 @@ const textWhenDone = async (taskId: string) => {
 };
 
 describe("a step of a task that waits for its next try", () => {
-  test("lets its object go, which is woken when it is due", async () => {
+  test("lets its object hibernate, which wakes when the try is due", async () => {
     const key = newKey();
     const taskId = await client.start("flaky", { key });
     for (const tries of [1, 2]) {
@@ -85,7 +85,7 @@ describe("a step of a task that waits for its next try", () => {
     }
     expect(await textWhenDone(taskId)).toBe("1 flaky 3");
     expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
-    // One key for all of them.
+    // All tries have one key.
     expect(new Set((await notesOf(key)).map((line) => line.split(" ")[0])).size).toBe(1);
     expect(await notesOf(`${key} before`)).toHaveLength(1);
   });
@@ -118,7 +118,7 @@ describe("a step of a task that waits for its next try", () => {
     expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
   });
 
-  test("ends with the task's time, or its cancellation: no further try is made", async () => {
+  test("ends when the task expires or is cancelled: no further try is made", async () => {
     const [cancelled, expired] = [newKey(), newKey()];
     const taskId = await client.start("flaky", { key: cancelled });
     await tried(cancelled, "flaky", 1);
@@ -137,8 +137,8 @@ describe("a step of a task that waits for its next try", () => {
 });
 
 describe("tries of a task's step", () => {
-  test("that is killed under way count those that failed, and the one under way is made again", async () => {
-    // With a clock that nobody moved: the runtime itself runs the alarm again.
+  test("count the failed ones if the process is killed during one, which is made again", async () => {
+    // With an unmodified clock, so that the runtime itself repeats the alarm.
     await using fresh = await startWorker(PROGRAM);
     const other = await clientOf(fresh);
     const key = newKey();
@@ -150,7 +150,7 @@ describe("tries of a task's step", () => {
     expect(await tries()).toEqual([1, 2, 2, 3, 4]);
   });
 
-  test("used up leave one more to each run that comes to the step again", async () => {
+  test("when used up, leave one more try to each run that reaches the step again", async () => {
     const key = newKey();
     const taskId = await client.start("caught", { key, fails: 9, retries: 1 });
     await tried(key, "caught", 1);
@@ -166,7 +166,7 @@ describe("tries of a task's step", () => {
     expect(await triesOf(key, "caught")).toEqual([1, 2, 3]);
   });
 
-  test("do not hold up the steps beside it", async () => {
+  test("do not delay the steps beside it", async () => {
     const key = newKey();
     const taskId = await client.start("beside", { key });
     await tried(key, "one", 1);
@@ -185,7 +185,7 @@ describe("tries of a task's step", () => {
     expect(await notesOf(`${key} more`)).toEqual(["a", "b", "c"]);
   });
 
-  test("go on where runs are ended for their time", async () => {
+  test("continue if runs end because of their time limit", async () => {
     const sliced = await clientOf(worker, "/sliced");
     const key = newKey();
     const taskId = await sliced.start("beside", { key, fails: 1 });
@@ -221,7 +221,7 @@ describe("tries of a task's step", () => {
 });
 
 describe("a question beside a step that waits", () => {
-  test("is asked meanwhile, and both go on by themselves: first the answer", async () => {
+  test("is asked meanwhile, and both continue independently: first the answer", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await stands(taskId, "input_required");
@@ -239,7 +239,7 @@ describe("a question beside a step that waits", () => {
     expect(await textWhenDone(taskId)).toBe("flaky 3, Ada");
   });
 
-  test("and first the tries: the question waits on, under its key", async () => {
+  test("and first the tries: the question keeps waiting under its key", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await stands(taskId, "input_required");
@@ -260,13 +260,13 @@ describe("a question beside a step that waits", () => {
     expect(await triesOf(key, "flaky")).toEqual([1, 2, 3]);
   });
 
-  test("answered while the next try is under way is not asked again", async () => {
+  test("answered during the next try is not asked again", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key, withinMs: 300 });
     await stands(taskId, "input_required");
     const task = await client.get(taskId);
     await asleep(taskId);
-    // The alarm ends with the run, so nobody waits for it here.
+    // The alarm ends with the run, so it is not awaited here.
     const passing = pass(60_000);
     await until("the next try is under way", async () => (await triesOf(key, "flaky")).length === 2);
     await client.update(
@@ -282,7 +282,7 @@ describe("a question beside a step that waits", () => {
   });
 });
 
-test("a tool's own taskTtlMs is the time of its tasks, and of no other", async () => {
+test("a tool's own taskTtlMs is the lifetime of its tasks only", async () => {
   const brief = await client.start("brief", { key: newKey() });
   await stands(brief, "input_required");
   const other = await client.start("flaky", { key: newKey() });

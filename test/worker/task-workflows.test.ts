@@ -1,4 +1,6 @@
-/** Tasks run by a Workflow: the same as by alarm, whatever is lost; one instance each, which ends with its task. */
+/**
+ * Tasks run by a Workflow: the same results as by alarm, whatever is lost; one instance per task, which ends with it.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,7 +88,7 @@ test("the Workflow of a wrangler configuration runs tasks", async () => {
 });
 
 describe("a task run by a Workflow", () => {
-  test("asks in the middle, does each step once, and its instance ends with it", async () => {
+  test("asks in the middle, runs each step once, and its instance ends with it", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
@@ -94,7 +96,7 @@ describe("a task run by a Workflow", () => {
     await becomes(taskId, "complete");
   });
 
-  test("is seen in its instance: a step for each run, with what it did", async () => {
+  test("is visible in its instance: one step per run, with its result", async () => {
     const sliced = await at("/sliced");
     const key = newKey();
     const taskId = await sliced.start("asking", { key });
@@ -110,28 +112,25 @@ describe("a task run by a Workflow", () => {
     expect(steps.filter((each) => each.includes("step first.1"))).toHaveLength(1);
   });
 
-  test("waits for answers with no alarm but that of its end", async () => {
+  test("waits for answers with no alarm but that of its expiry", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.reaches(taskId, "input_required");
     const { alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
     expect(alarmAtMs).toBeGreaterThan(Date.now() + 60 * 60_000);
   });
 
-  test.each(["reset", "killed"])(
-    "%s while its handler runs: goes on, and repeats no step that was done",
-    async (how) => {
-      const key = newKey();
-      const taskId = await client.start("hold", { key });
-      await hasBegun(key);
-      if (how === "killed") await worker.restart();
-      else await worker.abort("MCP_TASK", objectOf(taskId));
-      await release(key);
-      expect(await client.finish(taskId)).toBe("1 2");
-      expect(await effectsOf(key)).toHaveLength(2);
-    },
-  );
+  test.each(["reset", "killed"])("%s while its handler runs: continues, and repeats no finished step", async (how) => {
+    const key = newKey();
+    const taskId = await client.start("hold", { key });
+    await hasBegun(key);
+    if (how === "killed") await worker.restart();
+    else await worker.abort("MCP_TASK", objectOf(taskId));
+    await release(key);
+    expect(await client.finish(taskId)).toBe("1 2");
+    expect(await effectsOf(key)).toHaveLength(2);
+  });
 
-  test("SIGKILL while it waits: the answer is taken, and it goes on", async () => {
+  test("SIGKILL while it waits: the answer is accepted, and it continues", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     const asked = await client.reaches(taskId, "input_required");
@@ -145,7 +144,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("cancelled while it works or waits: its instance is terminated, and nothing more is done", async () => {
+  test("cancelled while it works or waits: its instance is terminated, and nothing more runs", async () => {
     const keys = [newKey(), newKey()] as const;
     const [working, waiting] = await Promise.all([
       client.start("hold", { key: keys[0] }),
@@ -162,7 +161,7 @@ describe("a task run by a Workflow", () => {
     expect(await effectsOf(keys[0])).toHaveLength(1);
   });
 
-  test("that throws is a result of its task, and no reason to run it again", async () => {
+  test("that throws has a result, and is not run again", async () => {
     const taskId = await client.start("exception", { key: newKey() });
     const task = await client.reaches(taskId, "completed");
     expect(task.result).toMatchObject({ isError: true });
@@ -170,7 +169,7 @@ describe("a task run by a Workflow", () => {
     await becomes(taskId, "complete");
   });
 
-  test("goes on though its instance was lost", async () => {
+  test("continues although its instance was lost", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     const asked = await client.reaches(taskId, "input_required");

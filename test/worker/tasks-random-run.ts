@@ -1,4 +1,4 @@
-/** One random handler as a task among random interruptions: who runs it, who interrupts, and who counts. */
+/** One random handler as a task with random interruptions: the runner, the interruptions, and the counting server. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestWorker } from "../../src/testing/index.ts";
@@ -10,16 +10,16 @@ import type { Counted } from "./fixtures/tasks-random.ts";
 import { type TaskClient, textOf } from "./task-client.ts";
 
 export interface Interruption {
-  /** While the task is made, while an answer is on its way, while it waits for one, or whenever. */
+  /** While the task is created, while an answer is sent, while it waits for one, or at any time. */
   readonly during: "create" | "update" | "wait" | "anything";
   readonly afterMs: number;
   readonly how: "killed" | "evicted" | "reset";
 }
 
-/** What happened, in order. An interruption is over when the Worker is there again. */
+/** The events of a run, in order. An interruption is over when the Worker is available again. */
 export type Happened = Counted | { readonly what: "interrupted" } | { readonly what: "over" };
 
-/** Hears what steps do; is not lost with the Worker. */
+/** A server outside of the Worker that records what steps do. */
 export async function startCounter(): Promise<Counter> {
   const server = createServer((request, response) => {
     let body = "";
@@ -33,7 +33,7 @@ export async function startCounter(): Promise<Counter> {
       response.on("close", () => {
         counter.open -= 1;
       });
-      // Done, and the step does not know it yet.
+      // The effect is done, and the step does not know it yet.
       setTimeout(() => response.end(), heard.what === "done" ? counter.happened.length % 12 : 0);
     });
   });
@@ -56,12 +56,12 @@ export async function startCounter(): Promise<Counter> {
 export interface Counter {
   readonly url: string;
   readonly happened: Happened[];
-  /** What has been heard and not been answered yet. */
+  /** Number of reports that were received and not answered yet. */
   open: number;
   stop(): Promise<void>;
 }
 
-/** A task is done well before, interruptions included. */
+/** A task finishes long before, including interruptions. */
 const DEADLINE_MS = 60_000;
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -79,7 +79,7 @@ export class RandomRun {
   #begun = 0;
   #isInterrupting = false;
   #taskId: string | undefined;
-  /** The try that came to a task: those before lost the answer that says so, and what they began has no client. */
+  /** The attempt that created the task: earlier ones lost the answer with the task's id, so they have no client. */
   attempt = "";
   readonly abandoned: string[] = [];
 
@@ -106,7 +106,7 @@ export class RandomRun {
     return this.#begun;
   }
 
-  /** @returns What came of the handler, as text. */
+  /** @returns The outcome of the handler as text. */
   async run(tool: string, script: Script): Promise<string> {
     const begun = await this.#create(tool, script);
     if ("text" in begun) return begun.text;
@@ -115,7 +115,7 @@ export class RandomRun {
     const disturbed = (async () => {
       for (const each of others) await this.#interrupt(each);
     })();
-    // It is heard of below.
+    // Its rejection is handled below.
     disturbed.catch(() => undefined);
     const text = await this.#finish(begun.taskId);
     await disturbed;
@@ -133,7 +133,7 @@ export class RandomRun {
     }
   }
 
-  /** One that begins on the request may be asked there, and may come to its end there. */
+  /** A handler that starts on the request may be asked there, and may end there. */
   async #begin(tool: string, script: Script): Promise<{ taskId: string } | { text: string }> {
     const args = { script, attempt: this.attempt };
     for (let more: Members = {}; ; ) {
@@ -153,10 +153,10 @@ export class RandomRun {
       if (task?.status === "completed") return textOf(task);
       if (task?.status === "failed" || task?.status === "cancelled") break;
       if (task?.status === "input_required") {
-        // Some of what is asked, and what nobody asked.
+        // Answers to some of the questions, and one to an unknown question.
         const answers = this.#answer(task, (at) => (at + look) % 3 > 0 || look % 4 === 0, said);
         const stranger = look % 5 === 0 ? { stranger: { action: "decline" } } : {};
-        // As the platform does it: to an object that does nothing.
+        // As the platform does it: to an idle object.
         await this.#take("wait");
         const beside = this.#take("update");
         const update = () => this.#client.update(taskId, { ...answers, ...stranger } as Members);
@@ -166,7 +166,7 @@ export class RandomRun {
     throw new Error(`The task did not come to its end: ${JSON.stringify(task)}`);
   }
 
-  /** The same answer however often it is sent. */
+  /** Gives the same answer to a question however often it is sent. */
   #answer({ inputRequests }: Members, picks: (at: number) => boolean, said = new Map<string, unknown>()): Members {
     const asked = Object.entries(inputRequests as Record<string, { method: string; params: Members }>);
     const picked = asked.filter((_, at) => picks(at));
@@ -178,7 +178,7 @@ export class RandomRun {
     );
   }
 
-  /** What a request gives; undefined where an interruption came between. Nothing else may fail. */
+  /** Returns the result of a request; undefined if an interruption came between. Nothing else may fail. */
   async #unlessLost<T>(request: () => Promise<T>): Promise<T | undefined> {
     const before = this.#begun;
     const isDuring = this.#isInterrupting;
@@ -205,7 +205,7 @@ export class RandomRun {
       this.#isInterrupting = true;
       this.#counter.happened.push({ what: "interrupted" });
       await this.#lose(how);
-      // By way of the Worker: behind whatever the lost run had sent already.
+      // Sent through the Worker, so it arrives after everything that the lost run had sent.
       await fetch(this.#worker.url("/over"));
       this.#isInterrupting = false;
     });
@@ -214,25 +214,27 @@ export class RandomRun {
 
   async #lose(how: Interruption["how"]): Promise<void> {
     const object = this.#taskId && Buffer.from(this.#taskId, "base64url").toString("hex");
-    // Before a client knows the task there is nothing to name it by.
+    // Before a client knows the task, its object cannot be named.
     if (how === "killed" || object === undefined) await this.#worker.restart();
     else if (how === "evicted") {
       await this.#evict(object);
     } else await this.#worker.abort(this.#binding, object);
   }
 
-  /** Once its run is over and what that sent is answered: workerd cannot evict an object before, and gives it up. */
+  /**
+   * Evicts the object once its run is over and its reports are answered: workerd cannot evict it before, and gives up.
+   */
   async #evict(object: string): Promise<void> {
     const isAtRest = async () => {
       const { alarmAtMs } = await this.#worker.storage(this.#binding, object);
       return alarmAtMs !== undefined && this.#counter.open === 0;
     };
-    // Twice: what was on its way the first time has come by then.
+    // Twice, so that anything still in transit the first time has arrived.
     for (let time = 0; time < 2; time += 1) await until("the run is over", isAtRest);
     await this.#worker.storage(this.#binding, object);
     await this.#worker.evict(this.#binding, object).catch(async (error: unknown) => {
       if (!String(error).includes("active references")) throw error;
-      // It sent something yet: given up, it is lost with its process.
+      // It is still sending, so it is lost with its process instead.
       await this.#worker.restart();
     });
   }

@@ -1,7 +1,7 @@
 /**
- * Random handlers as tasks, random interruptions: SIGKILL, eviction and reset, at any moment. What comes out is what comes
- * out of a run that nothing interrupts; each step has its effect, by its key, and has it again only where it was under way
- * when something was lost. For long runs: `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat one that failed.
+ * Random handlers as tasks with random interruptions: SIGKILL, eviction and reset, at any moment. The result equals
+ * that of an uninterrupted run; each step has its effect under its key, and repeats it only if it was running when
+ * something was lost. For long runs use `npm run replay`; `REPLAY_SEED` and `REPLAY_PATH` repeat a failed run.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -62,16 +62,18 @@ const paths = fc.constantFrom("/mcp" as const, "/mcp" as const, "/sliced" as con
 
 const distinct = (values: readonly string[]) => [...new Set(values)].sort();
 
-/** Effects of one attempt by the names of their steps. */
+/** The effects of one attempt by the names of their steps. */
 function namesOf(attempt: string, what: "done" | "failed"): string[] {
   const own = counter.happened.filter((each) => each.what === what && each.attempt === attempt);
   return distinct(own.map((each) => nameOfKey("key" in each ? each.key : "")));
 }
 
-/** Steps done again, by key; each because something was lost in a run that did not know it done. */
+/**
+ * Counts repeated steps by key, and checks that each was repeated because a run was lost that did not know its result.
+ */
 function repeatsOf(happened: readonly Happened[]): number {
   let repeats = 0;
-  /** Where each run was first heard of. */
+  /** The index at which each run first appears. */
   const beginnings = new Map<string, number>();
   const losses: { readonly from: number; to: number }[] = [];
   const steps = new Map<string, { readonly run: string; isKnown: boolean }>();
@@ -105,14 +107,14 @@ function judge(run: RandomRun, text: string, straight: Straight): number {
     "key" in each && each.attempt === run.attempt ? [each.key.split("/")[0]] : [],
   );
   expect(new Set(keys).size).toBeLessThanOrEqual(1);
-  // Of one whose client never heard of it, nothing is done that it would not do.
+  // An attempt that its client lost must not do anything beyond the script.
   for (const attempt of run.abandoned) {
     expect(straight.done).toEqual(expect.arrayContaining(namesOf(attempt, "done")));
   }
   return repeatsOf(counter.happened);
 }
 
-test("a random handler gives as a task what it gives uninterrupted, and repeats only what was under way", {
+test("a random handler returns as a task what it returns uninterrupted, and repeats only what was running", {
   timeout: BOUNDS.timeoutMs,
 }, async () => {
   const tally = { runs: 0, interruptions: 0, effects: 0, repeats: 0, abandoned: 0 };
@@ -135,7 +137,8 @@ test("a random handler gives as a task what it gives uninterrupted, and repeats 
       }
     }),
     BOUNDS,
-    // Each run takes seconds, and what is interrupted when differs: nothing smaller would be found in the time.
+    // Each run takes seconds, and interruptions differ between runs, so shrinking would find nothing in the available
+    // time.
     { endOnFailure: true },
   );
   if (BOUNDS.runs > 20) console.log(JSON.stringify(tally));

@@ -1,4 +1,4 @@
-/** Tasks: that they begin with what came before, go on whatever is lost, repeat nothing, and leave nothing behind. */
+/** Tasks: they continue from what came before, survive losses, repeat nothing, and leave nothing behind. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Counts } from "../costs/counted.ts";
@@ -48,20 +48,20 @@ const release = (key: string) => fetch(`${worker.origin}/release/${key}`, { meth
 const objectOf = (taskId: string) => Buffer.from(taskId, "base64url").toString("hex");
 const hasBegun = (key: string) => until("the handler has begun", async () => (await effectsOf(key)).length > 0);
 
-describe("a task whose handler gives a state and asks nothing", () => {
+describe("a task whose handler returns a state and asks nothing", () => {
   test("runs again with that state", async () => {
     const taskId = await client.start("by_state", { key: newKey() });
     expect(await client.finish(taskId)).toBe("round 3");
   });
 
-  test("may do so as often as it likes while it gets on with its steps", async () => {
+  test("may do so any number of times while it makes progress with its steps", async () => {
     const key = newKey();
     const taskId = await client.start("by_state", { key, steps: 40, background: true });
     expect(await client.finish(taskId)).toBe("round 40");
     expect(await effectsOf(key)).toHaveLength(41);
   });
 
-  test("fails where it does so for ever, and onError hears why", async () => {
+  test("fails if it does so forever, and onError gets the reason", async () => {
     const taskId = await client.start("by_state", { key: newKey(), steps: 1_000_000 });
     const { error } = (await client.reaches(taskId, "failed")) as { error: Members };
     expect(error.code).toBe(-32603);
@@ -72,14 +72,14 @@ describe("a task whose handler gives a state and asks nothing", () => {
 });
 
 describe("a task", () => {
-  test("has what its handler returned, and each step was done once", async () => {
+  test("returns its handler's result, and runs each step once", async () => {
     const key = newKey();
     const taskId = await client.start("steps", { key });
     expect(await client.finish(taskId)).toBe("1 2 3");
     expect(new Set(await effectsOf(key)).size).toBe(3);
   });
 
-  test("says how far it is", async () => {
+  test("reports its progress", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await until("it says so", async () => (await client.get(taskId)).statusMessage === "holding");
@@ -87,7 +87,7 @@ describe("a task", () => {
     expect(await client.finish(taskId)).toBe("1 2");
   });
 
-  test("asks, one question at a time and several together, and repeats no step", async () => {
+  test("asks one question at a time and several together, and repeats no step", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
@@ -95,7 +95,7 @@ describe("a task", () => {
     expect(new Set(await effectsOf(key)).size).toBe(3);
   });
 
-  test("goes on with what is answered of several questions once all are", async () => {
+  test("continues once all of several questions are answered", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.update(taskId, answersTo(await client.reaches(taskId, "input_required"), String));
     const asked = await client.reaches(taskId, "input_required");
@@ -106,7 +106,7 @@ describe("a task", () => {
     expect(textOf(await client.reaches(taskId, "completed"))).toBe("1 One? 2 decline cancel");
   });
 
-  test("asks again when what it is told does not fit, under another key", async () => {
+  test("asks again under another key after an invalid answer", async () => {
     const taskId = await client.start("asking_again", { key: newKey() });
     const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));
     await client.update(taskId, { [key]: { action: "accept", content: { name: 5 } } });
@@ -128,7 +128,7 @@ describe("a task", () => {
     expect(await client.finish(often)).toBe("25 Round 24?");
   });
 
-  test("asks for a URL by an error", async () => {
+  test("asks for a URL with an error", async () => {
     const taskId = await client.start("url_first", { key: newKey() });
     const asked = await client.reaches(taskId, "input_required");
     expect(asked.inputRequests).toMatchObject({
@@ -145,18 +145,18 @@ describe("a task", () => {
     expect((await client.finish(taskId, () => "yes")).length).toBe(700_003);
   });
 
-  test("tries a step again that says so, with the same key", async () => {
+  test("retries a step that asks for it, with the same key", async () => {
     const key = newKey();
     expect(await client.finish(await client.start("flaky", { key }))).toBe("tried 3 times");
     expect(new Set(await effectsOf(key)).size).toBe(1);
   });
 
-  test("runs for whoever made it", async () => {
+  test("runs as the principal that created it", async () => {
     const alice = client.as({ token: "alice" });
     expect(await alice.finish(await alice.start("whoami", { key: newKey() }))).toBe("alice");
   });
 
-  test("of a server for each request runs with that request's, without its credentials", async () => {
+  test("of a server per request runs with that request's server, without its credentials", async () => {
     const each = await at("/each");
     const headers = { "x-which": "seven", authorization: "Bearer secret" };
     const { taskId } = await each.result("tools/call", { name: "which", arguments: {} }, headers);
@@ -175,16 +175,16 @@ describe("where a task begins", () => {
     const taskId = await client.start("asking_first", { key }, more);
     expect(await client.finish(taskId)).toBe("1 Ada 2 Then?");
     const done = await effectsOf(key);
-    // Of one call: what it did on the request is in the journal of the task.
+    // All of one call: what it did on the request is in the journal of the task.
     expect(done.map((each) => each.split("/")[0])).toEqual([done[0]?.split("/")[0], done[0]?.split("/")[0]]);
   });
 
-  test("a handler that does not say so is none", async () => {
+  test("a handler that does not say so never becomes a task", async () => {
     expect(await client.call("deciding", { key: "k" })).toMatchObject({ content: [{ text: "decided" }] });
     expect(await client.finish(await client.start("deciding", { key: "k", background: true }))).toBe("decided");
   });
 
-  test("arguments that do not fit are told at once", async () => {
+  test("invalid arguments are reported at once", async () => {
     expect(await client.call("steps", { key: 5 })).toMatchObject({ resultType: "complete", isError: true });
   });
 
@@ -193,22 +193,22 @@ describe("where a task begins", () => {
     expect(await client.error("tools/call", params)).toMatchObject({ code: -32602 });
   });
 
-  test("without the option tasks nothing is one: optional tools run on the request, others say so", async () => {
+  test("without the tasks option no call becomes a task: optional tools run on the request, others are errors", async () => {
     const without = await at("/without");
     expect(await without.call("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
     expect(await without.call("hold", { key: newKey() })).toMatchObject({ isError: true });
     expect(await without.error("tasks/get", { taskId: "any" })).toMatchObject({ code: -32601 });
   });
 
-  test("clients of versions without tasks have optional tools on the request, and are told of others", async () => {
+  test("clients of versions without tasks run optional tools on the request, and get errors for others", async () => {
     const legacy = await LegacyClient.open(client.url, { version: "2025-06-18" });
     expect((await told(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     expect((await told(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
   });
 });
 
-describe("what is lost", () => {
-  test("an eviction while it waits for an answer: nothing", async () => {
+describe("losses", () => {
+  test("an eviction while it waits for an answer: nothing is lost", async () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
@@ -217,7 +217,7 @@ describe("what is lost", () => {
     expect(await effectsOf(key)).toHaveLength(3);
   });
 
-  test("an object reset while its handler runs: steps done stay done, under their keys", async () => {
+  test("an object reset while its handler runs: finished steps stay finished, under their keys", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
@@ -237,11 +237,11 @@ describe("what is lost", () => {
     expect(await effectsOf(key)).toHaveLength(2);
   });
 
-  test("a handler that never gets anywhere is given up", async () => {
+  test("a handler that makes no progress is given up", async () => {
     const taskId = await client.start("poison", { key: newKey() });
     let task: Members = {};
     await until("it is given up", async () => {
-      // The object may be lost under the look itself.
+      // The object may be lost during this request itself.
       const { messages } = await client.request("tasks/get", { taskId });
       task = (messages.at(-1)?.result ?? {}) as Members;
       await worker.runAlarm("MCP_TASK", objectOf(taskId)).catch((error: unknown) => {
@@ -253,7 +253,7 @@ describe("what is lost", () => {
   });
 });
 
-test("a run is ended between steps, and the next one goes on from there", async () => {
+test("a run is ended between steps, and the next one continues from there", async () => {
   const sliced = await at("/sliced");
   const key = newKey();
   const taskId = await sliced.start("steps", { key, steps: 5 });
@@ -270,7 +270,7 @@ describe("what is stored", () => {
       await client.finish(await client.start(tool, { key: newKey(), ...args }));
       return rows();
     };
-    // Of tasks before.
+    // Those of earlier tasks.
     await rows();
     expect(await finished("steps", { steps: 0 })).toBe(6);
     expect(await finished("steps", { steps: 5 })).toBe(11);
@@ -278,7 +278,7 @@ describe("what is stored", () => {
     expect(await finished("asking_again", {})).toBe(6 + 3 * 6);
   });
 
-  test("is all gone when its time is over, whatever has become of it", async () => {
+  test("is deleted completely when it expires, whatever its status", async () => {
     const completed = await client.start("steps", { key: newKey() });
     await client.finish(completed);
     const waiting = await client.start("asking", { key: newKey() });

@@ -610,7 +610,7 @@ export const FEATURES: readonly Mutant[] = [
     find: "asked: askedIn(outcome),",
     replace: "",
     tests: WORKER_ONCE,
-    title: "asks more than can be kept",
+    title: "asks with more state than can be kept",
   },
   {
     id: "a12-checked-before-presented",
@@ -627,7 +627,7 @@ export const FEATURES: readonly Mutant[] = [
     find: "return call.once ? call.once(server, request, call, create) : create();",
     replace: "return create();",
     tests: WORKER_ONCE,
-    title: "makes one task",
+    title: "creates one task",
   },
   {
     id: "retry-not-worth-it",

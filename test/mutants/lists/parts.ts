@@ -8,7 +8,7 @@ export const PARTS: readonly Mutant[] = [
     find: "const after = epoch === this.#epoch ? number : -1;",
     replace: "const after = number;",
     tests: ["test/worker/hub.test.ts"],
-    title: "after a reset every subject is told once",
+    title: "after a reset every subject is notified once",
   },
   {
     id: "hub-forgets-that-it-forgot",
@@ -16,7 +16,7 @@ export const PARTS: readonly Mutant[] = [
     find: "this.#floor = number;",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
-    title: "when more changed meanwhile than it remembers",
+    title: "when more changed meanwhile than the hub remembers",
   },
   {
     id: "hub-guesses-elicitations",
@@ -32,7 +32,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return (this.#told.get(subjectOf(notice)) ?? otherwise) > after;",
     replace: "return after < Infinity || otherwise < 0;",
     tests: ["test/worker/hub.test.ts"],
-    title: "tells nothing when nothing was missed",
+    title: "causes no notifications when nothing was missed",
   },
   {
     id: "hub-failed-socket-unreported",
@@ -40,7 +40,7 @@ export const PARTS: readonly Mutant[] = [
     find: "failed += 1;",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
-    title: "a socket that fails keeps no other from hearing",
+    title: "a socket that fails does not affect others",
   },
   {
     id: "hub-failed-socket-stays",
@@ -48,7 +48,7 @@ export const PARTS: readonly Mutant[] = [
     find: "socket.close(1011);",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
-    title: "a socket that fails keeps no other from hearing",
+    title: "a socket that fails does not affect others",
   },
   {
     id: "hub-keeps-an-old-filter",
@@ -64,7 +64,7 @@ export const PARTS: readonly Mutant[] = [
     find: "socket.serializeAttachment(attachment);",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
-    title: "hub: sleep is no gap",
+    title: "hub: hibernation is not a gap",
   },
   {
     id: "a8-principals-streams-unbounded",
@@ -104,7 +104,7 @@ export const PARTS: readonly Mutant[] = [
     find: "onBack: () => void this.#say(this.#place),",
     replace: "onBack: () => void this.#say(),",
     tests: ["test/worker/hub.test.ts"],
-    title: "tells each subject that changed meanwhile, once",
+    title: "each subject that changed meanwhile is notified once",
   },
   {
     id: "hub-shard-of-another",
@@ -136,7 +136,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (this.#asking || Date.now() - this.#askedAtMs >= UNKNOWN_PAUSE_MS) {",
     replace: "if (this.#asking || Date.now() > 0) {",
     tests: ["test/worker/keys.test.ts"],
-    title: "ids of garbage cost one request",
+    title: "garbage ids cost at most one request",
   },
   {
     id: "keys-failure-is-unknown-session",
@@ -168,7 +168,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (known) return known;",
     replace: "",
     tests: ["test/worker/keys.test.ts"],
-    title: "what is known goes on while the object fails",
+    title: "known keys are used while the object fails",
   },
   {
     id: "keys-unknown-is-not-asked-for",
@@ -184,7 +184,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return [...kept, { secret: newSecret(), sealsFromMs: nowMs + publishMs }];",
     replace: "return [...kept, { secret: newSecret(), sealsFromMs: nowMs }];",
     tests: ["test/worker/keys.test.ts"],
-    title: "which there are, when",
+    title: "which keys exist at which time",
   },
   {
     id: "keys-dropped-too-early",
@@ -192,7 +192,7 @@ export const PARTS: readonly Mutant[] = [
     find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
     replace: "?? Number.POSITIVE_INFINITY) > nowMs);",
     tests: ["test/worker/keys.test.ts"],
-    title: "which there are, when",
+    title: "which keys exist at which time",
   },
   {
     id: "keys-kept-for-ever",
@@ -200,7 +200,7 @@ export const PARTS: readonly Mutant[] = [
     find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
     replace: "?? Number.POSITIVE_INFINITY) + keepMs > 0);",
     tests: ["test/worker/keys.test.ts"],
-    title: "which there are, when",
+    title: "which keys exist at which time",
   },
   {
     id: "keys-never-replaced",
@@ -208,7 +208,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (newest.sealsFromMs + rotateMs <= nowMs + publishMs)",
     replace: "if (newest.sealsFromMs + rotateMs <= 0)",
     tests: ["test/worker/keys.test.ts"],
-    title: "which there are, when",
+    title: "which keys exist at which time",
   },
   {
     id: "once-answers-another-call",
@@ -248,7 +248,7 @@ export const PARTS: readonly Mutant[] = [
     find: "await this.ctx.storage.deleteAll();",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "forgotten after keepMs",
+    title: "forgotten completely after keepMs",
   },
   {
     id: "once-lost-run-is-waited-for",
@@ -264,7 +264,7 @@ export const PARTS: readonly Mutant[] = [
     find: "outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome",
     replace: "outcome",
     tests: ["test/worker/once.test.ts"],
-    title: "an outcome too large to keep",
+    title: "an outcome too large to store",
   },
   {
     id: "once-runs-again-after-a-loss",
@@ -280,7 +280,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (memory.reruns >= RERUNS_MAX || !(waits || memory.isRepeatable)) {",
     replace: "if (memory.reruns >= RERUNS_MAX) {",
     tests: ["test/worker/lasting.test.ts"],
-    title: "any other is not, and its client is told",
+    title: "any other tool is not run again",
   },
   {
     id: "lasting-question-for-ever",
@@ -288,7 +288,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);",
     replace: "if (untilMs > 0) nextMs = Math.min(nextMs, untilMs);",
     tests: ["test/worker/lasting.test.ts"],
-    title: "times out, though its object is gone",
+    title: "times out even if its object was evicted",
   },
   {
     id: "lasting-repeatable-by-name-only",
@@ -296,7 +296,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return hints !== undefined && (hints.idempotent || hints.readOnly);",
     replace: "return hints !== undefined;",
     tests: ["test/worker/lasting.test.ts"],
-    title: "any other is not, and its client is told",
+    title: "any other tool is not run again",
   },
   {
     id: "memory-unbounded",
@@ -312,7 +312,7 @@ export const PARTS: readonly Mutant[] = [
     find: "this.#change({ id, question: { key, digest, untilMs } });",
     replace: "",
     tests: ["test/worker/lasting.test.ts"],
-    title: "goes on with the answer",
+    title: "continues with the answer",
   },
   {
     id: "task-of-anybody",
@@ -320,7 +320,7 @@ export const PARTS: readonly Mutant[] = [
     find: " && ownerOf(task.start) === who ? task",
     replace: " ? task",
     tests: ["test/worker/own-tasks.test.ts"],
-    title: "are told the same",
+    title: "has the same error",
   },
   {
     id: "task-forgets-nothing",
@@ -328,7 +328,7 @@ export const PARTS: readonly Mutant[] = [
     find: "await this.ctx.storage.deleteAll();",
     replace: "",
     tests: ["test/worker/own-tasks.test.ts"],
-    title: "a task whose time is over",
+    title: "an expired task",
   },
   {
     id: "task-of-another-binding",
@@ -344,7 +344,7 @@ export const PARTS: readonly Mutant[] = [
     find: "const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);",
     replace: "const ttlMs = Math.max(seed.ttlMs ?? ttlMaxMs, pollIntervalMs * LOOKS_MIN);",
     tests: ["test/worker/own-tasks.test.ts"],
-    title: "is kept as long as it asks",
+    title: "is kept for the requested time",
   },
   {
     id: "task-gone-before-it-is-seen",
@@ -352,7 +352,7 @@ export const PARTS: readonly Mutant[] = [
     find: "const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);",
     replace: "const ttlMs = Math.min(seed.ttlMs ?? Infinity, ttlMaxMs);",
     tests: ["test/worker/own-tasks.test.ts"],
-    title: "is kept as long as it asks",
+    title: "is kept for the requested time",
   },
   {
     id: "task-cancelled-runs-on",
@@ -408,7 +408,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (this.#session.handshake) {",
     replace: "if (this.#session.handshake === null) {",
     tests: ["test/worker/heard.test.ts"],
-    title: "and then the client may introduce itself again, once",
+    title: "and then the client may repeat it, once",
   },
   {
     id: "h5-refused-handshake-is-kept",
@@ -424,7 +424,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (this.#id !== undefined) streams.answered(this.#id);",
     replace: "",
     tests: ["test/worker/heard.test.ts"],
-    title: "A3: comes once, in order",
+    title: "A3: arrive once, in order",
   },
   {
     id: "link-lost-is-the-end",
@@ -432,7 +432,7 @@ export const PARTS: readonly Mutant[] = [
     find: "else void this.#redial();",
     replace: "else this.#end();",
     tests: ["test/worker/hub.test.ts"],
-    title: "tells each subject that changed meanwhile, once",
+    title: "each subject that changed meanwhile is notified once",
   },
   {
     id: "link-superseded-dials-again",

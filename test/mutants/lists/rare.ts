@@ -8,7 +8,7 @@ export const RARE: readonly Mutant[] = [
     find: "const { untilMs = Date.now() + keepMs, answered } = found ?? {};",
     replace: "const { answered } = found ?? {}; const untilMs = Date.now() + keepMs;",
     tests: ["test/worker/once.test.ts"],
-    title: "forgotten after keepMs",
+    title: "forgotten completely after keepMs",
   },
   {
     id: "lasting-reruns-for-ever",
@@ -32,7 +32,7 @@ export const RARE: readonly Mutant[] = [
     find: "if (state.starts >= STARTS_MAX) {",
     replace: "if (state.starts >= Infinity) {",
     tests: ["test/worker/tasks.test.ts"],
-    title: "never gets anywhere",
+    title: "makes no progress is given up",
   },
   {
     id: "task-asks-nothing-for-ever",
@@ -40,7 +40,7 @@ export const RARE: readonly Mutant[] = [
     find: "if (state.silent >= ROUNDS_MAX) throw endless();",
     replace: "",
     tests: ["test/worker/tasks.test.ts"],
-    title: "gives a state and asks nothing",
+    title: "returns a state and asks nothing",
   },
   {
     id: "task-run-at-once-again",
@@ -56,7 +56,7 @@ export const RARE: readonly Mutant[] = [
     find: "return task && !isExpired(task.start) && ownerOf(task.start) === who ? task : undefined;",
     replace: "return task && ownerOf(task.start) === who ? task : undefined;",
     tests: ["test/worker/tasks.test.ts", "test/worker/task-runs.test.ts"],
-    title: "its time is over|is all gone|ends with the task",
+    title: "deleted completely when it expires|ends when the task expires",
   },
   {
     id: "task-waits-for-one-answer-only",
@@ -64,7 +64,7 @@ export const RARE: readonly Mutant[] = [
     find: "if (Object.keys(state.questions).length === 0) {",
     replace: "if (Object.keys(responses).length > 0) {",
     tests: ["test/worker/tasks.test.ts"],
-    title: "once all are",
+    title: "once all of several questions",
   },
   {
     id: "workflow-two-runs-at-once",
@@ -95,7 +95,7 @@ export const RARE: readonly Mutant[] = [
     find: "const asking = this.#asking ?? this.#begin(env);",
     replace: "const asking = this.#begin(env);",
     tests: ["test/worker/keys.test.ts"],
-    title: "many who come first|at the same time",
+    title: "concurrent first requests|at the same time",
   },
   {
     id: "once-lost-with-its-client",
@@ -103,7 +103,7 @@ export const RARE: readonly Mutant[] = [
     find: "waitUntil(outcome.catch(() => undefined));",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "a client that leaves loses nothing",
+    title: "a client that disconnects loses nothing",
   },
   {
     id: "a10-own-task-hears-of-limit",
@@ -111,7 +111,7 @@ export const RARE: readonly Mutant[] = [
     find: '["refused", "limit", "invalid-answer"]',
     replace: '["refused", "invalid-answer"]',
     tests: ["test/worker/own-tasks-asking.test.ts"],
-    title: "cannot be answered",
+    title: "questions that fail",
   },
   {
     id: "sample-unchecked",

@@ -86,7 +86,7 @@ export const SERVING: readonly Mutant[] = [
     find: "if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));",
     replace: "",
     tests: ["test/worker/sessions.test.ts"],
-    title: "outlives a DELETE",
+    title: "is not ended by a DELETE",
   },
   {
     id: "session-deleted-twice",
@@ -154,7 +154,7 @@ export const SERVING: readonly Mutant[] = [
     find: "const badName = headerNames.find((name) => !HEADER_NAME.test(name));",
     replace: "const badName: string | undefined = undefined;",
     tests: ["test/worker/stored.test.ts"],
-    title: "refuses what is no name",
+    title: "refuses invalid names",
   },
   {
     id: "a4-fragment-and-query-stored",
@@ -238,7 +238,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (!form || (jsonOnly && form === "sse")) return',
     replace: "if (!form) return",
     tests: ["test/worker/notices.test.ts"],
-    title: "refuses a client that takes streams only",
+    title: "refuses a client that accepts only streams",
   },
   {
     id: "json-mode-listens",
@@ -293,7 +293,7 @@ export const SERVING: readonly Mutant[] = [
     find: 'if (form === "json") return running;',
     replace: "",
     tests: ["test/worker/streams.test.ts"],
-    title: "stays JSON where only JSON is accepted",
+    title: "stays JSON if only JSON is accepted",
   },
   {
     id: "leaving-does-not-cancel",

@@ -8,7 +8,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;",
     replace: "",
     tests: ["test/worker/sessions.test.ts"],
-    title: "opened by one is for nobody else",
+    title: "opened by one is not available to another",
   },
   {
     id: "session-opened-for-nobody",
@@ -16,7 +16,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "principalHash: await hashPrincipal(principal),",
     replace: "principalHash: ANONYMOUS,",
     tests: ["test/worker/sessions.test.ts"],
-    title: "foreign use wakes no object",
+    title: "use by another principal wakes no object",
   },
   {
     id: "session-key-of-anything",
@@ -24,7 +24,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const name = key && checkName(key(principal, env));",
     replace: "const name = key?.(principal, env);",
     tests: ["test/worker/door.test.ts"],
-    title: "opens no session, and is reported",
+    title: "opens no session and is reported",
   },
   {
     id: "session-number-zero",
@@ -32,7 +32,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "session: name === undefined ? 0 : randomNumber(),",
     replace: "session: 0,",
     tests: ["test/worker/durable.test.ts"],
-    title: "share it by key, and nothing else",
+    title: "share it by key and are otherwise separate",
   },
   {
     id: "session-keys-missing-is-500",
@@ -48,7 +48,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const BYTES_MAX = 160;",
     replace: "const BYTES_MAX = 176;",
     tests: ["test/worker/hooked.test.ts"],
-    title: "H3: has a name and a version that are cut",
+    title: "H3: has name and version truncated",
   },
   {
     id: "session-name-leaves-no-version",
@@ -56,7 +56,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const kept = Math.min(encodeText(version).length, VERSION_MAX);",
     replace: "const kept = 0;",
     tests: ["test/worker/hooked.test.ts"],
-    title: "H3: has a name and a version that are cut",
+    title: "H3: has name and version truncated",
   },
   {
     id: "session-id-mark-is-dropped",
@@ -111,7 +111,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "...(binds ? { boundTo: caller.principalHash } : {}) }",
     replace: "...{} }",
     tests: ["test/worker/state.test.ts"],
-    title: "the principal an anonymous session came to belong to",
+    title: "the principal that an anonymous session was bound to",
   },
   {
     id: "session-not-renewed",
@@ -119,7 +119,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);",
     replace: "const renews = isStream && countsStreams;",
     tests: ["test/worker/durable.test.ts"],
-    title: "used late in its time is good for longer",
+    title: "used late in its lifetime is extended",
   },
   {
     id: "session-open-stream-is-no-use",
@@ -127,7 +127,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (!isEnded && this.#isHeld) {",
     replace: "if (isEnded && this.#isHeld) {",
     tests: ["test/worker/durable.test.ts"],
-    title: "M1 an open stream is use",
+    title: "M1 an open stream counts as use",
   },
   {
     id: "session-in-flight-unbounded",
@@ -159,7 +159,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "this.#lasting?.forgetAll();",
     replace: "",
     tests: ["test/worker/lasting.test.ts"],
-    title: "DELETE takes what waits along",
+    title: "DELETE ends waiting calls too",
   },
   {
     id: "session-end-runs-on",
@@ -183,7 +183,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "this.#host.ctx.waitUntil(this.#release(uris, caller));",
     replace: "",
     tests: ["test/worker/notices.test.ts"],
-    title: "what the session was subscribed to is released",
+    title: "the session's subscriptions are released",
   },
   {
     id: "unsubscribe-not-run-on-expiry",
@@ -205,7 +205,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (this.#goodUntil(caller) > nowMs) return this.#goodUntil(caller);",
     replace: "if (this.#goodUntil(caller) > 0) return this.#goodUntil(caller);",
     tests: ["test/worker/durable.test.ts"],
-    title: "M1 without use for idleTimeoutMs",
+    title: "M1 a session that is not used for idleTimeoutMs",
   },
   {
     id: "session-cancel-of-lost-call",
@@ -213,7 +213,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const lost = this.#lasting?.cancelled(id) ?? [];",
     replace: "const lost: number[] = [];",
     tests: ["test/worker/lasting.test.ts"],
-    title: "a call that waits can be cancelled after its object was lost",
+    title: "a waiting call can be cancelled after its object was lost",
   },
   {
     id: "session-cancel-ignored",
@@ -298,7 +298,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "this.#key = session === 0 ?",
     replace: "this.#key = session >= 0 ?",
     tests: ["test/worker/durable.test.ts"],
-    title: "each has a state of its own",
+    title: "each has its own state",
   },
   {
     id: "state-stores-the-principal",
@@ -306,7 +306,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "caller: { ...caller, principal: undefined } };",
     replace: "caller };",
     tests: ["test/worker/durable.test.ts"],
-    title: "each has a state of its own",
+    title: "each has its own state",
   },
   {
     id: "stream-cap-ignored",
@@ -314,7 +314,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (streamSize > caps.streamBytesMax) {",
     replace: "if (streamSize > caps.streamBytesMax * 1e6) {",
     tests: ["test/worker/durable.test.ts"],
-    title: "beyond streamBytesMax the oldest news of a stream go",
+    title: "beyond streamBytesMax the oldest notifications",
   },
   {
     id: "session-cap-ignored",
@@ -361,7 +361,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "log.forget(session, (stream) => this.isRunning(stream));",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "DELETE forgets at once what was said",
+    title: "DELETE deletes the log at once",
   },
   {
     id: "stream-finished-is-resumed-for-ever",
@@ -385,7 +385,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "await Promise.all(others.map((other) => this.#tellOne(other, { lists: [], uris: [] })));",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "a notice goes to the latest GET stream only",
+    title: "a notification is sent only on the latest GET stream",
   },
   {
     id: "stream-lost-call-is-never-told",
@@ -409,7 +409,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const freed = this.#host.log.release(stream, seq);",
     replace: "const freed = 0 * seq;",
     tests: ["test/worker/heard.test.ts"],
-    title: "is dropped from the log",
+    title: "are dropped from the log",
   },
   {
     id: "a3-nothing-is-said-to-who-is-gone",
@@ -417,7 +417,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (this.#gone.has(own)) return;",
     replace: "",
     tests: ["test/worker/heard.test.ts"],
-    title: "nothing is left of a session whose client is gone",
+    title: "nothing is left of a session whose client has disconnected",
   },
   {
     id: "a2-reader-that-comes-back-is-waited-for",
@@ -441,7 +441,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (encodeCursor(tagOf(cursor.stream), cursor) === text) return { ...cursor, isEarlier: false };",
     replace: "if (tagOf(cursor.stream)) return { ...cursor, isEarlier: false };",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: nobody attaches",
+    title: "A1: a made-up event id cannot attach",
   },
   {
     id: "cursor-earlier-tag-unchecked",
@@ -449,7 +449,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return encodeCursor(earlierTag(), cursor) === text ? { ...cursor, isEarlier: true } : undefined;",
     replace: "return { ...cursor, isEarlier: true };",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: nobody attaches",
+    title: "A1: a made-up event id cannot attach",
   },
   {
     id: "cursor-tag-of-any-session",
@@ -478,7 +478,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "`WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY",
     replace: "`WHERE ${where} AND ${NOT_NEWEST} GROUP BY",
     tests: ["test/worker/durable.test.ts"],
-    title: "are not forgotten for news of calls",
+    title: "are not dropped in favour of notifications of calls",
   },
   {
     id: "log-forgets-the-newest",
@@ -486,7 +486,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "`WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY",
     replace: "`WHERE ${where} AND event_2.kind = 0 GROUP BY",
     tests: ["test/worker/durable.test.ts"],
-    title: "event ids go on after the newest news",
+    title: "event ids continue after the newest one",
   },
   {
     id: "log-collects-too-early",
@@ -501,7 +501,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);",
     replace: "const isHeld = (row: StoredStream) => row.kind < 0 && isOpen(row);",
     tests: ["test/worker/durable.test.ts"],
-    title: "are forgotten when they have had their time",
+    title: "are dropped after their lifetime",
   },
   {
     id: "log-kinds-of-news-stay",
@@ -540,7 +540,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (first > seq + 1) return `${warning(first - seq - 1)}${frames}`;",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "beyond streamBytesMax the oldest news of a stream go",
+    title: "beyond streamBytesMax the oldest notifications",
   },
   {
     id: "carrier-joins-halves-of-events",
@@ -571,7 +571,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: 'return frames.replace(/^id: \\S+\\n(?=event: )/gm, "");',
     replace: "return frames;",
     tests: ["test/worker/heard.test.ts"],
-    title: "comes once, in order and without event ids",
+    title: "arrive once, in order and without event ids",
   },
   {
     id: "bridge-begins-anew-after-a-loss",
@@ -579,7 +579,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: rankOf(message) };",
     replace: "",
     tests: ["test/worker/heard.test.ts"],
-    title: "comes once, in order and without event ids",
+    title: "arrive once, in order and without event ids",
   },
   {
     id: "bridge-hides-a-gap-of-updates",
@@ -595,7 +595,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (status === 400) return cursorInvalid(cursor);",
     replace: "",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: nobody attaches",
+    title: "A1: a made-up event id cannot attach",
   },
   {
     id: "bridge-stream-over-is-404",

@@ -24,7 +24,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "if (session.isIdle) this.#sessions.delete(number);",
     replace: "if (number < 0) this.#sessions.delete(number); else void session;",
     tests: ["test/worker/durable.test.ts"],
-    title: "D2: an object lets go",
+    title: "D2: an object drops sessions",
   },
   {
     id: "object-lets-go-of-running-calls",
@@ -32,7 +32,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;",
     replace: "const isUsed = this.users + this.#handling > 0 || this.#roots.isRunning;",
     tests: ["test/worker/durable.test.ts"],
-    title: "D2: an object lets go",
+    title: "D2: an object drops sessions",
   },
   {
     id: "sse-places-all-for-one-principal",
