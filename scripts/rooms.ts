@@ -22,6 +22,20 @@ export const ALLOWED: Readonly<
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },
 };
 
+/**
+ * The rooms of src/core, lowest first: each may import those of the lines above its own, types included. Rooms on one
+ * line may not import each other. `index.ts` is the entry and may import all of them.
+ */
+export const CORE_ORDER: readonly (readonly string[])[] = [
+  ["protocol"],
+  ["seal"],
+  ["ask"],
+  ["define"],
+  ["run"],
+  ["serve"],
+  ["connection", "tasks"],
+];
+
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s[^;'"]*?from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)\s*import\s*["']([^"']+)["']/g;
 
@@ -43,9 +57,30 @@ export function findProblem(file: string, specifier: string): string | undefined
       ? undefined
       : `${file}: ${room} may not import "${specifier}"`;
   }
-  const target = posix.join(dirname(file), specifier).split("/")[0] ?? "";
+  const path = posix.join(dirname(file), specifier);
+  const target = path.split("/")[0] ?? "";
+  if (room === "core" && target === "core") return findProblemInCore(file, path);
   if (target === room || rules.rooms.includes(target)) return undefined;
   return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed import`;
+}
+
+/** The same for one file of src/core that imports another. */
+function findProblemInCore(file: string, imported: string): string | undefined {
+  const [from, to] = [coreRoomOf(file), coreRoomOf(imported)];
+  if (from === "index.ts" || from === to) return undefined;
+  const [line, importedLine] = [lineOf(from), lineOf(to)];
+  if (line === -1) return `${file}: src/core/${from} is not a known room; add it to CORE_ORDER in scripts/rooms.ts`;
+  if (importedLine !== -1 && importedLine < line) return undefined;
+  return `${file}: core/${from} -> core/${to} is not an allowed import; the order is ${CORE_ORDER.join(" < ")}`;
+}
+
+/** Returns the room of a path below src/, such as `run` for `core/run/journal.ts`, or the file name without one. */
+function coreRoomOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+function lineOf(room: string): number {
+  return CORE_ORDER.findIndex((rooms) => rooms.includes(room));
 }
 
 /** Returns every forbidden import below a folder with the layout of src/. */

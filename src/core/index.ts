@@ -13,20 +13,25 @@
  * @module
  */
 
-export { QuestionError } from "./ask/asker.ts";
+export type { ElicitResult, Root } from "./ask/answers.ts";
+export { readElicitResult } from "./ask/answers.ts";
 export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
-export type { Question } from "./ask/question.ts";
-export type { ElicitResult, Root, SampleParams, SampleResult } from "./ask/questions.ts";
-export { elicitQuestion, readElicitResult } from "./ask/questions.ts";
+export { QuestionError } from "./ask/question-errors.ts";
+export type { Question } from "./ask/questions.ts";
+export { elicitQuestion } from "./ask/questions.ts";
+export type { SampleHook, SampleRecord } from "./ask/sampling-audit.ts";
+export type { SampleParams, SampleResult } from "./ask/sampling-params.ts";
 export type { ElicitUrlResult, UrlElicitation } from "./ask/url-elicitation.ts";
-export { elicitUrlQuestion, UrlElicitationRequiredError } from "./ask/url-elicitation.ts";
+export { elicitUrlQuestion } from "./ask/url-elicitation.ts";
 export { withinRoots } from "./ask/within-roots.ts";
 export type { Connection, ConnectOptions } from "./connection/connection.ts";
 export { connect } from "./connection/connection.ts";
 export type { Completer, Completers } from "./define/completion.ts";
 export type { CustomHandler, CustomNotificationHandler, NotificationContext } from "./define/custom-methods.ts";
+export type { ContextOf, ProgressOptions, TraceContext, WithContext } from "./define/handler-context.ts";
+export { HandlerContext } from "./define/handler-context.ts";
+export type { AroundHook, RequestData, RequestEnd, RequestEndHook } from "./define/hook-types.ts";
 export type { InputRequired } from "./define/input-required.ts";
-export { inputRequired } from "./define/input-required.ts";
 export type {
   PromptArgument,
   PromptDefinition,
@@ -86,8 +91,10 @@ export type {
   TextContent,
   TextResourceContents,
 } from "./protocol/content.ts";
+export type { ErrorPlace, ErrorReporter } from "./protocol/error-reports.ts";
 export type { KitErrorCode } from "./protocol/errors.ts";
 export { CancelledError, KitError, McpError, ToolError } from "./protocol/errors.ts";
+export type { Execution } from "./protocol/execution.ts";
 export type {
   JSONRPCErrorResponse,
   JSONRPCMessage,
@@ -111,18 +118,10 @@ export type {
   StandardSchema,
 } from "./protocol/schema.ts";
 export type { Transport } from "./protocol/transport.ts";
+export type { Once } from "./run/call.ts";
+export { inputRequired } from "./run/input-required.ts";
 export type { RetryOptions, TryContext } from "./run/retry.ts";
 export { retrying } from "./run/retry.ts";
-export type {
-  ContextOf,
-  ErrorPlace,
-  ErrorReporter,
-  Execution,
-  ProgressOptions,
-  TraceContext,
-  WithContext,
-} from "./serve/context.ts";
-export { HandlerContext } from "./serve/context.ts";
-export type { AroundHook, RequestData, RequestEnd, RequestEndHook, SampleHook, SampleRecord } from "./serve/hooks.ts";
-export type { Once, OutcomeKeeper, Presented } from "./serve/idempotency.ts";
+export { UrlElicitationRequiredError } from "./run/url-elicitation-required.ts";
+export type { OutcomeKeeper, Presented } from "./serve/idempotency.ts";
 export { IDEMPOTENCY_KEY, onceWith, outcomesInMemory } from "./serve/idempotency.ts";

@@ -6,23 +6,26 @@
  *
  * @module
  */
+
 import { askNobody } from "../core/ask/asker.ts";
-import { attempt, type McpServer } from "../core/define/server.ts";
+import type { Registry } from "../core/define/registry.ts";
+import { type McpServer, REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import { ClientFacts, type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import { runDetached } from "../core/protocol/error-reports.ts";
 import { checkFunction, KitError, unfit } from "../core/protocol/errors.ts";
+import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
 import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
+import type { Method, Once } from "../core/run/call.ts";
 import { ASK_BY_RETURNING, type RunRounds } from "../core/run/run-handler.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
-import type { ErrorReporter, Execution } from "../core/serve/context.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
-import type { Once } from "../core/serve/idempotency.ts";
-import type { Method } from "../core/serve/methods.ts";
 import { readBody } from "./body.ts";
 import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
@@ -125,7 +128,7 @@ export type HttpHandler<Env> = (request: Request, env: Env, execution?: Executio
 /** What is known of one request once it was let in. */
 export interface Admitted<Env> extends SessionPlace<Env> {
   readonly request: Request;
-  readonly server: McpServer<Env>;
+  readonly server: Registry;
   readonly execution: Execution;
 }
 
@@ -163,14 +166,14 @@ export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpO
 
 /** One endpoint, for those who serve more than its own path with its rules. */
 export class Endpoint<Env> {
-  readonly #source: ServerSource<Env>;
+  readonly #source: Registry | ServerFactory<Env>;
   readonly #options: HttpOptions<Env>;
   readonly #limits: Limits;
   readonly #allow: string;
 
   constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
     checkFunction("auth", options.auth);
-    this.#source = source;
+    this.#source = typeof source === "function" ? source : source[REGISTRY];
     this.#options = options;
     this.#limits = resolveLimits(options.limits);
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
@@ -278,10 +281,10 @@ export class Endpoint<Env> {
     request: Request,
     env: Env,
     principal: Principal | undefined,
-  ): Promise<McpServer<Env> | Extract<Refusal, { reason: "internal" }>> {
+  ): Promise<Registry | Extract<Refusal, { reason: "internal" }>> {
     const source = this.#source;
     try {
-      const server = typeof source === "function" ? await source(request, env, principal) : source;
+      const server = typeof source === "function" ? (await source(request, env, principal))[REGISTRY] : source;
       return await server.forCaller({ env, principal }, this.#options.onError);
     } catch (error) {
       return { reason: "internal", correlationId: this.#report(error, "(server)") };
@@ -468,7 +471,7 @@ export class Endpoint<Env> {
     const { onError } = this.#options;
     const where = { correlationId, method };
     if (typeof this.#source === "function")
-      attempt(
+      runDetached(
         () => onError(error, where),
         () => undefined,
       );
@@ -530,16 +533,16 @@ type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 export type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
 
 /** Who `initialize` introduces; when it cannot be read, dispatch says why. */
-function introduced<Env>(server: McpServer<Env>, request: JSONRPCRequest): ClientFacts {
+function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
   try {
-    return negotiate(server as unknown as McpServer<never>, request, { logLevel: false, notices: false }).client;
+    return negotiate(server, request, { logLevel: false, notices: false }).client;
   } catch {
     return new ClientFacts(ASSUMED_HTTP_VERSION, {});
   }
 }
 
 /** What disagrees between `Mcp-Param-*` headers and the arguments they mirror. */
-function findHeaderProblem<Env>(server: McpServer<Env>, { method, params }: JSONRPCRequest, headers: Headers) {
+function findHeaderProblem(server: Registry, { method, params }: JSONRPCRequest, headers: Headers) {
   const tool = method === "tools/call" && typeof params?.name === "string" ? server.tools.find(params.name) : undefined;
   return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
 }

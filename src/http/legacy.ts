@@ -4,10 +4,12 @@
  *
  * @module
  */
+
 import { type Asker, askNobody } from "../core/ask/asker.ts";
-import type { McpServer } from "../core/define/server.ts";
+import type { Registry } from "../core/define/registry.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { CancelledError } from "../core/protocol/errors.ts";
 import {
   ErrorCode,
@@ -20,7 +22,7 @@ import {
 } from "../core/protocol/jsonrpc.ts";
 import type { Limits } from "../core/protocol/limits.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { Call, ErrorReporter } from "../core/serve/context.ts";
+import type { Call } from "../core/run/call.ts";
 import { dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
@@ -28,13 +30,13 @@ import type { SessionPost } from "./sessions.ts";
 
 /** What serving needs to know beside the messages. */
 export interface LegacyContext<Env> {
-  readonly server: McpServer<Env>;
+  readonly server: Registry;
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: Env;
   readonly request: RequestFacts | undefined;
   /** What keeps work of hooks running. */
-  readonly execution: Call<Env>["execution"];
+  readonly execution: Call["execution"];
   readonly endpoint: string;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
@@ -46,19 +48,19 @@ export interface LegacyContext<Env> {
   };
   /** What the session has asked its client; absent without a session, which then cannot ask. */
   readonly questions?: {
-    asker(emit: Call<Env>["emit"]): Asker;
+    asker(emit: Call["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
-  readonly once?: Call<Env>["once"];
+  readonly once?: Call["once"];
   /** Remembers URL elicitations of an error; absent where no notice of their end reaches the client. */
-  readonly awaitElicitations?: Call<Env>["awaitElicitations"];
-  readonly replay?: Call<Env>["replay"];
+  readonly awaitElicitations?: Call["awaitElicitations"];
+  readonly replay?: Call["replay"];
   /** What a call that may outlive its object has had, and how it is kept. */
-  readonly memory?: Pick<Call<Env>, "journal" | "record" | "progressAfter"> | undefined;
+  readonly memory?: Pick<Call, "journal" | "record" | "progressAfter"> | undefined;
   /** Methods the session adds to the protocol's tables. */
-  readonly methods?: Call<Env>["methods"];
+  readonly methods?: Call["methods"];
   /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
-  readonly disconnect?: Call<Env>["disconnect"];
+  readonly disconnect?: Call["disconnect"];
   /** Called with the run of each custom notification handler that a message of this POST started. */
   readonly onHandling?: (handled: Promise<void>) => void;
   /** Hears of notifications; requests are answered. */
@@ -136,7 +138,7 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 }
 
 /** How this POST can ask its client, or why not. */
-function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call<Env>["emit"]): Asker {
+function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call["emit"]): Asker {
   if (!questions) return askNobody("this server keeps no sessions, so no answer could find the question");
   if (form === "json") return askNobody("answers are JSON only (JSON mode, or all that the client accepts)");
   return questions.asker(emit);
@@ -145,7 +147,7 @@ function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call<Env>["
 async function serveOne<Env>(
   parsed: ParsedMessage,
   context: LegacyContext<Env>,
-  emit: Call<Env>["emit"],
+  emit: Call["emit"],
 ): Promise<string | undefined> {
   take(parsed, context);
   if (parsed.kind === "invalid") {
@@ -159,7 +161,7 @@ async function serveOne<Env>(
     return undefined;
   }
   const { logging, memory } = context;
-  const call: Call<Env> = {
+  const call: Call = {
     ...context,
     ...memory,
     emit,

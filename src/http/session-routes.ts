@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
 
-import type { McpServer } from "../core/define/server.ts";
+import type { Registry } from "../core/define/registry.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import { isStatic } from "../core/serve/dispatch.ts";
 import { unservedVersion } from "./classify.ts";
@@ -61,8 +61,8 @@ async function post<Env>(
   return carry(session, { kind: "call", stream: outcome.stream }, admitted, around);
 }
 
-function isServedHere<Env>(server: McpServer<Env>, parsed: ParsedMessage): boolean {
-  return parsed.kind === "request" && isStatic(server as unknown as McpServer<never>, parsed.message);
+function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
+  return parsed.kind === "request" && isStatic(server, parsed.message);
 }
 
 async function carry<Env>(

@@ -7,9 +7,9 @@ import { Writable } from "node:stream";
 import { connect } from "../core/connection/connection.ts";
 import type { McpServer } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import { failureLine } from "../core/protocol/error-reports.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
-import { failureLine } from "../core/protocol/quote.ts";
-import type { ErrorReporter } from "../core/serve/context.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {

@@ -4,10 +4,11 @@
  * @module
  */
 
-import type { McpServer } from "../core/define/server.ts";
+import type { Registry } from "../core/define/registry.ts";
+import { REGISTRY } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import type { ErrorReporter } from "../core/serve/context.ts";
 import type { EdgeOptions } from "./edge.ts";
 
 type AnyOptions = EdgeOptions<unknown, object, object, object, object, object>;
@@ -55,7 +56,7 @@ export function checkEdge(source: unknown, options: object): void {
 /** @throws {KitError} `options-invalid` when it is no server. */
 export function checkServer(server: unknown, what: string): void {
   // Not by its class: two copies of the package can meet in one Worker.
-  if (typeof (server as Partial<McpServer> | undefined | null)?.forCaller === "function") return;
+  if (typeof server === "object" && server !== null && REGISTRY in server) return;
   const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
   throw new KitError("options-invalid", message);
 }
@@ -64,8 +65,8 @@ export function checkServer(server: unknown, what: string): void {
  * Looks for tools that nobody can call: those with `task: "required"` of an endpoint without the option `tasks`. They are
  * reported once.
  */
-export function watchForTasks<Env>(onError: ErrorReporter): (server: McpServer<Env>) => void {
-  const seen = new WeakSet<McpServer<Env>>();
+export function watchForTasks(onError: ErrorReporter): (server: Registry) => void {
+  const seen = new WeakSet<Registry>();
   let isReported = false;
   return (server) => {
     if (isReported || seen.has(server)) return;

@@ -3,16 +3,19 @@
  *
  * @module
  */
+
 import { Hono } from "hono/tiny";
-import type { McpServer } from "../core/define/server.ts";
+import type { Registry } from "../core/define/registry.ts";
+import { type McpServer, REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import { failureLine } from "../core/protocol/error-reports.ts";
+import type { Execution } from "../core/protocol/execution.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
-import { failureLine } from "../core/protocol/quote.ts";
+import type { Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-handler.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
-import type { ErrorReporter, Execution } from "../core/serve/context.ts";
-import type { Once } from "../core/serve/idempotency.ts";
 import {
   type AuthHook,
   Endpoint,
@@ -50,9 +53,9 @@ export interface EdgeRuntime<Env> {
   /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
   serverFor(
     request: PlainRequest | undefined,
-    env: Env,
+    env: unknown,
     principal: Principal | undefined,
-  ): McpServer<Env> | Promise<McpServer<Env>>;
+  ): Registry | Promise<Registry>;
 }
 
 /**
@@ -92,7 +95,7 @@ export interface NoticesPart<Env, Objects extends object> {
   attach(runtime: EdgeRuntime<Env>): {
     readonly notices: HttpNotices<Env>;
     /** Passes on what a server publishes. Called for each server, again for one it knows. */
-    watch(server: McpServer<Env>): void;
+    watch(server: Registry): void;
     readonly objects: Objects;
   };
 }
@@ -220,23 +223,24 @@ export function edge<
     replay,
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
-      const server = typeof source === "function" ? await found(request && factsOf(request), env, principal) : source;
-      return server.forCaller({ env, principal }, logError);
+      const server =
+        typeof source === "function" ? await found(request && factsOf(request), env as Env, principal) : source;
+      return server[REGISTRY].forCaller({ env, principal }, logError);
     },
   };
   const hub = notices?.attach(runtime);
   const part = sessions?.attach(runtime);
   const background = tasks?.attach(runtime);
   runtime.extend = background?.extend;
-  let watch = tasks ? undefined : watchForTasks<Env>(logError);
+  let watch = tasks ? undefined : watchForTasks(logError);
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
     checkServer(server, "edge(): what the server function returned");
-    hub?.watch(server);
-    watch?.(server);
+    hub?.watch(server[REGISTRY]);
+    watch?.(server[REGISTRY]);
     return server;
   };
-  if (typeof source !== "function") hub?.watch(source);
+  if (typeof source !== "function") hub?.watch(source[REGISTRY]);
   const endpoint = new Endpoint(typeof source === "function" ? found : source, {
     auth,
     allowedHosts,
@@ -258,7 +262,7 @@ export function edge<
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
   const handle = (request: Request, env: Env, execution: Execution | undefined) => {
     if (watch && typeof source !== "function") {
-      watch(source);
+      watch(source[REGISTRY]);
       watch = undefined;
     }
     return serveOlder?.(request, env, execution) ?? endpoint.handle(request, env, execution);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Execution } from "../core/serve/context.ts";
+import type { Execution } from "../core/protocol/execution.ts";
 
 /** Undefined where the app was called without one, which Hono answers by throwing. */
 export function executionOf(context: { readonly executionCtx: Execution }): Execution | undefined {

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { defineResource, defineTool, KitError, McpServer } from "../../src/core/index.ts";
 import {
   ALL_VERSIONS,
@@ -174,7 +175,7 @@ describe("refused mounts", () => {
     for (const define of [() => math.add(sub), () => math.replace(sub)]) {
       expect(define).toThrow(expect.objectContaining({ code: "definition-duplicate" }));
     }
-    expect([...math.tools.values()].map(({ name }) => name)).toEqual(["add"]);
+    expect([...math[REGISTRY].tools.values()].map(({ name }) => name)).toEqual(["add"]);
     expect(await call(await openPeer(parent, MODERN_VERSION), "math/sub")).toBe("own");
   });
 
@@ -185,7 +186,7 @@ describe("refused mounts", () => {
     expect(() => methods.mount(newMath(), { prefix: "m/" })).toThrow(
       expect.objectContaining({ code: "method-defined" }),
     );
-    expect(methods.tools.size).toBe(0);
+    expect(methods[REGISTRY].tools.size).toBe(0);
   });
 
   test("mount: a name that is invalid with its prefix", () => {
@@ -210,7 +211,7 @@ describe("refused mounts", () => {
     // The same server in two places is not a cycle.
     one.mount(three, { prefix: "3/" });
     three.tool("t", {}, () => "");
-    expect([...one.tools.values()].map(({ name }) => name)).toEqual(["2/3/t", "3/t"]);
+    expect([...one[REGISTRY].tools.values()].map(({ name }) => name)).toEqual(["2/3/t", "3/t"]);
   });
 });
 
@@ -227,7 +228,7 @@ test("mount: the resource provider of a mounted server is used if the parent has
 test("mount: a server without bindings can be mounted in one with bindings", () => {
   const parent = new McpServer<{ readonly key: string }>({ name: "all", version: "1.0.0" });
   parent.mount(newMath(), { prefix: "math/" });
-  expect(parent.tools.size).toBe(1);
+  expect(parent[REGISTRY].tools.size).toBe(1);
   // @ts-expect-error the parent has no such bindings
   named("other").mount(parent, { prefix: "x/" });
 });
@@ -240,13 +241,13 @@ test("mount: whatever is done to a mounted server, before or after, the parent s
       const take = ({ kind, name }: { readonly kind: string; readonly name: string }) => {
         if (kind === "remove") part.remove("tool", name);
         else if (kind === "replace") part.replace(defineTool(name, {}, () => ""));
-        else if (!part.tools.find(name)) part.add(defineTool(name, {}, () => ""));
+        else if (!part[REGISTRY].tools.find(name)) part.add(defineTool(name, {}, () => ""));
       };
       before.forEach(take);
       whole.mount(part, { prefix: "p." });
       after.forEach(take);
-      const names = [...part.tools.values()].map(({ name }) => `p.${name}`);
-      expect([...whole.tools.values()].map(({ name }) => name)).toEqual(names);
+      const names = [...part[REGISTRY].tools.values()].map(({ name }) => `p.${name}`);
+      expect([...whole[REGISTRY].tools.values()].map(({ name }) => name)).toEqual(names);
     }),
   );
 });

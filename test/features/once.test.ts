@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { IDEMPOTENCY_KEY, inputRequired, McpServer, outcomesInMemory } from "../../src/core/index.ts";
 import { onceWith } from "../../src/core/serve/idempotency.ts";
 import { ALL_VERSIONS, closePeers, errorOf, type Json, MODERN_VERSION, openPeer, resultOf } from "./peer.ts";
@@ -222,7 +223,7 @@ describe("A12: a call that asks without a state, in memory", () => {
 });
 
 test("what a call threw is not revealed to later requests for it", async () => {
-  const server = createServer() as unknown as McpServer<never>;
+  const server = createServer()[REGISTRY];
   const params = { name: "count", _meta: { [IDEMPOTENCY_KEY]: "a" } };
   const present = (work: () => Promise<Json>) => {
     const call = { client: { era: "legacy" } } as Parameters<typeof once>[2];

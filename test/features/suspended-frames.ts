@@ -2,8 +2,10 @@
  * Runs handlers that are suspended in every possible way, and prints which of them are still in memory. Runs in its own
  * process with `--expose-gc`.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import { askNobody } from "../../src/core/ask/asker.ts";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { type HandlerContext, McpServer, retrying } from "../../src/core/index.ts";
 import { ClientFacts } from "../../src/core/protocol/client-facts.ts";
 import { DEFAULT_LIMITS } from "../../src/core/protocol/limits.ts";
@@ -133,7 +135,7 @@ async function runAsTask(handler: Handler): Promise<void> {
   if (!rules) throw new Error("no modern version");
   const tries = new Map<string, { failed: number; nextAtMs: number }>();
   const end = await runTask(
-    serverOf(handler) as unknown as McpServer<never>,
+    serverOf(handler)[REGISTRY],
     {
       client: new ClientFacts(rules, TASKS),
       env: undefined as never,

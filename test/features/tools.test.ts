@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { compileTool } from "../../src/core/define/tool.ts";
 import {
   definePrompt,
@@ -273,13 +274,13 @@ describe("T2", () => {
 
   test("T2 names that differ only in case are two tools", () => {
     const server = new McpServer(identity).tool("a", {}, () => "1").tool("A", {}, () => "2");
-    expect(server.tools.size).toBe(2);
+    expect(server[REGISTRY].tools.size).toBe(2);
   });
 
   test.each(BAD_NAMES)("T2 the name %j throws in server.tool, naming it", (name) => {
     const server = new McpServer(identity);
     expect(messageOf(() => server.tool(name, {}, () => "x"))).toContain(JSON.stringify(name));
-    expect(server.tools.size).toBe(0);
+    expect(server[REGISTRY].tools.size).toBe(0);
   });
 
   test.each(BAD_NAMES)("T2 the name %j throws in defineTool, naming it", (name) => {

@@ -3,6 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, test } from "vitest";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import {
   type ConnectOptions,
   connect,
@@ -305,10 +306,10 @@ test("B4 a transport that throws synchronously is reported to onError, for notif
 test("B4 a listener that throws is reported to onError, and the others get the notification", async () => {
   const [errors, heard]: [unknown[], unknown[]] = [[], []];
   const server = new McpServer({ name: "s", version: "1.0.0", onError: (error) => void errors.push(error) });
-  server.notices.subscribe(() => {
+  server[REGISTRY].notices.subscribe(() => {
     throw new Error("deaf");
   });
-  server.notices.subscribe((notices) => void heard.push(...notices));
+  server[REGISTRY].notices.subscribe((notices) => void heard.push(...notices));
   server.toolsChanged();
   await expect.poll(() => heard).toEqual([{ kind: "tools" }]);
   expect(errors).toMatchObject([{ message: "deaf" }]);

@@ -1,6 +1,7 @@
 /** Types of definitions. `tsc` checks this file; the test runner only executes it. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import {
   definePrompt,
   defineResourceTemplate,
@@ -115,7 +116,7 @@ describe("T7", () => {
     bare.tool("object", {}, () => ({ a: 1 }));
     bare.tool("nothing", {}, () => {});
     bare.tool("promise", {}, async () => "x");
-    expect(bare.tools.size).toBe(6);
+    expect(bare[REGISTRY].tools.size).toBe(6);
   });
 
   test("T7 a number does not compile without output", () => {
@@ -176,8 +177,8 @@ describe("T1", () => {
 
   test("T1 a tool that needs no bindings can be added to a server with bindings", () => {
     const tool = defineTool("t", {}, () => "x");
-    expect(server().add(tool).tools.size).toBe(1);
-    expect(new McpServer<Env>({ name: "s", version: "1.0.0", tools: [tool] }).tools.size).toBe(1);
+    expect(server().add(tool)[REGISTRY].tools.size).toBe(1);
+    expect(new McpServer<Env>({ name: "s", version: "1.0.0", tools: [tool] })[REGISTRY].tools.size).toBe(1);
   });
 
   test("T1 a tool that needs bindings cannot be added to a server without them", () => {
@@ -259,7 +260,7 @@ describe("K1", () => {
     expectTypeOf(prompt).toEqualTypeOf<PromptDefinition<Env>>();
     const template = defineResourceTemplate("weather://{city}", { complete }, () => "x");
     expectTypeOf(template).toEqualTypeOf<TemplateDefinition<Env>>();
-    expect(server().add(prompt).add(template).prompts.size).toBe(1);
+    expect(server().add(prompt).add(template)[REGISTRY].prompts.size).toBe(1);
     const other = new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" });
     // @ts-expect-error: this server has other bindings.
     other.add(prompt);

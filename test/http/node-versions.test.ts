@@ -1,6 +1,8 @@
 /** Every protocol version and the official clients over `src/http/` on Node: what Workers serve without sessions. */
+
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
 import { listenMethods, localNotices } from "../../src/core/serve/subscriptions.ts";
@@ -36,7 +38,7 @@ function createWide(): McpServer {
 beforeAll(async () => {
   const options = { onError: (error: unknown) => void reports.push(error) };
   const server = createReferenceServer();
-  const notices = { source: () => localNotices(server.notices), methods: listenMethods };
+  const notices = { source: () => localNotices(server[REGISTRY].notices), methods: listenMethods };
   node = await startNodeServer(
     {
       "/mcp": createHttpHandler(server, { ...options, notices, replay: replayRounds }),

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ListedEntry } from "../../src/core/define/catalog.ts";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { McpServer } from "../../src/core/index.ts";
 import { VERSIONS } from "../../src/core/protocol/versions.ts";
 import { listResult } from "../../src/core/serve/list-methods.ts";
@@ -130,7 +131,7 @@ describe("pageOf", () => {
 });
 
 test("A23: the first page of a list has a cursor of its own at each endpoint and for each server", () => {
-  const newServer = () => new McpServer({ name: "paged", version: "1.0.0", pageSize: 1 }) as McpServer<never>;
+  const newServer = () => new McpServer({ name: "paged", version: "1.0.0", pageSize: 1 })[REGISTRY];
   const [rules] = VERSIONS;
   const server = newServer();
   const entries = entriesOf(["a", "b"]);

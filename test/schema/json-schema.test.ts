@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { REGISTRY } from "../../src/core/define/server.ts";
 import { KitError, McpServer } from "../../src/core/index.ts";
 import { compileSchema } from "../../src/core/protocol/schema.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
@@ -364,6 +365,6 @@ describe("hostile values", () => {
     const server = new McpServer({ name: "raw", version: "1.0.0" });
     const input = jsonSchema<{ a: number }>({ type: "object", properties: { a: { type: "number" } }, required: ["a"] });
     server.tool("double", { input }, ({ a }) => String(a * 2));
-    expect(server.tools.size).toBe(1);
+    expect(server[REGISTRY].tools.size).toBe(1);
   });
 });

@@ -2,24 +2,24 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
+import { CORE_ORDER, findProblem, findProblems, importsOf } from "../../scripts/rooms.ts";
 
 test.each([
-  ["core/server.ts", "../worker/edge.ts"],
-  ["core/server.ts", "../http/handler.ts"],
-  ["core/server.ts", "node:fs"],
-  ["core/server.ts", "cloudflare:workers"],
-  ["core/server.ts", "zod"],
-  ["core/server.ts", "hono"],
-  ["core/server.ts", "@cfworker/json-schema"],
-  ["core/server.ts", "@modelcontextprotocol/sdk/types.js"],
-  ["core/server.ts", "../schema/index.ts"],
-  ["core/server.ts", "../node/index.ts"],
-  ["core/server.ts", "../client/client.ts"],
-  ["core/server.ts", "../testing/index.ts"],
-  ["core/server.ts", "../reference/server.ts"],
-  ["core/server.ts", "../../scripts/tools.ts"],
-  ["core/deep/er/file.ts", "../../../worker/edge.ts"],
+  ["core/define/server.ts", "../../worker/edge.ts"],
+  ["core/define/server.ts", "../../http/handler.ts"],
+  ["core/define/server.ts", "node:fs"],
+  ["core/define/server.ts", "cloudflare:workers"],
+  ["core/define/server.ts", "zod"],
+  ["core/define/server.ts", "hono"],
+  ["core/define/server.ts", "@cfworker/json-schema"],
+  ["core/define/server.ts", "@modelcontextprotocol/sdk/types.js"],
+  ["core/define/server.ts", "../../schema/index.ts"],
+  ["core/define/server.ts", "../../node/index.ts"],
+  ["core/define/server.ts", "../../client/client.ts"],
+  ["core/define/server.ts", "../../testing/index.ts"],
+  ["core/define/server.ts", "../../reference/server.ts"],
+  ["core/define/server.ts", "../../../scripts/tools.ts"],
+  ["core/tasks/legacy/file.ts", "../../../worker/edge.ts"],
   ["schema/index.ts", "../http/handler.ts"],
   ["schema/index.ts", "@cfworker/json-schema/other"],
   ["schema/index.ts", "node:fs"],
@@ -49,8 +49,8 @@ test.each([
 });
 
 test.each([
-  ["core/server.ts", "./errors.ts"],
-  ["core/deep/er/file.ts", "../../errors.ts"],
+  ["core/define/server.ts", "../protocol/errors.ts"],
+  ["core/tasks/legacy/file.ts", "../../protocol/errors.ts"],
   ["schema/index.ts", "../core/errors.ts"],
   ["schema/index.ts", "@cfworker/json-schema"],
   ["http/handler.ts", "../core/server.ts"],
@@ -66,6 +66,51 @@ test.each([
   ["client/client.ts", "../core/server.ts"],
 ])("%s may import %s", (file, specifier) => {
   expect(findProblem(file, specifier)).toBeUndefined();
+});
+
+describe("the rooms of src/core", () => {
+  const rooms = CORE_ORDER.flat();
+  const pairs = rooms.flatMap((from) => rooms.map((to) => [from, to] as const)).filter(([from, to]) => from !== to);
+  const isBelow = (low: string, high: string) => {
+    const [a, b] = [low, high].map((room) => CORE_ORDER.findIndex((line) => line.includes(room)));
+    return a !== undefined && b !== undefined && a < b;
+  };
+
+  test.each(pairs)("%s imports %s only where that is below it", (from, to) => {
+    const problem = findProblem(`core/${from}/file.ts`, `../${to}/other.ts`);
+    if (isBelow(to, from)) expect(problem).toBeUndefined();
+    else expect(problem).toContain(`core/${from} -> core/${to}`);
+  });
+
+  test.each([
+    ["protocol", "seal"],
+    ["seal", "run"],
+    ["define", "run"],
+    ["ask", "run"],
+    ["run", "serve"],
+    ["serve", "tasks"],
+    ["serve", "connection"],
+  ])("%s is below %s", (low, high) => {
+    expect(isBelow(low, high)).toBe(true);
+    expect(findProblem(`core/${low}/file.ts`, `../${high}/other.ts`)).toContain("is not an allowed import");
+  });
+
+  test("types count as values do", () => {
+    const [specifier = ""] = importsOf('import type { Call } from "../run/call.ts";\n');
+    expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
+  });
+
+  test("the entry may import every room, and no room may import the entry", () => {
+    for (const room of rooms) {
+      expect(findProblem("core/index.ts", `./${room}/file.ts`)).toBeUndefined();
+      expect(findProblem(`core/${room}/file.ts`, "../index.ts")).toContain(`core/${room} -> core/index.ts`);
+    }
+  });
+
+  test("a folder that has no place in the order is refused", () => {
+    expect(findProblem("core/attic/file.ts", "../protocol/errors.ts")).toContain("is not a known room");
+    expect(findProblem("core/serve/file.ts", "../attic/file.ts")).toContain("is not an allowed import");
+  });
 });
 
 test("every form of import is seen", () => {
@@ -93,15 +138,17 @@ describe("findProblems", () => {
       mkdirSync(dirname(join(src, file)), { recursive: true });
       writeFileSync(join(src, file), text);
     };
-    write("core/good.ts", 'import { a } from "./other.ts";\n');
-    write("core/deep/bad.ts", 'import type { Edge } from "../../worker/edge.ts";\n');
+    write("core/run/good.ts", 'import { a } from "./other.ts";\n');
+    write("core/run/bad.ts", 'import type { Edge } from "../../worker/edge.ts";\n');
+    write("core/seal/bad.ts", 'import type { Call } from "../run/good.ts";\n');
     write("http/bad.ts", 'import { Hono } from "hono";\nimport "node:fs";\n');
     write("http/notes.md", 'import { Hono } from "hono";\n');
-    write("attic/old.ts", 'import "../core/good.ts";\n');
+    write("attic/old.ts", 'import "../core/run/good.ts";\n');
     const problems = findProblems(src).toSorted();
     expect(problems.map((problem) => problem.split(":")[0])).toEqual([
       "attic/old.ts",
-      "core/deep/bad.ts",
+      "core/run/bad.ts",
+      "core/seal/bad.ts",
       "http/bad.ts",
       "http/bad.ts",
     ]);

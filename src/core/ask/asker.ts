@@ -1,32 +1,38 @@
 /**
- * How a handler asks its client in the middle of a request. What really asks comes with sessions and connections; where
- * nobody can be asked only the error is bundled.
+ * How a handler asks its client in the middle of a request. Sessions and connections bring the asker that sends
+ * questions; where the client cannot be asked, only the one that refuses is bundled.
  *
  * @module
  */
-
-import type { McpServer } from "../define/server.ts";
-import type { ClientCapabilityName } from "../protocol/client-facts.ts";
-import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import type { Reporter } from "../protocol/error-reports.ts";
+import type { HookedCall } from "../protocol/execution.ts";
+import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import { memo } from "../protocol/memo.ts";
-import type { AnySchema, InferOutput } from "../protocol/schema.ts";
-import type { QuestionOptions } from "../run/run-handler.ts";
-import type { HookedCall } from "../serve/hooks.ts";
+import type { AnySchema } from "../protocol/schema.ts";
+import type { Elicited, Root } from "./answers.ts";
 import type { ElicitationSchema } from "./elicitation-schema.ts";
-import type { Question } from "./question.ts";
-import type { ElicitResult, Root, SampleParams, SampleResult } from "./questions.ts";
+import { QuestionError } from "./question-errors.ts";
+import type { Question } from "./questions.ts";
+import type { SampleHook } from "./sampling-audit.ts";
+import type { SampleParams, SampleResult } from "./sampling-params.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
-/** What comes back from a form of this schema. */
-export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
-  S extends AnySchema ? InferOutput<S> : JsonObject
->;
+/** How a handler names a question. */
+export interface QuestionOptions {
+  /** Tells this question from others of the handler, whatever its text. @default made of what is asked */
+  readonly key?: string;
+}
+
+/** The part of a server that is told about questions. */
+export interface QuestionReporter extends Reporter {
+  readonly onSample: SampleHook | undefined;
+}
 
 /** The request whose handler asks. */
 export interface AskedBy {
-  readonly server: McpServer<never>;
+  readonly server: QuestionReporter;
   readonly request: JSONRPCRequest;
-  readonly call: HookedCall<never>;
+  readonly call: HookedCall;
 }
 
 export interface AskedOptions extends QuestionOptions {
@@ -58,32 +64,6 @@ export interface Asker {
   forContext?(): Asker;
   /** For when the handler has returned: what is open is called off, what comes later rejects, with a {@link KitError}. */
   close?(): void;
-}
-
-/** Why a question could not be answered. A handler may catch it and go on without. */
-export class QuestionError extends Error {
-  override readonly name = "QuestionError";
-  /**
-   * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
-   * answered with an error. limit: as many questions as `limits` allows were asked already.
-   */
-  readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
-  /** The code of the client's error, for `refused`. */
-  readonly code: number | undefined;
-  /** What the client has not declared, for `unsupported`. */
-  readonly missing: readonly ClientCapabilityName[];
-
-  constructor(
-    reason: QuestionError["reason"],
-    message: string,
-    code?: number,
-    missing: readonly ClientCapabilityName[] = [],
-  ) {
-    super(message);
-    this.reason = reason;
-    this.code = code;
-    this.missing = missing;
-  }
 }
 
 /** An asker where nobody can be asked. */

@@ -3,11 +3,35 @@
  *
  * @module
  */
+import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
+import { runDetached } from "../protocol/error-reports.ts";
+import { type HookTools, hookTools } from "../protocol/execution.ts";
+import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { describeRequest } from "../protocol/request-description.ts";
+import type { AskedBy } from "./asker.ts";
+import { QuestionError } from "./question-errors.ts";
 
-import { attempt } from "../define/server.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { describeRequest, reachOf, type SampleRecord } from "../serve/hooks.ts";
-import { type AskedBy, QuestionError } from "./asker.ts";
+/** What is known when a sampling request to a client is over. */
+export interface SampleRecord<Env = unknown> extends HookTools<Env> {
+  /** The request whose handler asked. */
+  readonly requestId: RequestId;
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  readonly tool?: string;
+  readonly prompt?: string;
+  /** Tokens asked for. */
+  readonly maxTokens: number;
+  /** As the client answered. */
+  readonly model?: string;
+  readonly stopReason?: string;
+  /** cancelled: the call ended first. The others are the reasons of `QuestionError`. */
+  readonly outcome: "answered" | "cancelled" | QuestionError["reason"];
+  /** Milliseconds from sending to answer. */
+  readonly durationMs: number;
+}
+
+/** Receives that a sampling request is over. A promise it returns is waited for as by `waitUntil`, and never by the client. */
+export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;
 
 /** Sends and reads one sampling request, and tells `onSample` how it ended. */
 export async function audited<Result>(
@@ -45,8 +69,8 @@ export function reportSample(
   if (!onSample) return;
   const { method, requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
   const { model, stopReason } = isObject(answer) ? answer : {};
-  const { env, waitUntil } = reachOf(server, request, call);
-  const record: SampleRecord<never> = {
+  const tools = hookTools(server, request, call);
+  const record: SampleRecord = {
     requestId,
     client,
     principal,
@@ -57,13 +81,12 @@ export function reportSample(
     ...(typeof stopReason === "string" ? { stopReason } : {}),
     outcome,
     durationMs,
-    env,
-    waitUntil,
+    ...tools,
   };
   const where = { correlationId: crypto.randomUUID(), method: `(onSample of ${method})`, requestId };
-  attempt(
+  runDetached(
     () => onSample(record),
     (error) => server.report(error, where, call.onError),
-    waitUntil,
+    tools.waitUntil,
   );
 }

@@ -5,13 +5,11 @@
  * @module
  * @see MCP 2026-07-28, client/elicitation, "Form Mode Security"
  */
-
-import type { McpServer } from "../define/server.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { describeRequest } from "../serve/hooks.ts";
-import type { AskedBy } from "./asker.ts";
-import type { Question } from "./question.ts";
+import { describeRequest } from "../protocol/request-description.ts";
+import type { AskedBy, QuestionReporter } from "./asker.ts";
+import type { Question } from "./questions.ts";
 
 /** Whole words, in lower case, with one space between them at most. Secrets made of digits may be asked for as numbers. */
 const DIGITS =
@@ -49,7 +47,7 @@ function toWords(name: string): string {
 }
 
 /** What each server was warned of. The bound keeps forms with made-up names from filling memory, and the log. */
-const warned = new WeakMap<McpServer<never>, Set<string>>();
+const warned = new WeakMap<QuestionReporter, Set<string>>();
 const WARNINGS_MAX = 1000;
 
 /** Reports a form that asks for a secret to `onError`, once for each tool or prompt and its fields. */

@@ -4,16 +4,16 @@
  * @module
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
+import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { BusyError } from "../protocol/errors.ts";
 import type { JSONRPCNotification, JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import { compileFilter, type NoticeSource } from "../protocol/notices.ts";
 import type { Era } from "../protocol/versions.ts";
-import type { ErrorReporter } from "../serve/context.ts";
-import type { Method } from "../serve/methods.ts";
+import type { Method } from "../run/call.ts";
 import {
   elicitationIdOf,
   legacyNotification,
@@ -26,13 +26,13 @@ import {
 export interface ConnectionNoticesOptions {
   /** Sends a notice to the legacy client of this connection. */
   readonly send: (notification: JSONRPCNotification) => void;
-  readonly env: never;
+  readonly env: unknown;
   readonly onError: ErrorReporter;
   readonly limits: Limits;
 }
 
 export class ConnectionNotices {
-  readonly #server: McpServer<never>;
+  readonly #server: Registry;
   readonly #options: ConnectionNoticesOptions;
   readonly #elicitations = new Set<string>();
   readonly #end = new AbortController();
@@ -43,7 +43,7 @@ export class ConnectionNotices {
   /** What `logging/setLevel` asked for. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
-  constructor(server: McpServer<never>, options: ConnectionNoticesOptions) {
+  constructor(server: Registry, options: ConnectionNoticesOptions) {
     this.#server = server;
     this.#options = options;
   }

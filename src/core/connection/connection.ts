@@ -5,11 +5,16 @@
  *
  * @module
  */
+
 import { askNobody } from "../ask/asker.ts";
-import { ClientAsker, PendingQuestions } from "../ask/client-asker.ts";
-import type { McpServer } from "../define/server.ts";
+import { ClientAsker } from "../ask/client-asker.ts";
+import { PendingQuestions } from "../ask/pending-questions.ts";
+import type { Registry } from "../define/registry.ts";
+import { type McpServer, REGISTRY } from "../define/server.ts";
 import { ClientFacts } from "../protocol/client-facts.ts";
+import type { ErrorReporter } from "../protocol/error-reports.ts";
 import { CancelledError, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
+import type { Ending, Execution } from "../protocol/execution.ts";
 import {
   ErrorCode,
   encodeError,
@@ -24,14 +29,14 @@ import { type Limits, resolveLimits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import { isChange } from "../protocol/notices.ts";
 import { quote } from "../protocol/quote.ts";
+import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
+import type { Call, Once } from "../run/call.ts";
 import { replayRounds } from "../run/replay.ts";
 import { ASK_BY_RETURNING } from "../run/run-handler.ts";
 import { KeyRing } from "../seal/key-ring.ts";
-import type { Call, Ending, ErrorReporter, Execution } from "../serve/context.ts";
 import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
-import { placeOfNotification } from "../serve/hooks.ts";
-import { type Once, type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempotency.ts";
+import { type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempotency.ts";
 import { RootsTeller } from "../serve/roots.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
 
@@ -62,15 +67,15 @@ export async function connect<Env>(
   transport: Transport,
   options: ConnectOptions<Env>,
 ): Promise<Connection> {
-  const connection = new ServerConnection(server, transport, options);
+  const connection = new ServerConnection(server[REGISTRY], transport, options);
   await connection.start();
   return connection;
 }
 
-class ServerConnection<Env> implements Connection {
-  readonly #server: McpServer<Env>;
+class ServerConnection implements Connection {
+  readonly #server: Registry;
   readonly #transport: Transport;
-  readonly #options: ConnectOptions<Env>;
+  readonly #options: ConnectOptions<unknown>;
   readonly #limits: Limits;
   /** Requests being served, so that a cancellation can find its own. */
   readonly #inFlight = new Map<RequestId, AbortController>();
@@ -87,15 +92,15 @@ class ServerConnection<Env> implements Connection {
   /** Who the handshake introduced. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
-  constructor(server: McpServer<Env>, transport: Transport, options: ConnectOptions<Env>) {
+  constructor(server: Registry, transport: Transport, options: ConnectOptions<unknown>) {
     this.#server = server;
     this.#transport = transport;
     this.#options = options;
     this.#limits = resolveLimits(options.limits, "connect(): limits.");
     this.#once = onceWith(options.outcomes ?? outcomesInMemory(), crypto.randomUUID());
-    this.#notices = new ConnectionNotices(server as unknown as McpServer<never>, {
+    this.#notices = new ConnectionNotices(server, {
       send: (notification) => this.#emit(notification),
-      env: options.env as never,
+      env: options.env,
       onError: options.onError,
       limits: this.#limits,
     });
@@ -193,7 +198,7 @@ class ServerConnection<Env> implements Connection {
   #takeCustomNotification(message: JSONRPCNotification): void {
     const { env, onError } = this.#options;
     const client = senderOf(message, this.#server.versions, this.#client);
-    const common = { env: env as Env, principal: undefined, execution: this.#execution };
+    const common = { env, principal: undefined, execution: this.#execution };
     const call = { ...common, client, limits: this.#limits, onError };
     takeCustomNotification(this.#server, message, call);
   }
@@ -208,7 +213,7 @@ class ServerConnection<Env> implements Connection {
     try {
       const client = this.#clientFor(request);
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
-      const server = await this.#server.forCaller({ env: this.#options.env as Env, principal: undefined }, onError);
+      const server = await this.#server.forCaller({ env: this.#options.env, principal: undefined }, onError);
       const answer = await dispatch(server, request, this.#call(request, client, controller));
       // Refused by a hook: the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
@@ -242,18 +247,18 @@ class ServerConnection<Env> implements Connection {
     }
     const keeps = { logLevel: true, notices: true };
     // At once: what is piped in behind the handshake does not wait for its answer.
-    this.#client = negotiate(this.#server as unknown as McpServer<never>, request, keeps).client;
+    this.#client = negotiate(this.#server, request, keeps).client;
     return this.#client;
   }
 
-  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): Call<Env> {
+  #call(request: JSONRPCRequest | JSONRPCNotification, client: ClientFacts, ending: Ending): Call {
     const { onError, env } = this.#options;
     const emit = (message: JSONRPCNotification | JSONRPCRequest) => this.#emit(message);
     const asker = new ClientAsker(this.#questions, { client, emit, limits: this.#limits });
     const stateKeys = () => this.#stateKeys();
     const common = {
       client,
-      env: env as Env,
+      env,
       principal: undefined,
       execution: this.#execution,
       limits: this.#limits,

@@ -13,15 +13,15 @@ export interface ListedEntry {
   readonly text: string;
 }
 
-/** What a shelf holds. */
-export interface Shelved {
-  /** Name or URI: unique on its shelf. */
+/** One definition of a catalog. */
+export interface CatalogItem {
+  /** Name or URI: unique in its catalog. */
   readonly key: string;
   /** The list entry, with only what the version has. */
   entry(rules: VersionRules): JsonObject;
 }
 
-export class Shelf<Item extends Shelved> {
+export class Catalog<Item extends CatalogItem> {
   readonly #kind: string;
   readonly #items = new Map<string, Item>();
   readonly #listed = new Map<string, readonly ListedEntry[]>();
@@ -36,7 +36,7 @@ export class Shelf<Item extends Shelved> {
   }
 
   /**
-   * What puts the item on the shelf, so that several shelves can agree before one changes.
+   * Returns the change that adds the item, so that several catalogs can agree before one changes.
    *
    * @param place Where it is defined, for the error text.
    * @param isReplacing Whether it may take the place, and the position, of one with its key.

@@ -8,7 +8,7 @@
 import { invalidParams, KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { quote } from "../protocol/quote.ts";
-import type { HandlerContext } from "../serve/context.ts";
+import type { HandlerContext } from "./handler-context.ts";
 
 /** Suggests values. `chosen` holds the other arguments the user has filled in already. */
 export type Completer<Env = unknown> = (
@@ -65,9 +65,9 @@ function readRef(ref: unknown): CompletionRequest["ref"] {
 
 /** The result: at most 100 values, with the true total. An argument without a completer has none. */
 export async function complete(
-  completers: Completers<never> | undefined,
+  completers: Completers | undefined,
   { name, value, chosen }: CompletionRequest,
-  ctx: HandlerContext<never>,
+  ctx: HandlerContext,
 ): Promise<JsonObject> {
   const completer = completers && Object.hasOwn(completers, name) ? completers[name] : undefined;
   const values = completer ? await completer(value, chosen, ctx) : [];

@@ -7,8 +7,8 @@ import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { VersionRules } from "../protocol/versions.ts";
-import { isInputRequired } from "../run/run-handler.ts";
-import type { ContextOf, HandlerContext } from "../serve/context.ts";
+import type { ContextOf, HandlerContext } from "./handler-context.ts";
+import { isInputRequired } from "./input-required.ts";
 
 /** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
 export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;

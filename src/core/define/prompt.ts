@@ -18,9 +18,9 @@ import {
   type InferOutput,
 } from "../protocol/schema.ts";
 import type { VersionRules } from "../protocol/versions.ts";
-import type { HandlerContext } from "../serve/context.ts";
-import type { Shelved } from "./catalog.ts";
+import type { CatalogItem } from "./catalog.ts";
 import type { Completers } from "./completion.ts";
+import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
 
 /** One argument in a plain list. Values are always strings. */
@@ -88,12 +88,12 @@ export function definePrompt<const Args extends PromptArguments = undefined, Env
   return definition;
 }
 
-export interface CompiledPrompt<Env> extends Shelved {
-  readonly definition: PromptDefinition<Env>;
-  readonly options: PromptOptions<PromptArguments, Env>;
+export interface CompiledPrompt extends CatalogItem {
+  readonly definition: PromptDefinition;
+  readonly options: PromptOptions<PromptArguments>;
   readonly arguments: readonly PromptArgument[];
   readonly schema: CompiledSchema | undefined;
-  readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  readonly handler: (args: unknown, ctx: HandlerContext) => unknown;
 }
 
 const OPTIONS: OptionTable<PromptDefinition["options"]> = {
@@ -109,7 +109,9 @@ const OPTIONS: OptionTable<PromptDefinition["options"]> = {
  * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt; `options-invalid` for an option that
  *   does not exist.
  */
-export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledPrompt<Env> {
+export function compilePrompt<Env>(given: PromptDefinition<Env>): CompiledPrompt {
+  // See `compile`: from here on the bindings have no type.
+  const definition = given as PromptDefinition;
   const { name, options } = definition;
   if (typeof name !== "string" || name.length === 0 || name.length > 128) {
     throw new KitError(
@@ -120,11 +122,11 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
   if (typeof definition.handler !== "function")
     throw new KitError("definition-invalid", `Prompt "${name}" has no handler function.`);
   checkOptions(`Prompt "${name}": `, options, OPTIONS);
-  const given = options.arguments;
-  const isList = Array.isArray(given);
+  const { arguments: declared } = options;
+  const isList = Array.isArray(declared);
   const schema =
-    given && !isList ? compileSchema(`arguments of prompt "${name}"`, given as AnySchema, "input") : undefined;
-  const list: readonly PromptArgument[] = isList ? (given as readonly PromptArgument[]) : argumentsOf(schema?.json);
+    declared && !isList ? compileSchema(`arguments of prompt "${name}"`, declared as AnySchema, "input") : undefined;
+  const list: readonly PromptArgument[] = isList ? (declared as readonly PromptArgument[]) : argumentsOf(schema?.json);
   for (const completed of Object.keys(options.complete ?? {})) {
     if (list.some((argument) => argument.name === completed)) continue;
     throw new KitError(
@@ -132,7 +134,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
       `Prompt "${name}" has a completer for "${completed}", which is no argument of it.`,
     );
   }
-  const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  const handler = definition.handler as CompiledPrompt["handler"];
   const entry = (rules: VersionRules) => {
     const { title, description, icons, _meta } = options;
     const shown = list.map((argument) => pick(argument, rules.promptArgumentFields));
@@ -159,7 +161,7 @@ function argumentsOf(json: JsonObject | undefined): PromptArgument[] {
  *
  * @throws {McpError} -32602 naming the argument.
  */
-export async function readPromptArguments(prompt: CompiledPrompt<never>, given: unknown): Promise<unknown> {
+export async function readPromptArguments(prompt: CompiledPrompt, given: unknown): Promise<unknown> {
   const args = given ?? {};
   if (!isObject(args)) throw invalidParams("prompts/get: params.arguments is not an object.", { field: "arguments" });
   for (const { name, required } of prompt.arguments) {
@@ -180,7 +182,7 @@ export async function readPromptArguments(prompt: CompiledPrompt<never>, given: 
 }
 
 /** The result of `prompts/get`. @throws {KitError} `result-invalid` when a message is not one. */
-export function toPromptResult(prompt: CompiledPrompt<never>, returned: unknown, rules: VersionRules): JsonObject {
+export function toPromptResult(prompt: CompiledPrompt, returned: unknown, rules: VersionRules): JsonObject {
   const result = isObject(returned) && Array.isArray(returned.messages) ? returned : { messages: listOf(returned) };
   const description = result.description ?? prompt.options.description;
   const messages = (result.messages as readonly unknown[]).map((message) => encodeMessage(prompt.key, message, rules));

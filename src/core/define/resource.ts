@@ -18,9 +18,9 @@ import { KitError, McpError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { quote } from "../protocol/quote.ts";
 import type { VersionRules } from "../protocol/versions.ts";
-import type { HandlerContext } from "../serve/context.ts";
-import type { Shelved } from "./catalog.ts";
+import type { CatalogItem } from "./catalog.ts";
 import type { Completers } from "./completion.ts";
+import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
 import type { CacheHint } from "./server-options.ts";
 import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
@@ -128,12 +128,12 @@ export function defineResourceTemplate<Env = unknown>(
   return definition;
 }
 
-export interface CompiledResource<Env> extends Shelved {
-  readonly definition: ResourceDefinition<Env>;
+export interface CompiledResource extends CatalogItem {
+  readonly definition: ResourceDefinition;
 }
 
-export interface CompiledTemplate<Env> extends Shelved {
-  readonly definition: TemplateDefinition<Env>;
+export interface CompiledTemplate extends CatalogItem {
+  readonly definition: TemplateDefinition;
   readonly template: UriTemplate;
 }
 
@@ -154,7 +154,9 @@ const TEMPLATE: OptionTable<TemplateOptions> = { ...COMMON, complete: null };
  * @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no
  *   reader; `options-invalid` for an option that does not exist or a number out of its range.
  */
-export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource<Env> {
+export function compileResource<Env>(given: ResourceDefinition<Env>): CompiledResource {
+  // See `compile`: from here on the bindings have no type.
+  const definition = given as ResourceDefinition;
   const { uri, options } = definition;
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
     throw new KitError(
@@ -171,7 +173,9 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
  * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
  *   names no variable, or there is no reader; `options-invalid` as {@link compileResource} does.
  */
-export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate<Env> {
+export function compileTemplate<Env>(given: TemplateDefinition<Env>): CompiledTemplate {
+  // See `compile`: from here on the bindings have no type.
+  const definition = given as TemplateDefinition;
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
   checkCommon(`Resource template "${uriTemplate}"`, definition, TEMPLATE);

@@ -3,10 +3,15 @@
  *
  * @module
  */
+
+import type { SampleHook } from "../ask/sampling-audit.ts";
+import { CACHE, checkOptions, type OptionTable, SIZE } from "../protocol/check-options.ts";
 import type { ClientFacts, Implementation, Principal } from "../protocol/client-facts.ts";
+import type { ErrorReporter } from "../protocol/error-reports.ts";
+import { checkFunction } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import type { ContextOf, ErrorReporter } from "../serve/context.ts";
-import type { AroundHook, RequestEndHook, SampleHook } from "../serve/hooks.ts";
+import type { ContextOf } from "./handler-context.ts";
+import type { AroundHook, RequestEndHook } from "./hook-types.ts";
 import type { PromptDefinition } from "./prompt.ts";
 import type { ResourceDefinition, TemplateDefinition } from "./resource.ts";
 import type { ToolDefinition } from "./tool.ts";
@@ -34,13 +39,6 @@ export type Definition<Env> =
   | PromptDefinition<Env>
   | ResourceDefinition<Env>
   | TemplateDefinition<Env>;
-
-/** What the way a client is served can keep between its requests. Nothing is declared that it cannot. */
-export interface Keeps {
-  readonly logLevel: boolean;
-  /** Whether notices of changes reach the client. */
-  readonly notices: boolean;
-}
 
 /** What is known of an HTTP request beside its body; a web `Request` is one. */
 export interface RequestFacts {
@@ -136,4 +134,50 @@ export interface ServerOptions<Env> extends Implementation {
   readonly onSample?: SampleHook<Env>;
   /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
   readonly onError?: ErrorReporter;
+}
+
+const OPTIONS: OptionTable<ServerOptions<unknown>> = {
+  name: null,
+  version: null,
+  title: null,
+  description: null,
+  websiteUrl: null,
+  icons: null,
+  instructions: null,
+  tools: null,
+  prompts: null,
+  resources: null,
+  pageSize: SIZE,
+  capabilities: null,
+  protocolVersions: null,
+  cacheHints: null,
+  around: null,
+  context: null,
+  definitions: null,
+  visible: null,
+  onSubscribe: null,
+  onUnsubscribe: null,
+  onRequestEnd: null,
+  onSample: null,
+  onError: null,
+};
+
+const CACHEABLE: OptionTable<Record<CacheableMethod, CacheHint>> = {
+  "server/discover": null,
+  "tools/list": null,
+  "prompts/list": null,
+  "resources/list": null,
+  "resources/templates/list": null,
+  "resources/read": null,
+};
+
+/** @throws {KitError} `options-invalid` for an option that does not exist, or a number out of its range. */
+export function checkServerOptions(options: ServerOptions<unknown>): void {
+  checkFunction("visible of new McpServer()", options.visible);
+  checkOptions("new McpServer(): ", options, OPTIONS);
+  const { cacheHints = {} } = options;
+  checkOptions("new McpServer(): cacheHints: ", cacheHints, CACHEABLE);
+  for (const [method, hint] of Object.entries(cacheHints)) {
+    checkOptions(`new McpServer(): cacheHints["${method}"].`, hint, CACHE);
+  }
 }

@@ -18,8 +18,8 @@ import {
   type InferOutput,
 } from "../protocol/schema.ts";
 import type { VersionRules } from "../protocol/versions.ts";
-import type { HandlerContext } from "../serve/context.ts";
-import type { Shelved } from "./catalog.ts";
+import type { CatalogItem } from "./catalog.ts";
+import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 
@@ -161,8 +161,8 @@ export function defineTool<
 }
 
 /** A tool ready to be listed and called. */
-export interface CompiledTool<Env = unknown> extends Shelved {
-  readonly definition: ToolDefinition<Env>;
+export interface CompiledTool extends CatalogItem {
+  readonly definition: ToolDefinition;
   readonly name: string;
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   readonly hints: ToolHints;
@@ -172,7 +172,7 @@ export interface CompiledTool<Env = unknown> extends Shelved {
   readonly inputJson: JsonObject;
   /** Arguments that modern HTTP clients mirror into headers. */
   readonly paramHeaders: readonly ParamHeader[];
-  readonly handler: (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  readonly handler: (args: unknown, ctx: HandlerContext) => unknown;
 }
 
 /** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
@@ -195,7 +195,9 @@ const OPTIONS: OptionTable<CompiledTool["options"]> = {
 };
 
 /** Checks a definition and makes its schemas ready. */
-export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<Env> {
+export function compileTool<Env>(given: ToolDefinition<Env>): CompiledTool {
+  // See `compile`: from here on the bindings have no type.
+  const definition = given as ToolDefinition;
   const { name, options } = definition;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new KitError(
@@ -209,9 +211,9 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
   // Infinity is no bound, and no whole number either.
   const bounded = options?.timeoutMs === Infinity ? { ...options, timeoutMs: 0 } : options;
   checkOptions(`Tool "${name}": `, bounded, OPTIONS);
-  const given = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
+  const compiled = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
   // Arguments are objects before they are checked, so a root that leaves its type open is one too.
-  const input = given && { ...given, json: { type: "object", ...given.json } };
+  const input = compiled && { ...compiled, json: { type: "object", ...compiled.json } };
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {
     throw new KitError(
@@ -220,7 +222,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool<
     );
   }
   // JSON Schema validation gives the handler what the schema yields, which is what its type says.
-  const handler = definition.handler as (args: unknown, ctx: HandlerContext<Env>) => unknown;
+  const handler = definition.handler as CompiledTool["handler"];
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = paramHeadersOf(name, inputJson);

@@ -186,6 +186,11 @@ function toBase64(data: unknown, what: string): string {
   throw invalidBlock(`: ${what} is neither base64 text nor bytes`);
 }
 
+/** A tool result with `isError` and one text block, in any version. */
+export function errorText(text: string): JsonObject {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
 /** The named members of a value that are there. */
 export function pick(value: object, fields: readonly string[]): JsonObject {
   const source = value as JsonObject;

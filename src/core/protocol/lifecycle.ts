@@ -4,9 +4,6 @@
  * @module
  * @see MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, basic/versioning
  */
-
-import type { McpServer } from "../define/server.ts";
-import type { Keeps } from "../define/server-options.ts";
 import { type ClientCapabilities, ClientFacts, readImplementation } from "./client-facts.ts";
 import { invalidParams, McpError } from "./errors.ts";
 import { ErrorCode, isObject, type JSONRPCNotification, type JSONRPCRequest, type JsonObject } from "./jsonrpc.ts";
@@ -112,6 +109,24 @@ export function logLevelOf(request: { readonly params?: JsonObject | undefined }
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }
 
+/** What the way a client is served can keep between its requests. Nothing is declared that it cannot keep. */
+export interface Keeps {
+  readonly logLevel: boolean;
+  /** Whether notices of changes reach the client. */
+  readonly notices: boolean;
+}
+
+/** How a server introduces itself. */
+export interface ServerIdentity {
+  readonly versions: ServedVersions;
+  /** How to use the server, for the model. */
+  readonly instructions: string | undefined;
+  /** Name, version and the rest of the `Implementation`, as far as the version has them. */
+  info(rules: VersionRules): JsonObject;
+  /** What the server can do, as far as the version has words for it and the way of serving can keep it. */
+  capabilities(rules: VersionRules, keeps: Keeps): JsonObject;
+}
+
 /** What `initialize` settles: the version, and who the client is. */
 export interface Negotiated {
   readonly client: ClientFacts;
@@ -123,7 +138,7 @@ export interface Negotiated {
  *
  * @throws {McpError} -32602 when a required field is missing; -32601 when no legacy version is served, naming those that are.
  */
-export function negotiate(server: McpServer<never>, request: JSONRPCRequest, keeps: Keeps): Negotiated {
+export function negotiate(server: ServerIdentity, request: JSONRPCRequest, keeps: Keeps): Negotiated {
   const { protocolVersion, capabilities, clientInfo } = request.params ?? {};
   const newest = server.versions.legacy[0];
   if (!newest) throw noLegacy(server.versions);
@@ -136,7 +151,7 @@ export function negotiate(server: McpServer<never>, request: JSONRPCRequest, kee
   return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules, keeps) };
 }
 
-function initializeResult(server: McpServer<never>, rules: VersionRules, keeps: Keeps): JsonObject {
+function initializeResult(server: ServerIdentity, rules: VersionRules, keeps: Keeps): JsonObject {
   return {
     protocolVersion: rules.version,
     capabilities: server.capabilities(rules, keeps),
@@ -154,7 +169,7 @@ function noLegacy(versions: ServedVersions): McpError {
 }
 
 /** Adds what every modern result has: its type, and who the server is. */
-export function completeResult(result: JsonObject, server: McpServer<never>, rules: VersionRules): JsonObject {
+export function completeResult(result: JsonObject, server: ServerIdentity, rules: VersionRules): JsonObject {
   if (!rules.resultEnvelope) return result;
   const meta = { ...(result._meta as JsonObject | undefined), [META.serverInfo]: server.info(rules) };
   return { resultType: "complete", ...result, _meta: meta };

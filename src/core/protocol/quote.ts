@@ -3,8 +3,6 @@
  *
  * @module
  */
-import type { ErrorPlace } from "../serve/context.ts";
-
 /** Characters of a peer's value that an error text repeats. The rest tells nobody anything and may be megabytes. */
 const SHOWN_MAX = 100;
 
@@ -19,9 +17,4 @@ export function printable(text: string): string {
 /** A peer's value for an error text or a log: as JSON, printable, cut short. */
 export function quote(value: string): string {
   return printable(JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}...` : value));
-}
-
-/** The line that a log gets of a failure. Method and tool are what a peer has sent, so they are quoted. */
-export function failureLine({ method, tool, correlationId }: ErrorPlace): string {
-  return `mcp-edge: ${quote(method)}${tool ? ` ${quote(tool)}` : ""} failed (${correlationId})`;
 }

@@ -5,43 +5,38 @@
  *
  * @module
  */
-import { type Asker, type Elicited, QuestionError } from "../ask/asker.ts";
+
+import { answerOf, type Elicited, readAnswer, readRoots, tryElicitResult } from "../ask/answers.ts";
+import type { Asker, QuestionOptions } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
-import type { Question } from "../ask/question.ts";
-import {
-  checkSampling,
-  elicitQuestion,
-  misfit,
-  readAnswer,
-  readRoots,
-  readSampleResult,
-  requireAnswerable,
-  requireJson,
-  tryElicitResult,
-} from "../ask/questions.ts";
+import { contextClosed, invalidAnswer, overLimit, QuestionError } from "../ask/question-errors.ts";
+import type { Question } from "../ask/questions.ts";
+import { elicitQuestion, requireAnswerable, requireJson } from "../ask/questions.ts";
+import { checkSampling, readSampleResult } from "../ask/sampling-params.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
-import type { Attempted } from "../define/input-required.ts";
+import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import type { Call } from "../serve/context.ts";
-import { closed, diverged, list, overLimit, stalled, twice } from "./failures.ts";
+import type { Call } from "./call.ts";
+import { diverged, list, stalled, twice } from "./failures.ts";
 import {
-  answerOf,
   digestOf,
   failedEntry,
   idFrom,
   isEarly,
   type JournalData,
   type JournalEntry,
+  type QuestionEntry,
   type StepEntry,
 } from "./journal.ts";
-import { type QuestionOptions, type Step, SUSPENDED } from "./run-handler.ts";
+import type { Attempted } from "./rounds.ts";
+import { SUSPENDED } from "./run-handler.ts";
 import { currentStep, withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 
 /** What a run needs of the way it is served. */
 export interface AttemptHost {
-  readonly call: Call<never>;
+  readonly call: Call;
   readonly journal: JournalData;
   /** Asks the client at once; absent where it is asked by ending the run. */
   readonly live?: Asker;
@@ -61,7 +56,7 @@ const CATCH_UP_MS = 4_000;
 
 export class Attempt implements Attempted {
   readonly #host: AttemptHost;
-  readonly #answers = new Map<string, Exclude<JournalEntry, StepEntry>>();
+  readonly #answers = new Map<string, QuestionEntry>();
   readonly #results = new Map<string, StepEntry>();
   /** What this run has added. */
   readonly #added: JournalEntry[] = [];
@@ -151,7 +146,7 @@ export class Attempt implements Attempted {
       const key = this.#numbered(name, this.#uses.steps);
       const known = this.#results.get(`step ${key}`);
       if (known) return copy(known.result) as T;
-      if (this.#isClosed) throw closed(`Step "${name}"`);
+      if (this.#isClosed) throw contextClosed(`Step "${name}"`);
       const running = this.#run(name, key, work);
       this.#underWay.set(running, name);
       try {
@@ -219,7 +214,7 @@ export class Attempt implements Attempted {
         const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
         const read = await tryElicitResult(answer, schema);
         if (typeof read !== "string") return read;
-        if (again === REASKS_MAX) throw misfit(read);
+        if (again === REASKS_MAX) throw invalidAnswer("elicitation/create", read);
         question = elicitQuestion(`${message}\n\n(${read})`, schema);
       }
     });
@@ -265,10 +260,10 @@ export class Attempt implements Attempted {
       const options = { key, digest, ...(read ? { read } : {}) };
       return this.#askNow({ key, digest }, () => live.ask(question, signal, options));
     }
-    if (this.#isClosed) throw closed("The question");
+    if (this.#isClosed) throw contextClosed("The question");
     requireAnswerable(question, call.client);
     const { samplesPerCallMax } = call.limits;
-    if (isSample && this.#samples > samplesPerCallMax) throw overLimit(samplesPerCallMax);
+    if (isSample && this.#samples > samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
     if (this.#pending.has(key)) throw twice(key);
     return new Promise<never>((_, reject) => {
       this.#pending.set(key, { question, reject });
@@ -430,7 +425,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-function answerTo({ method }: Question, entry: Exclude<JournalEntry, StepEntry>, digest: string): unknown {
+function answerTo({ method }: Question, entry: QuestionEntry, digest: string): unknown {
   if (entry.digest !== undefined && entry.digest !== digest) {
     throw diverged(`asked ${method} under the key "${entry.key}", which named another question`);
   }

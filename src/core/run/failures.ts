@@ -3,13 +3,7 @@
  *
  * @module
  */
-import { QuestionError } from "../ask/asker.ts";
 import { KitError } from "../protocol/errors.ts";
-
-/** The handler has returned. */
-export function closed(what: string): KitError {
-  return new KitError("context-closed", `${what} is off: the handler has returned.`);
-}
 
 /** One key, two questions. */
 export function twice(key: string): KitError {
@@ -19,15 +13,9 @@ export function twice(key: string): KitError {
 /** Questions that could not go out, for the steps they wait for. */
 export function stalled(steps: Iterable<string>, afterMs: number): KitError {
   const message =
-    `A question was to be asked once what is under way is done: step ${list(steps)}. That was not so within ` +
-    `limits.elicitTimeoutMs, ${afterMs}. If the step waits for the answer: ask before it, or after.`;
+    `A question waited ${afterMs} ms (limits.elicitTimeoutMs) for step ${list(steps)}, which may itself wait for the ` +
+    "answer. Ask before or after the step.";
   return new KitError("timeout", message);
-}
-
-/** Too many sampling requests. */
-export function overLimit(max: number): QuestionError {
-  const message = `This call has asked the client's model ${max} times, the most that limits.samplesPerCallMax allows.`;
-  return new QuestionError("limit", message);
 }
 
 /** The handler is not the one that was asked. */

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { QuestionError } from "../ask/asker.ts";
-import type { Question } from "../ask/question.ts";
+import type { FailedQuestion } from "../ask/answers.ts";
+import type { Question } from "../ask/questions.ts";
 import { canonical } from "../seal/canonical.ts";
 
 /** What came of a question or a step. */
@@ -14,6 +14,9 @@ export type JournalEntry =
   | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
   | { readonly key: string; readonly digest: string; readonly failed: FailedQuestion }
   | StepEntry;
+
+/** An entry of a question. */
+export type QuestionEntry = Exclude<JournalEntry, StepEntry>;
 
 /** `result` is absent where the step returned nothing: JSON has no undefined. */
 export interface StepEntry {
@@ -25,13 +28,6 @@ export interface StepEntry {
 /** Whether it is of an answer that came before it was asked for. */
 export function isEarly(entry: JournalEntry): boolean {
   return "answer" in entry && entry.digest === undefined;
-}
-
-/** A question that ended without an answer. */
-export interface FailedQuestion {
-  readonly reason: QuestionError["reason"];
-  readonly message: string;
-  readonly code?: number | undefined;
 }
 
 /** A journal at rest: JSON. */
@@ -59,21 +55,8 @@ export function withAnswers(journal: JournalData, responses: Readonly<Record<str
   return { ...journal, entries: [...journal.entries, ...answers] };
 }
 
-/** What came of a question. @throws {QuestionError} when it ended without an answer. */
-export function answerOf(entry: JournalEntry): unknown {
-  if ("failed" in entry) {
-    const { reason, message, code } = entry.failed;
-    throw new QuestionError(reason, message, code);
-  }
-  return "answer" in entry ? entry.answer : undefined;
-}
-
 /** The entry of a question that ended without an answer. */
-export function failedEntry(
-  key: string,
-  digest: string,
-  { reason, message, code }: FailedQuestion,
-): Exclude<JournalEntry, StepEntry> {
+export function failedEntry(key: string, digest: string, { reason, message, code }: FailedQuestion): QuestionEntry {
   return { key, digest, failed: { reason, message, code } };
 }
 

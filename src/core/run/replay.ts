@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type BeginReplay, createRounds } from "../define/input-required.ts";
 import { KitError } from "../protocol/errors.ts";
-import type { Call } from "../serve/context.ts";
 import { Attempt } from "./attempt.ts";
+import type { Call } from "./call.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
+import { type BeginReplay, createRounds } from "./rounds.ts";
 import type { RunRounds } from "./run-handler.ts";
 
 /** Runs of one modern call: stops a handler that never has enough. */
@@ -27,10 +27,10 @@ const begin: BeginReplay = (call, kept, inputResponses, check) => {
 /** Runs handlers that ask in the middle: for the calls it is given to. */
 export const replayRounds: RunRounds = createRounds(begin);
 
-function liveAsker({ asker }: Call<never>) {
+function liveAsker({ asker }: Call) {
   return asker.forContext?.() ?? asker;
 }
 
-function recorder({ record }: Call<never>): (entry: JournalEntry) => void | Promise<void> {
+function recorder({ record }: Call): (entry: JournalEntry) => void | Promise<void> {
   return (entry) => record?.(entry);
 }

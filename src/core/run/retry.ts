@@ -3,8 +3,9 @@
  *
  * @module
  */
+
+import type { Step, StepContext } from "../define/handler-run.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
-import type { Step, StepContext } from "./run-handler.ts";
 
 export interface RetryOptions {
   /** How often it is tried again after the first time. */

@@ -4,11 +4,12 @@
  *
  * @module
  */
+
 import type { AskedBy } from "../ask/asker.ts";
-import type { Question } from "../ask/question.ts";
-import { readSampleResult } from "../ask/questions.ts";
+import type { Question } from "../ask/questions.ts";
 import { reportSample } from "../ask/sampling-audit.ts";
-import type { McpServer } from "../define/server.ts";
+import { readSampleResult } from "../ask/sampling-params.ts";
+import type { Registry } from "../define/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 /** Sampling requests that were sent, by key: tokens asked for, and when. JSON. */
@@ -17,7 +18,7 @@ export type SentSamples = Readonly<Record<string, readonly [maxTokens: number, s
 /** What is to be kept of questions that go out; undefined where nobody would hear of it. */
 export function sentSamples(
   questions: Readonly<Record<string, Question>>,
-  { onSample }: McpServer<never>,
+  { onSample }: Registry,
 ): SentSamples | undefined {
   if (!onSample) return undefined;
   const samples = Object.entries(questions).filter(([, { method }]) => method === "sampling/createMessage");

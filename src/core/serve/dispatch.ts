@@ -5,7 +5,9 @@
  * @module
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { ContextOf } from "../define/handler-context.ts";
+import type { RequestEnd } from "../define/hook-types.ts";
+import type { Registry } from "../define/registry.ts";
 import { BusyError, isReasonOf, KitError, McpError, toErrorObject } from "../protocol/errors.ts";
 import {
   ErrorCode,
@@ -17,11 +19,12 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { completeResult, metaOf } from "../protocol/lifecycle.ts";
 import { quote } from "../protocol/quote.ts";
+import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
+import type { Call, Serve } from "../run/call.ts";
 import { isAnswering } from "../run/run-handler.ts";
-import type { Call, ContextOf } from "./context.ts";
-import type { RequestEnd, RequestWork } from "./hooks.ts";
-import { hookData, noticeData, placeOfNotification, runAround, subjectOf } from "./hooks.ts";
-import { METHODS, type Serve, serveCustom } from "./methods.ts";
+import type { RequestWork } from "./hooks.ts";
+import { hookData, noticeData, runAround } from "./hooks.ts";
+import { METHODS, serveCustom } from "./methods.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
 
@@ -36,14 +39,12 @@ export interface Answer {
 }
 
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
-export function dispatch<Env>(server: McpServer<Env>, request: JSONRPCRequest, call: Call<Env>): Promise<Answer> {
-  // Handlers see the Env they were defined with; in between it is opaque.
-  const [anyServer, anyCall] = [server as unknown as McpServer<never>, call as unknown as Call<never>];
-  anyCall.asker = anyCall.asker.for?.({ server: anyServer, request, call: anyCall }) ?? anyCall.asker;
-  return server.hearsOfEnds ? serveAndReport(anyServer, request, anyCall) : serve(anyServer, request, anyCall);
+export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
+  call.asker = call.asker.for?.({ server, request, call }) ?? call.asker;
+  return server.hearsOfEnds ? serveAndReport(server, request, call) : serve(server, request, call);
 }
 
-async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<Answer> {
+async function serveAndReport(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
   const startedAtMs = performance.now();
   const { signal } = call.ending;
   let isTold = false;
@@ -65,7 +66,7 @@ async function serveAndReport(server: McpServer<never>, request: JSONRPCRequest,
   return answer;
 }
 
-async function serve(server: McpServer<never>, request: JSONRPCRequest, given: Call<never>): Promise<Answer> {
+async function serve(server: Registry, request: JSONRPCRequest, given: Call): Promise<Answer> {
   try {
     const call = await server.withContext(given);
     const { around } = server;
@@ -89,7 +90,7 @@ async function serve(server: McpServer<never>, request: JSONRPCRequest, given: C
   }
 }
 
-async function run(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): ReturnType<RequestWork> {
+async function run(server: Registry, request: JSONRPCRequest, call: Call): ReturnType<RequestWork> {
   try {
     return await findMethod(server, request, call)(server, request, call);
   } catch (error) {
@@ -102,7 +103,7 @@ function encode(error: McpError, { id }: JSONRPCRequest): Answer {
   return { text: encodeError(id, toErrorObject(error)), errorCode: error.code, isBusy: error instanceof BusyError };
 }
 
-function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Serve {
+function findMethod(server: Registry, request: JSONRPCRequest, call: Call): Serve {
   const found =
     findIn(call.methods, server, request, call) ?? findIn(METHODS[call.client.rules.era], server, request, call);
   if (found) return found;
@@ -111,10 +112,10 @@ function findMethod(server: McpServer<never>, request: JSONRPCRequest, call: Cal
 }
 
 function findIn(
-  methods: Call<never>["methods"] = {},
-  server: McpServer<never>,
+  methods: Call["methods"] = {},
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ): Serve | undefined {
   const method = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   return method && (method.isOffered?.(server, call) ?? true) ? method.serve : undefined;
@@ -124,7 +125,7 @@ function findIn(
  * True for requests that run no author code: they end at once and emit nothing, so they are served where they arrive
  * and wake no object for the work.
  */
-export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boolean {
+export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
   if (server.around.length > 0) return false;
   const method = Object.hasOwn(METHODS.legacy, request.method) ? METHODS.legacy[request.method] : undefined;
   return method?.isStatic?.(server) ?? false;
@@ -134,11 +135,11 @@ export function isStatic(server: McpServer<never>, request: JSONRPCRequest): boo
  * -32603 with a correlation id in place of the exception, which goes to `onError` under the same id, unless the request
  * is over and the exception only says so.
  */
-export function redact<Env>(
+export function redact(
   error: unknown,
-  server: McpServer<Env>,
+  server: Registry,
   request: JSONRPCRequest,
-  { ending, onError }: Pick<Call<Env>, "ending" | "onError">,
+  { ending, onError }: Pick<Call, "ending" | "onError">,
 ): McpError {
   const correlationId = crypto.randomUUID();
   if (!isReasonOf(ending.signal, error)) server.report(error, { correlationId, ...subjectOf(request) }, onError);
@@ -151,8 +152,8 @@ export function redact<Env>(
 }
 
 /** What a custom notification needs of the way it came. */
-export type NotificationCall<Env> = Pick<
-  Call<Env>,
+export type NotificationCall = Pick<
+  Call,
   "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context"
 >;
 
@@ -161,17 +162,17 @@ export type NotificationCall<Env> = Pick<
  *
  * @returns A promise that resolves when the handler has ended; undefined when the server has none for this notification.
  */
-export function takeCustomNotification<Env>(
-  server: McpServer<Env>,
+export function takeCustomNotification(
+  server: Registry,
   message: JSONRPCNotification,
-  call: NotificationCall<Env>,
+  call: NotificationCall,
 ): Promise<void> | undefined {
   const handler = server.notifications.get(message.method);
   if (!handler) return undefined;
   const { client, env, principal, limits, onError } = call;
   const { method, params = {} } = message;
   const handle = async () => {
-    const context = (await server.withContext(call)).context as ContextOf<Env>;
+    const context = (await server.withContext(call)).context as ContextOf<unknown>;
     const about = { env, context, principal, client, meta: metaOf(params) };
     const what = `The handler of ${quote(method)}`;
     const serve = () =>
@@ -181,7 +182,7 @@ export function takeCustomNotification<Env>(
         return {};
       });
     const { around } = server;
-    await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call) as never, serve));
+    await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call), serve));
   };
   const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
   // The answer does not wait for it, and the platform would stop it then.

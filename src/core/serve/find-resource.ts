@@ -5,22 +5,22 @@
  * @see MCP 2026-07-28, server/resources, "Reading Resources"
  */
 
+import type { HandlerContext } from "../define/handler-context.ts";
+import type { Registry } from "../define/registry.ts";
 import { type ReadReturn, resourceNotFound } from "../define/resource.ts";
-import type { McpServer } from "../define/server.ts";
 import type { CacheHint } from "../define/server-options.ts";
 import type { VersionRules } from "../protocol/versions.ts";
-import type { HandlerContext } from "./context.ts";
 
 /** What reads a URI. */
 export interface FoundReader {
   readonly mimeType: string | undefined;
   /** The hint of the definition, where it has one. */
   readonly cache: CacheHint | undefined;
-  read(ctx: HandlerContext<never>): ReadReturn | Promise<ReadReturn>;
+  read(ctx: HandlerContext): ReadReturn | Promise<ReadReturn>;
 }
 
 /** @throws {McpError} "not found" of the version, with the URI. */
-export function findReader(server: McpServer<never>, uri: string, rules: VersionRules): FoundReader {
+export function findReader(server: Registry, uri: string, rules: VersionRules): FoundReader {
   const exact = server.resources.find(uri)?.definition;
   if (exact) {
     const { mimeType, cache } = exact.options;

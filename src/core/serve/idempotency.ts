@@ -16,15 +16,15 @@
  * @module
  */
 
-import { openState } from "../define/input-required.ts";
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import { encodeText, toHex } from "../protocol/bytes.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
 import { invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
+import type { Call } from "../run/call.ts";
+import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
-import type { Call } from "./context.ts";
 
 /** Member of `_meta` in which a client names its call: the same name, the same call. Make it random, such as a UUID. */
 export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
@@ -33,9 +33,9 @@ const KEY_CHARS_MAX = 256;
 
 /** Does the work, unless it was done. Throws what the work throws, or threw. */
 export type Once = (
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   work: () => Promise<JsonObject>,
 ) => Promise<JsonObject>;
 
@@ -168,9 +168,9 @@ const FIRST = [null, null];
 
 /** @throws {McpError} -32602 for a key or state that is not valid. */
 async function recognise(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   place: string | undefined,
 ): Promise<Presented | undefined> {
   const { principal, client } = call;
@@ -190,11 +190,7 @@ async function recognise(
 }
 
 /** @throws {McpError} -32602 for what was not sealed for this request. */
-async function readRound(
-  server: McpServer<never>,
-  request: JSONRPCRequest,
-  call: Call<never>,
-): Promise<PresentedRound | undefined> {
+async function readRound(server: Registry, request: JSONRPCRequest, call: Call): Promise<PresentedRound | undefined> {
   const opened = await openState(server, request, call);
   const { requestState, inputResponses = {} } = request.params ?? {};
   if (!opened && Object.keys(inputResponses as JsonObject).length === 0) return undefined;

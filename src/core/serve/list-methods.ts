@@ -5,11 +5,11 @@
  */
 
 import type { ListedEntry } from "../define/catalog.ts";
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import type { CacheableMethod } from "../define/server-options.ts";
 import { type JSONRPCRequest, JsonText } from "../protocol/jsonrpc.ts";
 import { completeResult } from "../protocol/lifecycle.ts";
-import type { Call } from "./context.ts";
+import type { Call } from "../run/call.ts";
 import { pageOf } from "./pagination.ts";
 
 /** The member of a list result that holds its entries. */
@@ -26,7 +26,7 @@ export type ListMethod = keyof typeof MEMBERS;
 const made = new WeakMap<readonly ListedEntry[], FirstPage>();
 
 interface FirstPage {
-  readonly server: McpServer<never>;
+  readonly server: Registry;
   readonly endpoint: string | undefined;
   readonly page: JsonText;
 }
@@ -35,9 +35,9 @@ interface FirstPage {
 export function listResult(
   method: ListMethod,
   entries: readonly ListedEntry[],
-  server: McpServer<never>,
+  server: Registry,
   { params }: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ): JsonText {
   if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, call);
   const { endpoint } = call;
@@ -53,9 +53,9 @@ export function listResult(
 function makePage(
   method: ListMethod,
   entries: readonly ListedEntry[],
-  server: McpServer<never>,
+  server: Registry,
   cursor: unknown,
-  { client: { rules }, endpoint }: Call<never>,
+  { client: { rules }, endpoint }: Call,
 ): JsonText {
   const page = pageOf(method, entries, cursor, server.pageSize, endpoint);
   const rest = completeResult(

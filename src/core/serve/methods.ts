@@ -7,9 +7,10 @@
 import type { ListedEntry } from "../define/catalog.ts";
 import { complete, readCompletionRequest } from "../define/completion.ts";
 import { toCustomResult } from "../define/custom-methods.ts";
+import type { HandlerContext } from "../define/handler-context.ts";
 import { readPromptArguments, toPromptResult } from "../define/prompt.ts";
+import type { Registry } from "../define/registry.ts";
 import { type ListedResource, listedResource, type ReadReturn, toContents } from "../define/resource.ts";
-import type { McpServer } from "../define/server.ts";
 import { checkMediaType } from "../protocol/content.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
@@ -17,8 +18,8 @@ import { negotiate } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import type { Era } from "../protocol/versions.ts";
+import type { Call } from "../run/call.ts";
 import { FIRST_ROUND, type Round, runRounds } from "../run/run-handler.ts";
-import type { Call, HandlerContext } from "./context.ts";
 import { findReader } from "./find-resource.ts";
 import { type ListMethod, listResult } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";
@@ -26,27 +27,27 @@ import { withTimedContext } from "./with-context.ts";
 
 /** Serves one request of a method. */
 export type Serve = (
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
 
 export interface Method {
   readonly serve: Serve;
   /** Whether this server has it for this call. @default always */
-  readonly isOffered?: (server: McpServer<never>, call: Call<never>) => boolean;
+  readonly isOffered?: (server: Registry, call: Call) => boolean;
   /** Whether it runs no author code. @default false */
-  readonly isStatic?: (server: McpServer<never>) => boolean;
+  readonly isStatic?: (server: Registry) => boolean;
 }
 
 const always = () => true;
-const hasTools = (server: McpServer<never>) => server.offers("tools");
-const hasPrompts = (server: McpServer<never>) => server.offers("prompts");
-const hasResources = (server: McpServer<never>) => server.offers("resources");
+const hasTools = (server: Registry) => server.offers("tools");
+const hasPrompts = (server: Registry) => server.offers("prompts");
+const hasResources = (server: Registry) => server.offers("resources");
 
 function list(
   method: ListMethod,
-  isOffered: (server: McpServer<never>) => boolean,
+  isOffered: (server: Registry) => boolean,
   shelf: "tools" | "prompts" | "templates",
 ): Method {
   const serve: Serve = (server, request, call) => {
@@ -81,7 +82,7 @@ export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = 
   modern: { ...BOTH, "server/discover": { serve: discover } },
 };
 
-function discover(server: McpServer<never>, _: JSONRPCRequest, call: Call<never>): JsonObject {
+function discover(server: Registry, _: JSONRPCRequest, call: Call): JsonObject {
   return {
     supportedVersions: server.versions.modern.map((rules) => rules.version),
     capabilities: server.capabilities(call.client.rules, { logLevel: true, notices: call.methods !== undefined }),
@@ -90,12 +91,12 @@ function discover(server: McpServer<never>, _: JSONRPCRequest, call: Call<never>
   };
 }
 
-async function setLevel(_: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+async function setLevel(_: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   await call.setLogLevel?.(readLevel(request.params?.level, "params.level"));
   return {};
 }
 
-async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+async function getPrompt(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const name = request.params?.name;
   if (typeof name !== "string") throw invalidParams("prompts/get: params.name is not a string.", { field: "name" });
   const prompt = server.prompts.find(name);
@@ -107,7 +108,7 @@ async function getPrompt(server: McpServer<never>, request: JSONRPCRequest, call
   return "asked" in outcome ? outcome.asked : toPromptResult(prompt, outcome.returned, call.client.rules);
 }
 
-async function listResources(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonText> {
+async function listResources(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonText> {
   const { rules } = call.client;
   const defined = server.resources.list(rules);
   const { provider } = server;
@@ -126,7 +127,7 @@ async function listResources(server: McpServer<never>, request: JSONRPCRequest, 
   return listResult("resources/list", more.length > 0 ? [...defined, ...more] : defined, server, request, call);
 }
 
-async function read(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+async function read(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const uri = request.params?.uri;
   if (typeof uri !== "string") throw invalidParams("resources/read: params.uri is not a string.", { field: "uri" });
   const { rules } = call.client;
@@ -139,11 +140,7 @@ async function read(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   return { contents: toContents(outcome.returned as ReadReturn, uri, found.mimeType, rules), ...hint };
 }
 
-async function completeArgument(
-  server: McpServer<never>,
-  request: JSONRPCRequest,
-  call: Call<never>,
-): Promise<JsonObject> {
+async function completeArgument(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const asked = readCompletionRequest(request.params);
   const completers = findCompleters(server, asked.ref);
   const what = `The completer of ${quote(asked.name)}`;
@@ -151,7 +148,7 @@ async function completeArgument(
 }
 
 /** @throws {McpError} -32602 when the reference names nothing of this server. */
-function findCompleters(server: McpServer<never>, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
+function findCompleters(server: Registry, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
   if (ref.type === "ref/prompt") {
     const prompt = server.prompts.find(ref.name);
     if (!prompt) throw invalidParams(`completion/complete: unknown prompt ${quote(ref.name)}.`, { field: "ref" });
@@ -165,11 +162,7 @@ function findCompleters(server: McpServer<never>, ref: ReturnType<typeof readCom
 }
 
 /** A method of the author's own. */
-export async function serveCustom(
-  server: McpServer<never>,
-  request: JSONRPCRequest,
-  call: Call<never>,
-): Promise<JsonObject> {
+export async function serveCustom(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const handler = server.methods.get(request.method);
   const { method, params = {} } = request;
   const what = `Method ${quote(method)}`;
@@ -180,11 +173,11 @@ export async function serveCustom(
 /** Runs a handler of anything but a tool, under the limit for these. */
 function timed<Result>(
   what: string,
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   round: Round,
-  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+  work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   return withTimedContext(what, call.limits.handlerTimeoutMs, server, request, call, round, work);
 }

@@ -18,11 +18,7 @@ import type { VersionRules } from "../protocol/versions.ts";
  * @throws {KitError} `output-misfit` when it does not fit the output schema, naming the failing path;
  *   `result-invalid` when a content block is not one. Nothing of it may be sent then.
  */
-export async function toToolResult(
-  tool: CompiledTool<never>,
-  returned: unknown,
-  rules: VersionRules,
-): Promise<JsonObject> {
+export async function toToolResult(tool: CompiledTool, returned: unknown, rules: VersionRules): Promise<JsonObject> {
   const result = tool.output ? structuredResult(returned) : plainResult(returned, tool.name);
   const isError = result.isError === true;
   const checked = tool.output && !isError ? await checkStructured(tool, result) : result.structuredContent;
@@ -33,11 +29,6 @@ export async function toToolResult(
 export function toErrorResult(error: ToolError, rules: VersionRules): JsonObject {
   const content = (error.content ?? [{ type: "text", text: error.message }]) as readonly ContentBlock[];
   return encodeToolResult({ content, structuredContent: error.structuredContent, isError: true }, rules, false);
-}
-
-/** An error result of one text block, in any version. */
-export function errorText(text: string): JsonObject {
-  return { content: [{ type: "text", text }], isError: true };
 }
 
 /**
@@ -69,7 +60,7 @@ function isFullResult(value: unknown): value is ToolResult {
   return value.content === undefined && (value.isError === true || Object.hasOwn(value, "structuredContent"));
 }
 
-async function checkStructured(tool: CompiledTool<never>, result: ToolResult): Promise<unknown> {
+async function checkStructured(tool: CompiledTool, result: ToolResult): Promise<unknown> {
   const outcome = await tool.output?.validate(result.structuredContent);
   if (!outcome?.issues) return outcome?.value;
   const why = describeIssues(outcome.issues, "structuredContent");
@@ -77,7 +68,7 @@ async function checkStructured(tool: CompiledTool<never>, result: ToolResult): P
 }
 
 /** Older versions carry structured content only for tools whose declared root they can show. */
-function objectRootOnly(tool: CompiledTool<never>, isError: boolean): boolean {
+function objectRootOnly(tool: CompiledTool, isError: boolean): boolean {
   return tool.output !== undefined && !isError && !hasObjectRoot(tool.output.json);
 }
 

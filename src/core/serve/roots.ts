@@ -5,11 +5,11 @@
  * @see MCP 2025-11-25, client/roots, "Root List Changes"
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import type { JSONRPCNotification } from "../protocol/jsonrpc.ts";
+import { placeOfNotification } from "../protocol/request-description.ts";
+import type { Call } from "../run/call.ts";
 import { FIRST_ROUND } from "../run/run-handler.ts";
-import type { Call } from "./context.ts";
-import { placeOfNotification } from "./hooks.ts";
 import { withContext } from "./with-context.ts";
 
 /**
@@ -22,19 +22,19 @@ export class RootsTeller {
   #next: (() => Promise<void>) | undefined;
 
   /** Takes a notification of the client. Failures of the handler go to `onError`; nobody waits for it. */
-  take<Env>(server: McpServer<Env>, message: JSONRPCNotification, call: () => Call<Env>): void {
+  take(server: Registry, message: JSONRPCNotification, call: () => Call): void {
     const { rootsChanged } = server;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
     const { method, params = {} } = message;
     // A handler's context belongs to a request; a notification has no id to tell it by.
     const request = { jsonrpc: "2.0", id: "", method, params } as const;
     this.#next = async () => {
-      const [anyServer, anyCall] = [server as unknown as McpServer<never>, call() as unknown as Call<never>];
+      const given = call();
       try {
-        const given = await anyServer.withContext(anyCall);
-        await withContext(anyServer, request, given, FIRST_ROUND, (ctx) => rootsChanged(ctx as never));
+        const withValue = await server.withContext(given);
+        await withContext(server, request, withValue, FIRST_ROUND, rootsChanged);
       } catch (error) {
-        server.report(error, placeOfNotification(message), anyCall.onError);
+        server.report(error, placeOfNotification(message), given.onError);
       }
     };
     if (!this.isRunning) void this.#run();

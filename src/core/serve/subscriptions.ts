@@ -8,8 +8,8 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
 
+import type { Registry } from "../define/registry.ts";
 import { resourceNotFound } from "../define/resource.ts";
-import type { McpServer } from "../define/server.ts";
 import type { SubscriptionPlace } from "../define/server-options.ts";
 import { invalidParams, isReasonOf, KitError, McpError, unfit } from "../protocol/errors.ts";
 import {
@@ -24,9 +24,8 @@ import { logNotification } from "../protocol/logging.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
 import { compileFilter, sizeOf } from "../protocol/notices.ts";
 import type { VersionRules } from "../protocol/versions.ts";
+import type { Call, Method } from "../run/call.ts";
 import { suspend } from "../run/suspend.ts";
-import type { Call } from "./context.ts";
-import type { Method } from "./methods.ts";
 
 const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
   tools: "notifications/tools/list_changed",
@@ -94,7 +93,7 @@ export interface UriKeeper {
 
 /** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
 export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Method>> {
-  const isOffered = (server: McpServer<never>) => server.offers("resources");
+  const isOffered = (server: Registry) => server.offers("resources");
   return {
     "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, keeper) },
     "resources/unsubscribe": {
@@ -105,9 +104,9 @@ export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Met
 }
 
 async function subscribe(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   keeper: UriKeeper,
 ): Promise<JsonObject> {
   const uri = readUri(request);
@@ -135,9 +134,9 @@ function withRoomFor(uri: string, keeper: UriKeeper, limits: Limits): string[] {
 }
 
 async function unsubscribe(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   keeper: UriKeeper,
 ): Promise<JsonObject> {
   const uri = readUri(request);
@@ -154,14 +153,14 @@ function readUri(request: JSONRPCRequest): string {
 }
 
 /** Asks `onSubscribe`. @throws what it throws; {KitError} `options-invalid` when it decides nothing. */
-async function isAdmitted(server: McpServer<never>, uri: string, call: Call<never>): Promise<boolean> {
+async function isAdmitted(server: Registry, uri: string, call: Call): Promise<boolean> {
   const answer: unknown = await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError("options-invalid", `onSubscribe returned ${unfit(answer)}; return true or false, or nothing.`);
 }
 
 /** Whether the caller could read it, as far as its URI tells: what `visible` hides is not among what the server has. */
-function isKnown(server: McpServer<never>, uri: string): boolean {
+function isKnown(server: Registry, uri: string): boolean {
   return (
     server.resources.find(uri) !== undefined ||
     server.provider !== undefined ||
@@ -179,16 +178,16 @@ function checkUris(uris: readonly string[], chars: number, method: string, limit
   );
 }
 
-function placeOf({ env, principal, client, ending }: Call<never>): SubscriptionPlace<never> {
+function placeOf({ env, principal, client, ending }: Call): SubscriptionPlace<unknown> {
   return { env, principal, client, signal: ending.signal };
 }
 
 /** Tells `onUnsubscribe` of every resource a client that is gone was subscribed to. Failures go to `onError`. */
 export async function releaseUris(
-  server: McpServer<never>,
+  server: Registry,
   uris: readonly string[],
-  given: Omit<SubscriptionPlace<never>, "signal">,
-  onError: Call<never>["onError"],
+  given: Omit<SubscriptionPlace<unknown>, "signal">,
+  onError: Call["onError"],
 ): Promise<void> {
   // The end of what the client asked for is why this runs, so it must not stop it: nothing aborts this signal.
   const place = { ...given, signal: new AbortController().signal };
@@ -217,9 +216,9 @@ export function listenMethods(source: NoticeSource): Readonly<Record<string, Met
 
 /** Stays open until the client cancels it or the source ends. */
 async function listen(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   source: NoticeSource,
 ): Promise<JsonObject> {
   const filter = await honour(readFilter(request, call.limits), server, call);
@@ -238,7 +237,7 @@ async function deliver(
   filter: NoticeFilter,
   size: number,
   id: RequestId,
-  call: Call<never>,
+  call: Call,
   source: NoticeSource,
 ): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
@@ -281,7 +280,7 @@ function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
  * What of it is honoured: kinds the server has none of, and resources that do not exist, are hidden from the caller or
  * refused by a hook, are left out.
  */
-async function honour(asked: NoticeFilter, server: McpServer<never>, call: Call<never>): Promise<NoticeFilter> {
+async function honour(asked: NoticeFilter, server: Registry, call: Call): Promise<NoticeFilter> {
   const has = {
     tools: server.offers("tools"),
     prompts: server.offers("prompts"),

@@ -5,25 +5,22 @@
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import type { CompiledTool } from "../define/tool.ts";
 import { capabilityObject } from "../protocol/client-facts.ts";
+import { errorText } from "../protocol/content.ts";
 import { invalidParams, isReasonOf, KitError, McpError, ToolError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { quote } from "../protocol/quote.ts";
+import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
+import type { Call } from "../run/call.ts";
 import { type Round, runRounds } from "../run/run-handler.ts";
-import type { Call } from "./context.ts";
-import { subjectOf } from "./hooks.ts";
-import { errorText, toErrorResult, toToolResult } from "./result.ts";
+import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 
 /** Serves one `tools/call`. Failures of the tool are results with `isError`; only failures of the request throw. */
-export async function callTool(
-  server: McpServer<never>,
-  request: JSONRPCRequest,
-  call: Call<never>,
-): Promise<JsonObject> {
+export async function callTool(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const { tool, args } = readCall(server, request);
   requireCapabilities(tool, call);
   let value: unknown;
@@ -52,11 +49,11 @@ export async function callTool(
 }
 
 async function runTool(
-  server: McpServer<never>,
-  tool: CompiledTool<never>,
+  server: Registry,
+  tool: CompiledTool,
   args: unknown,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ): Promise<JsonObject> {
   try {
     const outcome = await runRounds(server, request, call, (round) =>
@@ -72,10 +69,10 @@ async function runTool(
 /** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
 function failureOf(
   error: unknown,
-  server: McpServer<never>,
-  tool: CompiledTool<never>,
+  server: Registry,
+  tool: CompiledTool,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ): JsonObject {
   let failure = error;
   try {
@@ -87,7 +84,7 @@ function failureOf(
 }
 
 /** What is malformed here is the request's fault (-32602), never the tool's. */
-function readCall(server: McpServer<never>, request: JSONRPCRequest): { tool: CompiledTool<never>; args: JsonObject } {
+function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTool; args: JsonObject } {
   const { name, arguments: args = {} } = request.params ?? {};
   if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
   if (!isObject(args)) throw invalidParams("tools/call: params.arguments is not an object.", { field: "arguments" });
@@ -97,7 +94,7 @@ function readCall(server: McpServer<never>, request: JSONRPCRequest): { tool: Co
 }
 
 /** Legacy has no such error: there the handler meets the lack when it asks. */
-function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void {
+function requireCapabilities(tool: CompiledTool, call: Call): void {
   const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
   if (missing.length === 0 || call.client.era === "legacy") return;
   throw new McpError(
@@ -109,11 +106,11 @@ function requireCapabilities(tool: CompiledTool<never>, call: Call<never>): void
 
 /** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
 function runHandler(
-  server: McpServer<never>,
-  tool: CompiledTool<never>,
+  server: Registry,
+  tool: CompiledTool,
   args: unknown,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   round: Round,
 ): Promise<unknown> {
   const timeoutMs = tool.options.timeoutMs ?? call.limits.toolTimeoutMs;
@@ -124,10 +121,10 @@ function runHandler(
 /** The client learns what kind of failure it was and a reference; `onError` gets the exception itself. */
 function reportFailure(
   error: unknown,
-  server: McpServer<never>,
-  tool: CompiledTool<never>,
+  server: Registry,
+  tool: CompiledTool,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
 ): JsonObject {
   const correlationId = crypto.randomUUID();
   // Nobody reads the text of one that ends because nobody wants its work any more.

@@ -4,15 +4,17 @@
  * @module
  */
 
+import { HandlerContext, type OwnContents } from "../define/handler-context.ts";
+import type { Registry } from "../define/registry.ts";
 import { toContents } from "../define/resource.ts";
-import type { McpServer } from "../define/server.ts";
 import { KitError } from "../protocol/errors.ts";
+import type { Ending } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
+import type { Call } from "../run/call.ts";
 import type { Round } from "../run/run-handler.ts";
-import { type Call, type Ending, HandlerContext, type OwnContents } from "./context.ts";
 import { findReader } from "./find-resource.ts";
 
-async function readOwn(server: McpServer<never>, uri: string, ctx: HandlerContext<never>): Promise<OwnContents> {
+async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {
   const { rules } = ctx.client;
   const found = findReader(server, uri, rules);
   // Each is one or the other: toContents makes no third kind.
@@ -21,11 +23,11 @@ async function readOwn(server: McpServer<never>, uri: string, ctx: HandlerContex
 
 /** Runs author code with a context of its own, which is inert once the code has settled. */
 export async function withContext<Result>(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   round: Round,
-  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+  work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   const context = new HandlerContext(call, request, round, (uri, ctx) => readOwn(server, uri, ctx));
   const { replay } = round;
@@ -47,11 +49,11 @@ export async function withContext<Result>(
 export function withTimedContext<Result>(
   what: string,
   timeoutMs: number,
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   round: Round,
-  work: (ctx: HandlerContext<never>) => Result | Promise<Result>,
+  work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
   return withinTime(what, timeoutMs, call.ending, (ending, passed) => {
     if (!passed) return withContext(server, request, call, round, work);

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { createRounds } from "../define/input-required.ts";
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import type { ClientCapabilities, Implementation } from "../protocol/client-facts.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { Attempt } from "../run/attempt.ts";
+import type { Call } from "../run/call.ts";
 import { type JournalData, newJournal, withAnswers } from "../run/journal.ts";
+import { createRounds } from "../run/rounds.ts";
 import type { Round, RunRounds } from "../run/run-handler.ts";
-import type { Call } from "../serve/context.ts";
 import { CUT, CuttableRun } from "./cuttable-run.ts";
 
 /** What a task begins with. JSON. */
@@ -41,7 +41,7 @@ export interface TaskRound {
 }
 
 /** Makes a task. Resolves with what the client is told, once the task will not be lost. */
-export type CreateTask = (start: TaskStart, server: McpServer<never>, call: Call<never>) => Promise<JsonObject>;
+export type CreateTask = (start: TaskStart, server: Registry, call: Call) => Promise<JsonObject>;
 
 /** Runs that end in a task, at their beginning or where the handler says so. */
 export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {

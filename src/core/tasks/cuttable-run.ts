@@ -5,8 +5,9 @@
  * @module
  */
 import type { Asker } from "../ask/asker.ts";
+import type { Step, StepContext } from "../define/handler-run.ts";
 import type { Attempt } from "../run/attempt.ts";
-import type { Replaying, Step, StepContext, SUSPENDED } from "../run/run-handler.ts";
+import type { Replaying, SUSPENDED } from "../run/run-handler.ts";
 import { suspend } from "../run/suspend.ts";
 import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 

@@ -4,8 +4,9 @@
  *
  * @module
  */
+
+import type { Step, StepContext, Tries } from "../define/handler-run.ts";
 import { pause } from "../run/retry.ts";
-import type { Step, StepContext, Tries } from "../run/run-handler.ts";
 import { suspend } from "../run/suspend.ts";
 
 /** What is kept of one step. JSON. */

@@ -3,20 +3,22 @@
  *
  * @module
  */
-import { QuestionError } from "../ask/asker.ts";
-import type { Question } from "../ask/question.ts";
-import { checkSampling } from "../ask/questions.ts";
+
+import { QuestionError } from "../ask/question-errors.ts";
+import type { Question } from "../ask/questions.ts";
+import { checkSampling } from "../ask/sampling-params.ts";
 import { warnOfSecrets } from "../ask/secret-fields.ts";
-import { lacking, toInputRequest } from "../define/input-required.ts";
-import type { McpServer } from "../define/server.ts";
+import { isInputRequired } from "../define/input-required.ts";
+import type { Registry } from "../define/registry.ts";
 import type { ClientFacts } from "../protocol/client-facts.ts";
 import { McpError, toErrorObject } from "../protocol/errors.ts";
 import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
 import { Attempt } from "../run/attempt.ts";
+import type { Call } from "../run/call.ts";
+import { lacking, toInputRequest } from "../run/input-required-result.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
-import { isAnswering, isInputRequired, type RunRounds, SUSPENDED } from "../run/run-handler.ts";
-import type { Call } from "../serve/context.ts";
+import { isAnswering, type RunRounds, SUSPENDED } from "../run/run-handler.ts";
 import { hookData, runAround } from "../serve/hooks.ts";
 import { callTool } from "../serve/tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
@@ -66,8 +68,8 @@ export interface TaskRun {
 
 /** Runs once. Rejects for nothing that a handler does. */
 export async function runTask(
-  server: McpServer<never>,
-  given: Omit<Call<never>, "rounds" | "emit" | "once">,
+  server: Registry,
+  given: Omit<Call, "rounds" | "emit" | "once">,
   task: TaskRun,
 ): Promise<RunEnd> {
   const { request } = task;
@@ -97,7 +99,7 @@ export async function runTask(
       throw error;
     }
   };
-  const call: Call<never> = {
+  const call: Call = {
     ...given,
     rounds,
     emit: ({ method, params }) => {

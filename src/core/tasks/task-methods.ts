@@ -6,11 +6,11 @@
  * @see io.modelcontextprotocol/tasks
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "../serve/context.ts";
-import { METHODS, type Method, type Serve } from "../serve/methods.ts";
+import type { Call, Method, Serve } from "../run/call.ts";
+import { METHODS } from "../serve/methods.ts";
 import { callTool } from "../serve/tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
@@ -19,10 +19,10 @@ import { withTaskNews } from "./task-news.ts";
 /** Keeps tasks. A task that is not the caller's is like one that is not there: undefined, or false. */
 export interface TaskKeeper {
   readonly create: CreateTask;
-  read(taskId: string, call: Call<never>): Promise<TaskView | undefined>;
+  read(taskId: string, call: Call): Promise<TaskView | undefined>;
   /** Takes what answers a question that waits; the rest is nothing. Resolves once it will not be lost. */
-  update(taskId: string, responses: JsonObject, call: Call<never>): Promise<boolean>;
-  cancel(taskId: string, call: Call<never>): Promise<boolean>;
+  update(taskId: string, responses: JsonObject, call: Call): Promise<boolean>;
+  cancel(taskId: string, call: Call): Promise<boolean>;
 }
 
 type Table = Readonly<Record<string, Method>>;
@@ -36,7 +36,7 @@ type Table = Readonly<Record<string, Method>>;
 export function taskMethods(
   keeper: TaskKeeper,
   inner: Table | undefined,
-  check: (request: JSONRPCRequest, call: Call<never>) => void,
+  check: (request: JSONRPCRequest, call: Call) => void,
 ): Table {
   const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
     serve: (server, request, call) => {
@@ -49,7 +49,7 @@ export function taskMethods(
       return work(taskId, server, request, call);
     },
   });
-  const changed = (server: McpServer<never>, id: string) => server.notices.publish({ kind: "elicitation", id });
+  const changed = (server: Registry, id: string) => server.notices.publish({ kind: "elicitation", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,
@@ -82,7 +82,7 @@ export function taskMethods(
 }
 
 /** A tool that may be a task is one for a client that takes tasks. */
-function callAsTask(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>, keeper: TaskKeeper) {
+function callAsTask(server: Registry, request: JSONRPCRequest, call: Call, keeper: TaskKeeper) {
   const { name } = request.params ?? {};
   const { task = "forbidden", taskFrom = "call" } =
     (typeof name === "string" && server.tools.find(name)?.options) || {};
@@ -94,7 +94,7 @@ function callAsTask(server: McpServer<never>, request: JSONRPCRequest, call: Cal
   return callTool(server, request, call);
 }
 
-async function discover(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+async function discover(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const found = (await METHODS.modern["server/discover"]?.serve(server, request, call)) as JsonObject;
   const capabilities = found.capabilities as JsonObject;
   const extensions = { ...(capabilities.extensions as JsonObject | undefined), [TASKS_EXTENSION]: {} };

@@ -5,10 +5,10 @@
  * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
  */
 
-import type { McpServer } from "../define/server.ts";
+import type { Registry } from "../define/registry.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Call } from "../serve/context.ts";
+import type { Call } from "../run/call.ts";
 import { SUBSCRIPTION_ID } from "../serve/subscriptions.ts";
 import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
 
@@ -27,11 +27,11 @@ type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
  * @throws {McpError} -32021 when the client does not take tasks; -32602 when the list is none.
  */
 export async function withTaskNews(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   read: ReadTask,
-): Promise<Call<never>> {
+): Promise<Call> {
   const asked = readTaskIds(request);
   if (asked.length === 0) return call;
   if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
@@ -55,7 +55,7 @@ export async function withTaskNews(
       }),
     );
   };
-  const emit: Call<never>["emit"] = (message) => {
+  const emit: Call["emit"] = (message) => {
     if (message.method !== ACKNOWLEDGED) return call.emit(message);
     const { notifications, ...params } = message.params ?? {};
     call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });

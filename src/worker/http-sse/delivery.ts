@@ -5,12 +5,12 @@
  * @module
  */
 
-import type { McpServer } from "../../core/define/server.ts";
+import type { Registry } from "../../core/define/registry.ts";
 import { type ClientFacts, encodeCapabilities } from "../../core/protocol/client-facts.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { negotiate } from "../../core/protocol/lifecycle.ts";
-import type { Method } from "../../core/serve/methods.ts";
+import type { Method } from "../../core/run/call.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { Session } from "../sessions/session.ts";
@@ -82,7 +82,7 @@ class Handshake<Env> {
     void this.#session.store({ handshake }, this.#caller);
   }
 
-  #serve(server: McpServer<never>) {
+  #serve(server: Registry) {
     if (this.#session.handshake) {
       throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
     }
@@ -91,13 +91,13 @@ class Handshake<Env> {
     return result;
   }
 
-  #negotiate(server: McpServer<never>) {
+  #negotiate(server: Registry) {
     return negotiate(server, this.#request, { logLevel: true, notices: this.#session.hasNotices });
   }
 
-  #negotiated(server: McpServer<Env>) {
+  #negotiated(server: Registry) {
     try {
-      return this.#negotiate(server as unknown as McpServer<never>);
+      return this.#negotiate(server);
     } catch {
       // What is wrong with the handshake is its answer.
       return undefined;

@@ -7,7 +7,7 @@
 
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import type { Execution } from "../../core/serve/context.ts";
+import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import type { RoutesPart } from "../edge.ts";
 import { executionOf } from "../execution.ts";

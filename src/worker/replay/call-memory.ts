@@ -8,11 +8,12 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/ask/asker.ts";
+
 import type { AskedBefore } from "../../core/ask/client-asker.ts";
+import { QuestionError } from "../../core/ask/question-errors.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
-import { failedEntry, type JournalData, type JournalEntry } from "../../core/run/journal.ts";
+import { failedEntry, type JournalData, type JournalEntry, type QuestionEntry } from "../../core/run/journal.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 
@@ -61,7 +62,7 @@ export class CallMemory implements AskedBefore {
   #call: StoredCall;
   readonly #entries: JournalEntry[];
   /** Of them, those of questions, by key. */
-  readonly #answers = new Map<string, JournalEntry>();
+  readonly #answers = new Map<string, QuestionEntry>();
   /** The row being written, what it has unless it is the first, and the characters in it and in all rows. */
   #row = 0;
   #changes: StoredChange[] = [];
@@ -140,7 +141,7 @@ export class CallMemory implements AskedBefore {
     return Object.entries(this.#call.questions).find(([, question]) => question.key === key)?.[0];
   }
 
-  entry(key: string): JournalEntry | undefined {
+  outcome(key: string): QuestionEntry | undefined {
     return this.#answers.get(key);
   }
 
@@ -172,7 +173,7 @@ export class CallMemory implements AskedBefore {
 
   #record(entry: JournalEntry, isForced: boolean): void {
     const isStep = "step" in entry;
-    if (!isStep && this.entry(entry.key)) return;
+    if (!isStep && this.outcome(entry.key)) return;
     this.#change({ entry }, isForced);
     if (isStep) return;
     this.atRest = this.#untilRest();

@@ -13,9 +13,9 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/ask/asker.ts";
-import { refusalOf, timedOut } from "../../core/ask/client-asker.ts";
-import type { McpServer } from "../../core/define/server.ts";
+
+import { QuestionError, refused, timedOut } from "../../core/ask/question-errors.ts";
+import type { Registry } from "../../core/define/registry.ts";
 import type {
   JSONRPCErrorResponse,
   JSONRPCResultResponse,
@@ -67,7 +67,7 @@ export class LastingCalls {
   }
 
   /** The stream of a call begins: from now on it can be lost. */
-  begin<Env>(memory: CallMemory, server: McpServer<Env>): void {
+  begin(memory: CallMemory, server: Registry): void {
     if (memory.post.messages.every((parsed) => isRepeatable(server, parsed))) memory.repeatable();
   }
 
@@ -102,7 +102,7 @@ export class LastingCalls {
     const question = memory?.questions[id];
     if (!memory || !question) return;
     const { key, digest } = question;
-    const failed = "error" in response ? failedEntry(key, digest, refusalOf(response)) : undefined;
+    const failed = "error" in response ? failedEntry(key, digest, refused(response.error)) : undefined;
     this.#hears(memory, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
   }
 
@@ -192,7 +192,7 @@ export class LastingCalls {
 }
 
 /** Whether the tool called says that it may be run again. */
-function isRepeatable<Env>(server: McpServer<Env>, parsed: ParsedMessage): boolean {
+function isRepeatable(server: Registry, parsed: ParsedMessage): boolean {
   if (parsed.kind !== "request" || parsed.message.method !== "tools/call") return false;
   const hints = server.tools.find(String(parsed.message.params?.name))?.hints;
   return hints !== undefined && (hints.idempotent || hints.readOnly);

@@ -6,15 +6,16 @@
  *
  * @module
  */
+
 import { askNobody } from "../../core/ask/asker.ts";
-import { ClientAsker, PendingQuestions } from "../../core/ask/client-asker.ts";
-import type { McpServer } from "../../core/define/server.ts";
+import { ClientAsker } from "../../core/ask/client-asker.ts";
+import { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import { CancelledError } from "../../core/protocol/errors.ts";
 import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { Call } from "../../core/run/call.ts";
 import type { JournalEntry } from "../../core/run/journal.ts";
-import type { Call } from "../../core/serve/context.ts";
 import { RootsTeller } from "../../core/serve/roots.ts";
 import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/serve/subscriptions.ts";
 import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
@@ -498,9 +499,9 @@ export class Session<Env> {
   }
 
   /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
-  #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call<Env> {
+  #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call {
     const { client, limits } = context;
-    const emit: Call<Env>["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
+    const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn
       ? new ClientAsker(this.#questions, { client, emit, limits })
       : askNobody("the client has no GET stream open");
@@ -526,7 +527,7 @@ export class Session<Env> {
   }
 
   /** Remembers a URL elicitation, so that its client hears of its end. */
-  #watch(message: Parameters<Call<Env>["emit"]>[0], caller: Caller): void {
+  #watch(message: Parameters<Call["emit"]>[0], caller: Caller): void {
     const id = elicitationIdOf(message);
     if (id !== undefined) this.#host.ctx.waitUntil(this.#awaitElicitations([id], caller));
   }
@@ -547,7 +548,7 @@ export class Session<Env> {
     const server = await runtime.serverFor(undefined, env, principal);
     const { signal } = new AbortController();
     const place = { env: env as never, principal, client: clientOf(caller), signal };
-    await releaseUris(server as unknown as McpServer<never>, uris, place, runtime.onError);
+    await releaseUris(server, uris, place, runtime.onError);
   }
 
   // Cancelling

@@ -7,7 +7,7 @@
 import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/serve/context.ts";
+import type { Call } from "../../core/run/call.ts";
 import { hasOwnTasks } from "../../core/tasks/legacy/own-task.ts";
 import { ownTaskMethods } from "../../core/tasks/legacy/own-task-methods.ts";
 import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
@@ -141,7 +141,7 @@ function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptio
   /** What the object of a task answers; undefined when there can be none. */
   const ask = async <T>(
     taskId: string,
-    { principal, endpoint }: Call<never>,
+    { principal, endpoint }: Call,
     question: (task: ReturnType<typeof get>, who: string) => Promise<T>,
   ) => {
     const id = findId(namespace(), taskId);
@@ -181,13 +181,13 @@ function findId(namespace: TaskNamespace, taskId: string): DurableObjectId | und
 }
 
 /** At the edge it is a web `Request`. */
-function plain({ request }: Call<never>): PlainRequest | undefined {
+function plain({ request }: Call): PlainRequest | undefined {
   if (!request) return undefined;
   return { url: request.url, headers: [...(request.headers as Headers)] };
 }
 
 /** `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
-function checkName({ params }: JSONRPCRequest, { request }: Call<never>): void {
+function checkName({ params }: JSONRPCRequest, { request }: Call): void {
   const header = request?.headers.get("Mcp-Name") ?? null;
   const taskId = params?.taskId;
   if (typeof taskId !== "string" || (header !== null && decodeHeaderValue(header) === taskId)) return;

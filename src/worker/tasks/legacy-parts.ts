@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { McpServer } from "../../core/define/server.ts";
+import type { FailedQuestion } from "../../core/ask/answers.ts";
+import type { Registry } from "../../core/define/registry.ts";
 import { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { clientOf, readEnvelope } from "../../core/protocol/lifecycle.ts";
 import { findVersion } from "../../core/protocol/versions.ts";
-import type { FailedQuestion } from "../../core/run/journal.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
 import type { StoredStart } from "./task-store.ts";
 
@@ -40,7 +40,7 @@ function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFact
 }
 
 /** Who called: the request of a modern client says so itself. */
-export function callerOf({ client, request }: StoredStart, { versions }: Pick<McpServer, "versions">): ClientFacts {
+export function callerOf({ client, request }: StoredStart, { versions }: Pick<Registry, "versions">): ClientFacts {
   return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
 }
 

@@ -7,14 +7,17 @@
  *
  * @module
  */
+
 import { DurableObject } from "cloudflare:workers";
+import type { FailedQuestion } from "../../core/ask/answers.ts";
 import { askNobody } from "../../core/ask/asker.ts";
-import { ROUNDS_MAX } from "../../core/define/input-required.ts";
-import type { McpServer } from "../../core/define/server.ts";
+import type { Registry } from "../../core/define/registry.ts";
 import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
+import type { Ending } from "../../core/protocol/execution.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { type FailedQuestion, failedEntry } from "../../core/run/journal.ts";
-import type { Call, Ending } from "../../core/serve/context.ts";
+import type { Call } from "../../core/run/call.ts";
+import { failedEntry } from "../../core/run/journal.ts";
+import { ROUNDS_MAX } from "../../core/run/rounds.ts";
 import { redact } from "../../core/serve/dispatch.ts";
 import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
 import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
@@ -216,11 +219,11 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     await this.ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
-    let server: McpServer<Env> | undefined;
+    let server: Registry | undefined;
     try {
       server = await this.#runtime.serverFor(start.http, this.env, start.principal);
       const call = await this.#call(server, start, running);
-      const end = await runTask(server as unknown as McpServer<never>, call, {
+      const end = await runTask(server, call, {
         taskId: this.#taskId,
         request: start.request,
         journal: {
@@ -253,9 +256,9 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     }
   }
 
-  async #call(server: McpServer<Env>, start: StoredStart, ending: Ending): Promise<Call<never>> {
+  async #call(server: Registry, start: StoredStart, ending: Ending): Promise<Call> {
     const { limits, onError } = this.#runtime;
-    const call = await server.withContext({
+    return server.withContext({
       client: callerOf(start, server),
       env: this.env,
       execution: this.ctx,
@@ -268,11 +271,9 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       asker: askNobody("a task's client comes and goes"),
       onError,
     });
-    // Handlers see the Env they were defined with; in between it is opaque.
-    return call as unknown as Call<never>;
   }
 
-  #redacted(error: unknown, { request }: StoredStart, server: McpServer<Env> | undefined) {
+  #redacted(error: unknown, { request }: StoredStart, server: Registry | undefined) {
     if (McpError.is(error)) return toErrorObject(error);
     const { onError } = this.#runtime;
     if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));

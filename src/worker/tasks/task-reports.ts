@@ -6,9 +6,12 @@
  */
 
 import { reportSample } from "../../core/ask/sampling-audit.ts";
-import { attempt, type McpServer } from "../../core/define/server.ts";
+import type { RequestEnd } from "../../core/define/hook-types.ts";
+import type { Registry } from "../../core/define/registry.ts";
+import { runDetached } from "../../core/protocol/error-reports.ts";
+import type { HookedCall } from "../../core/protocol/execution.ts";
 import { hearSample } from "../../core/run/sampling-rounds.ts";
-import { type HookedCall, hookData, type RequestEnd } from "../../core/serve/hooks.ts";
+import { hookData } from "../../core/serve/hooks.ts";
 import type { EdgeRuntime } from "../edge.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
@@ -17,11 +20,11 @@ export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd
 
 export class TaskReports<Env> {
   readonly #runtime: EdgeRuntime<Env>;
-  readonly #place: Pick<HookedCall<Env>, "env" | "execution">;
+  readonly #place: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
   /** @param place The bindings and the state of the object. */
-  constructor(runtime: EdgeRuntime<Env>, place: Pick<HookedCall<Env>, "env" | "execution">, taskId: string) {
+  constructor(runtime: EdgeRuntime<Env>, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
     this.#runtime = runtime;
     this.#place = place;
     this.#taskId = taskId;
@@ -47,12 +50,7 @@ export class TaskReports<Env> {
       .filter(({ request }) => request.method === "sampling/createMessage");
     if (samples.length === 0) return;
     await this.#tell(start, (server, call) => {
-      // Hooks see the Env they were defined with; in between it is opaque.
-      const by = {
-        server: server as unknown as McpServer<never>,
-        request: start.request,
-        call: call as unknown as HookedCall<never>,
-      };
+      const by = { server, request: start.request, call };
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
         if (answers) hearSample(params.maxTokens, askedAtMs, answer, by);
@@ -61,7 +59,7 @@ export class TaskReports<Env> {
     });
   }
 
-  async #tell(start: StoredStart, tell: (server: McpServer<Env>, call: HookedCall<Env>) => void) {
+  async #tell(start: StoredStart, tell: (server: Registry, call: HookedCall) => void) {
     const { onError } = this.#runtime;
     try {
       const server = await this.#runtime.serverFor(start.http, this.#place.env, start.principal);
@@ -69,7 +67,7 @@ export class TaskReports<Env> {
     } catch (error) {
       // Of what finds the server.
       const tellRuntime = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
-      attempt(tellRuntime, () => undefined);
+      runDetached(tellRuntime, () => undefined);
     }
   }
 }

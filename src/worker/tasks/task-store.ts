@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { QuestionError } from "../../core/ask/asker.ts";
+import { QuestionError } from "../../core/ask/question-errors.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { failedEntry, type JournalData, type JournalEntry, type StepEntry } from "../../core/run/journal.ts";

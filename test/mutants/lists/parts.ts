@@ -649,8 +649,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-hidden-in-sessions",
     file: "src/worker/edge.ts",
-    find: "return server.forCaller({ env, principal }, logError);",
-    replace: "return server;",
+    find: "return server[REGISTRY].forCaller({ env, principal }, logError);",
+    replace: "return server[REGISTRY];",
     tests: ["test/worker/hidden.test.ts"],
   },
   {

@@ -165,7 +165,7 @@ export const RARE: readonly Mutant[] = [
   },
   {
     id: "request-end-hook-fails-silently",
-    file: "src/core/define/server.ts",
+    file: "src/core/protocol/error-reports.ts",
     find: "const heard = Promise.resolve(told).catch(failed);",
     replace: "const heard = Promise.resolve(told).catch(() => undefined);",
     tests: ["test/features/sampling-audit.test.ts"],
@@ -213,14 +213,14 @@ export const RARE: readonly Mutant[] = [
   {
     id: "sample-hook-without-env",
     file: "src/core/ask/sampling-audit.ts",
-    find: "const { env, waitUntil } = reachOf(server, request, call);",
-    replace: "const { env, waitUntil } = reachOf(server, request, { ...call, env: undefined as never });",
+    find: "const tools = hookTools(server, request, call);",
+    replace: "const tools = hookTools(server, request, { ...call, env: undefined });",
     tests: ["test/features/sampling-audit.test.ts"],
     title: "A28",
   },
   {
     id: "server-options-unchecked",
-    file: "src/core/define/server.ts",
+    file: "src/core/define/server-options.ts",
     find: 'checkOptions("new McpServer(): ", options, OPTIONS);',
     replace: "",
     tests: ["test/features/option-names.test.ts"],

@@ -8,13 +8,13 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 
-import type { McpServer } from "../../define/server.ts";
+import type { Registry } from "../../define/registry.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject, type JsonText } from "../../protocol/jsonrpc.ts";
+import type { Call, Method } from "../../run/call.ts";
 import { newJournal } from "../../run/journal.ts";
-import type { Call } from "../../serve/context.ts";
 import { listResult } from "../../serve/list-methods.ts";
-import { METHODS, type Method } from "../../serve/methods.ts";
+import { METHODS } from "../../serve/methods.ts";
 import { callTool } from "../../serve/tool-call.ts";
 import { type TaskView, unknownTask } from "../task.ts";
 import { isOver, readTtl, statusOf, toOwnTask, withRelatedTask } from "./own-task.ts";
@@ -25,7 +25,7 @@ type Table = Readonly<Record<string, Method>>;
 /** Of the calls of servers, those that may be tasks. */
 const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
-const isOffered = (server: McpServer<never>) => server.offers("tools");
+const isOffered = (server: Registry) => server.offers("tools");
 
 /**
  * The table of these clients with tasks in it.
@@ -34,9 +34,7 @@ const isOffered = (server: McpServer<never>) => server.offers("tools");
  * @param changes Of the client's session.
  */
 export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, changes: TaskChanges): Table {
-  const about = (
-    work: (taskId: string, call: Call<never>, server: McpServer<never>) => Promise<JsonObject>,
-  ): Method => ({
+  const about = (work: (taskId: string, call: Call, server: Registry) => Promise<JsonObject>): Method => ({
     isOffered,
     serve: (server, { method, params }, call) => {
       const taskId = params?.taskId;
@@ -60,14 +58,14 @@ export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, 
 }
 
 /** @throws {McpError} -32602. */
-async function find(taskId: string, call: Call<never>, keeper: WaitingKeeper): Promise<TaskView> {
+async function find(taskId: string, call: Call, keeper: WaitingKeeper): Promise<TaskView> {
   const task = await keeper.read(taskId, call);
   if (!task) throw unknownTask();
   return task;
 }
 
 /** @throws {McpError} -32602 when it is over already. */
-async function cancel(taskId: string, call: Call<never>, keeper: WaitingKeeper): Promise<JsonObject> {
+async function cancel(taskId: string, call: Call, keeper: WaitingKeeper): Promise<JsonObject> {
   const requireCancellable = (task: TaskView, isSo: boolean) => {
     if (!isSo) throw invalidParams(`The task is over: it is ${statusOf(task)}.`, { field: "taskId" });
   };
@@ -80,14 +78,14 @@ async function cancel(taskId: string, call: Call<never>, keeper: WaitingKeeper):
   return toOwnTask(after);
 }
 
-async function initialize(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): Promise<JsonObject> {
+async function initialize(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const found = (await METHODS.legacy.initialize?.serve(server, request, call)) as JsonObject;
   if (!server.offers("tools")) return found;
   return { ...found, capabilities: { ...(found.capabilities as JsonObject), tasks: CAPABILITY } };
 }
 
 /** The entries that are compiled, with what each says of tasks put in. */
-function listTools(server: McpServer<never>, request: JSONRPCRequest, call: Call<never>): JsonText {
+function listTools(server: Registry, request: JSONRPCRequest, call: Call): JsonText {
   const entries = server.tools.list(call.client.rules).map((entry) => {
     const { task } = server.tools.find(entry.key)?.options ?? {};
     if (task === undefined) return entry;
@@ -101,9 +99,9 @@ function listTools(server: McpServer<never>, request: JSONRPCRequest, call: Call
  * What is wrong with the arguments is the task's result.
  */
 async function callAsTask(
-  server: McpServer<never>,
+  server: Registry,
   request: JSONRPCRequest,
-  call: Call<never>,
+  call: Call,
   keeper: WaitingKeeper,
 ): Promise<JsonObject> {
   const { task: asked, ...params } = request.params ?? {};

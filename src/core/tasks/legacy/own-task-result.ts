@@ -5,14 +5,16 @@
  * @module
  * @see MCP 2025-11-25, basic/utilities/tasks, "Result Retrieval" and "Input Required Status"
  */
-import { QuestionError } from "../../ask/asker.ts";
-import type { Question } from "../../ask/question.ts";
-import type { McpServer } from "../../define/server.ts";
+
+import type { FailedQuestion } from "../../ask/answers.ts";
+import { QuestionError } from "../../ask/question-errors.ts";
+import type { Question } from "../../ask/questions.ts";
+import type { Registry } from "../../define/registry.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { digestOf, type FailedQuestion, failedEntry } from "../../run/journal.ts";
+import type { Call } from "../../run/call.ts";
+import { digestOf, failedEntry } from "../../run/journal.ts";
 import { pause } from "../../run/retry.ts";
-import type { Call } from "../../serve/context.ts";
 import { type TaskView, unknownTask } from "../task.ts";
 import type { TaskKeeper } from "../task-methods.ts";
 import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
@@ -28,9 +30,9 @@ export interface WaitedTask extends TaskView {
 /** Keeps tasks that can be waited for. A task that is not the caller's is like one that is not there. */
 export interface WaitingKeeper extends TaskKeeper {
   /** How it stands once it no longer works, or after a while. */
-  wait(taskId: string, call: Call<never>): Promise<WaitedTask | undefined>;
+  wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
   /** Takes that a question which waits has no answer. */
-  fail(taskId: string, key: string, failed: FailedQuestion, call: Call<never>): Promise<boolean>;
+  fail(taskId: string, key: string, failed: FailedQuestion, call: Call): Promise<boolean>;
 }
 
 /** Who in a session is to hear that a task changed: what one request of a client does, others of it wait for. */
@@ -55,8 +57,8 @@ export class TaskChanges {
 /** @throws {McpError} what the call would have thrown; -32602 when there is no such task, or its time is over. */
 export async function awaitResult(
   taskId: string,
-  server: McpServer<never>,
-  call: Call<never>,
+  server: Registry,
+  call: Call,
   keeper: WaitingKeeper,
   changes: TaskChanges,
 ): Promise<JsonObject> {
@@ -82,7 +84,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Asks all a task waits for. Resolves when all is answered, or the task changed otherwise. */
-async function askAll(task: WaitedTask, call: Call<never>, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
+async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
   const { taskId, inputRequests = {} } = task;
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has asked nothing.");
@@ -117,7 +119,7 @@ function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): b
 }
 
 /** Withdraws the questions of a task that goes on beside them, once it asks none of them any more. */
-async function watch(asked: WaitedTask, call: Call<never>, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
+async function watch(asked: WaitedTask, call: Call, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
@@ -139,7 +141,7 @@ async function ask(
   taskId: string,
   key: string,
   question: Question,
-  call: Call<never>,
+  call: Call,
   keeper: WaitingKeeper,
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };

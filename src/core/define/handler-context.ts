@@ -1,16 +1,17 @@
 /**
- * What a handler is given beside its arguments.
+ * The context that a handler is given beside its arguments.
  *
  * @module
  */
-import type { Asker, Elicited } from "../ask/asker.ts";
+import type { Elicited, Root } from "../ask/answers.ts";
+import type { Asker, QuestionOptions } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
-import type { Root, SampleParams, SampleResult } from "../ask/questions.ts";
+import type { SampleParams, SampleResult } from "../ask/sampling-params.ts";
 import type { ElicitUrlResult, UrlElicitation } from "../ask/url-elicitation.ts";
-import type { RequestFacts } from "../define/server-options.ts";
 import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import type { BlobResourceContents, TextResourceContents } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
+import type { Ending } from "../protocol/execution.ts";
 import {
   isRequestId,
   type JSONRPCNotification,
@@ -19,100 +20,30 @@ import {
   type RequestId,
 } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
-import type { Limits } from "../protocol/limits.ts";
 import { type LoggingLevel, logNotification, passesLevel } from "../protocol/logging.ts";
 import type { AnySchema } from "../protocol/schema.ts";
-import type { QuestionOptions, Replaying, Round, RunRounds, Step } from "../run/run-handler.ts";
-import type { KeyRing } from "../seal/key-ring.ts";
-import type { Once } from "./idempotency.ts";
-import type { Method } from "./methods.ts";
-import type { TaskNews } from "./subscriptions.ts";
+import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 
-/** Where an exception came from. */
-export interface ErrorPlace {
-  /** Also in the text the client got, so that a report and a log line can be matched. */
-  readonly correlationId: string;
-  /** Of the request or notification; in parentheses where neither failed but what serves them, as in "(transport)". */
-  readonly method: string;
-  /** Absent for a notification. */
-  readonly requestId?: RequestId;
-  readonly tool?: string;
-  readonly prompt?: string;
-  /** Of the resource. */
-  readonly uri?: string;
-  /** As the client sent them, not yet checked. */
-  readonly arguments?: unknown;
-  /** What a notification said. */
-  readonly params?: unknown;
-}
-
-/** Hears of every exception. Its own failure changes nothing for the client. */
-export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
-
-/** What ends something early, as an AbortController does. Others make their signal for who asks for it: it is dear. */
-export interface Ending {
-  readonly signal: AbortSignal;
-}
-
-/** What a platform gives beside a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
-export interface Execution {
-  /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
-  waitUntil(work: Promise<unknown>): void;
-  /** What a wrapper around the Worker, such as an OAuth provider, has found out. */
-  readonly props?: unknown;
-}
-
-/** One request being served: what a transport hands to the core. */
-export interface Call<Env> {
+/** The part of a call that its handler's context shows or uses. */
+export interface ContextCall {
   readonly client: ClientFacts;
-  readonly env: Env;
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  readonly env: unknown;
   readonly principal: Principal | undefined;
   /** The value of the server's option `context`, once it is known. */
   readonly context?: unknown;
-  /** The HTTP request, where there is one. */
-  readonly request?: RequestFacts | undefined;
-  /** Name of the endpoint that what is issued belongs to; absent where there is only one, as over stdio. */
-  readonly endpoint?: string | undefined;
-  /** What keeps work of hooks running; absent where nothing ends it. */
-  readonly execution?: Execution | undefined;
-  readonly limits: Limits;
   /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
   readonly ending: Ending;
-  /** The least grave level the client wants to hear of; undefined: none. */
+  /** The least severe level the client wants to hear of; undefined: none. */
   readonly logLevel: LoggingLevel | undefined;
-  /** Methods this way of serving adds to the protocol's own tables. */
-  readonly methods?: Readonly<Record<string, Method>> | undefined;
-  /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
-  readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
   /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
   /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
   readonly disconnect?: ((retryMs: number) => void) | undefined;
-  /** Asks the client in the middle of the request. Dispatch puts that of the request in its place. */
-  asker: Asker;
-  /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
-  readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
-  /** What runs of this call have had, before the object that ran it was lost; legacy. */
-  readonly journal?: unknown;
+  /** Asks the client in the middle of the request. */
+  readonly asker: Asker;
   /** The last progress that a run before said. */
   readonly progressAfter?: number | undefined;
-  /** Keeps what a run has had, for when the object is lost. Resolves when it will not be. */
-  readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
-  /** Runs the handler as a task. */
-  readonly rounds?: RunRounds | undefined;
-  /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
-  readonly replay?: RunRounds | undefined;
-  /** What `subscriptions/listen` tells of tasks; absent where there are none. */
-  readonly tasks?: TaskNews | undefined;
-  /**
-   * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
-   * Absent where no notice reaches the client.
-   */
-  readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
-  /** Runs calls once that are to; absent where nothing can remember them. */
-  readonly once?: Once | undefined;
-  /** Used when the server has no `onError` of its own. */
-  readonly onError: ErrorReporter;
 }
 
 export interface ProgressOptions {
@@ -136,7 +67,7 @@ export interface TraceContext {
 export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
 
 /** Reads a resource of the server a context belongs to. */
-export type OwnReader = (uri: string, context: HandlerContext<never>) => Promise<OwnContents>;
+export type OwnReader = (uri: string, context: HandlerContext) => Promise<OwnContents>;
 
 declare const CONTEXT: unique symbol;
 
@@ -151,9 +82,9 @@ export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ?
 
 /** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
 export class HandlerContext<Env = unknown> {
-  readonly #call: Call<Env>;
+  readonly #call: ContextCall;
   readonly #asker: Asker;
-  readonly #replay: Replaying | undefined;
+  readonly #replay: HandlerRun | undefined;
   readonly #progressToken: unknown;
   readonly #read: OwnReader;
   #lastProgress: number;
@@ -168,17 +99,17 @@ export class HandlerContext<Env = unknown> {
   /** The state that run gave to `inputRequired`. */
   readonly requestState: string | undefined;
 
-  constructor(call: Call<Env>, { id, params }: JSONRPCRequest, round: Round, read: OwnReader) {
+  constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, read: OwnReader) {
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
-    this.#replay = round.replay;
+    this.#replay = input.replay;
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
     this.#read = read;
     this.requestId = id;
     this.meta = metaOf(params);
     this.#progressToken = this.meta.progressToken;
-    this.inputResponses = round.inputResponses;
-    this.requestState = round.requestState;
+    this.inputResponses = input.inputResponses;
+    this.requestState = input.requestState;
   }
 
   /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
@@ -188,7 +119,8 @@ export class HandlerContext<Env = unknown> {
 
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   get env(): Env {
-    return this.#call.env;
+    // A server is served with the bindings that its handlers were defined for.
+    return this.#call.env as Env;
   }
 
   /** What the server's option `context` gave for this request. A client cannot reach it; see {@link HandlerContext.meta}. */
@@ -256,7 +188,7 @@ export class HandlerContext<Env = unknown> {
    * @throws {McpError} when there is no such resource.
    */
   readResource(uri: string): Promise<OwnContents> {
-    const read = async () => this.#read(uri, this as unknown as HandlerContext<never>);
+    const read = async () => this.#read(uri, this as HandlerContext);
     return this.#replay?.within(read) ?? read();
   }
 
@@ -323,7 +255,7 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Goes on as a task, for tools that say `taskFrom: "handler"`: what was asked before was asked on the request, what
-   * comes after runs in the background. The handler runs again from the top, with all it had before returned at once.
+   * comes after runs in the backginput. The handler runs again from the top, with all it had before returned at once.
    * Where the call is not to be a task, or is one, it goes on at once.
    */
   async task(): Promise<void> {
@@ -357,7 +289,7 @@ export class HandlerContext<Env = unknown> {
   }
 
   /** Makes a context inert. For the core: nothing may follow the result. */
-  static close(context: HandlerContext<never> | HandlerContext): void {
+  static close(context: HandlerContext): void {
     context.#isClosed = true;
     context.#asker.close?.();
   }

@@ -1,0 +1,81 @@
+/**
+ * The answers to questions: what a client may send, and the checks of it.
+ *
+ * @module
+ * @see MCP 2026-07-28, client/elicitation, client/roots
+ */
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { AnySchema, InferOutput } from "../protocol/schema.ts";
+import { checkElicited, compileElicitation, type ElicitationSchema } from "./elicitation-schema.ts";
+import { invalidAnswer, QuestionError } from "./question-errors.ts";
+
+/** What a form was answered with. Declining and cancelling are values, not exceptions. */
+export type ElicitResult<Content = JsonObject> =
+  | { readonly action: "accept"; readonly content: Content }
+  | { readonly action: "decline" }
+  | { readonly action: "cancel" };
+
+export interface Root {
+  readonly uri: string;
+  readonly name?: string;
+}
+
+/** The answer to a form of this schema. */
+export type Elicited<S extends AnySchema | ElicitationSchema> = ElicitResult<
+  S extends AnySchema ? InferOutput<S> : JsonObject
+>;
+
+/** The outcome of a question: the answer, or why there is none. */
+export type QuestionOutcome = { readonly answer: unknown } | { readonly failed: FailedQuestion };
+
+/** A question that ended without an answer. */
+export interface FailedQuestion {
+  readonly reason: QuestionError["reason"];
+  readonly message: string;
+  readonly code?: number | undefined;
+}
+
+/** The answer. @throws {QuestionError} when the question ended without one. */
+export function answerOf(outcome: QuestionOutcome): unknown {
+  if (!("failed" in outcome)) return outcome.answer;
+  const { reason, message, code } = outcome.failed;
+  throw new QuestionError(reason, message, code);
+}
+
+/** What the person did. @throws {QuestionError} `invalid-answer`. */
+export function readAnswer(answer: unknown): { action: ElicitResult["action"]; content?: unknown } {
+  const { action, content } = isObject(answer) ? answer : {};
+  if (action === "accept" || action === "decline" || action === "cancel") return { action, content };
+  throw invalidAnswer("elicitation/create", 'its "action" is not accept, decline or cancel');
+}
+
+/** An elicitation answer, its content checked. @throws {QuestionError} `invalid-answer` naming the field. */
+export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
+  answer: unknown,
+  schema: S,
+): Promise<Elicited<S>> {
+  const read = await tryElicitResult(answer, schema);
+  if (typeof read === "string") throw invalidAnswer("elicitation/create", read);
+  return read;
+}
+
+/** The same, or what is wrong with the content. @throws {QuestionError} `invalid-answer` when it is no answer to a form. */
+export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
+  answer: unknown,
+  schema: S,
+): Promise<Elicited<S> | string> {
+  const { action, content } = readAnswer(answer);
+  if (action !== "accept") return { action };
+  const checked = await checkElicited(compileElicitation(schema), content ?? {});
+  // What checkElicited lets through is what the schema yields.
+  return checked.problem ?? { action: "accept", content: checked.value as never };
+}
+
+/** @throws {QuestionError} `invalid-answer`. */
+export function readRoots(answer: unknown): readonly Root[] {
+  const roots = isObject(answer) ? answer.roots : undefined;
+  if (!Array.isArray(roots) || !roots.every((root) => isObject(root) && typeof root.uri === "string")) {
+    throw invalidAnswer("roots/list", 'its "roots" is not a list of objects with a string "uri"');
+  }
+  return roots as readonly Root[];
+}

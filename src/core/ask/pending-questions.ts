@@ -1,0 +1,133 @@
+/**
+ * The questions that were sent to one legacy client and have no answer yet. Answers arrive as messages of their own.
+ *
+ * @module
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+ */
+import type { ClientFacts } from "../protocol/client-facts.ts";
+import type {
+  JSONRPCErrorResponse,
+  JSONRPCNotification,
+  JSONRPCRequest,
+  JSONRPCResultResponse,
+  RequestId,
+} from "../protocol/jsonrpc.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { interrupted, overLimit, refused, timedOut } from "./question-errors.ts";
+import { checkQuestion, type Ping, type Question, shapeQuestion } from "./questions.ts";
+
+/** Where a question goes out, and when it is given up. */
+export interface AskOptions {
+  readonly client: ClientFacts;
+  /** Takes messages for the stream of the request being served. */
+  readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
+  /** Of the request being served: when it aborts, so does the question. */
+  readonly signal: AbortSignal;
+  /** Undefined: whoever keeps the question calls {@link PendingQuestions.expire}. */
+  readonly timeoutMs: number | undefined;
+  /** Of a question that went out in a former life of the object: it is not asked again. */
+  readonly askedAs?: RequestId | undefined;
+  /** Called with the id before the question goes out. */
+  readonly onAsk?: (id: string) => void;
+}
+
+interface Pending {
+  expire(): void;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** The questions one peer has not answered yet. */
+export class PendingQuestions {
+  readonly #pending = new Map<RequestId, Pending>();
+  #isOver = false;
+  #samples = 0;
+
+  /**
+   * Asks and waits.
+   *
+   * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
+   *   is told that the question is off); the reason of `signal` when that aborts first.
+   */
+  ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
+    const { client, emit, signal, timeoutMs, askedAs, onAsk } = options;
+    checkQuestion(question, client);
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#isOver) return Promise.reject(interrupted());
+    // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
+    const id = askedAs ?? crypto.randomUUID();
+    const giveUp = (reason: string) =>
+      emit({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: id, reason, _meta: question.params?._meta },
+      });
+    return new Promise((resolve, reject) => {
+      const expire = () => {
+        settle();
+        giveUp("timed out");
+        reject(timedOut(question.method));
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+      const onAbort = () => {
+        settle();
+        giveUp("the request it belonged to is over");
+        reject(signal.reason);
+      };
+      const settle = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        this.#pending.delete(id);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#pending.set(id, {
+        expire,
+        resolve: (result) => {
+          settle();
+          resolve(result);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      if (askedAs !== undefined) return;
+      onAsk?.(id as string);
+      emit({ jsonrpc: "2.0", id, method: question.method, params: shapeQuestion(question, client) });
+    });
+  }
+
+  /** Whether sampling requests have been counted. */
+  get isCounting(): boolean {
+    return this.#samples > 0;
+  }
+
+  /** Counts one sampling request. @throws {QuestionError} `limit`. */
+  countSample({ samplesPerSessionMax }: Limits): void {
+    if (this.#samples >= samplesPerSessionMax) throw overLimit("session", "samplesPerSessionMax", samplesPerSessionMax);
+    this.#samples += 1;
+  }
+
+  /** Gives up every question, those still to come as well: no answer can arrive any more. */
+  interrupt(): void {
+    this.#isOver = true;
+    for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
+  }
+
+  /** Gives up a question that has had its time. False when nobody waits for it here. */
+  expire(id: RequestId): boolean {
+    const pending = this.#pending.get(id);
+    pending?.expire();
+    return pending !== undefined;
+  }
+
+  /** Takes an answer. One to nothing that is asked here (late, foreign, made up) is not, and false. */
+  settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): boolean {
+    const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
+    if (pending) {
+      if ("error" in response) pending.reject(refused(response.error));
+      else pending.resolve(response.result);
+    }
+    return pending !== undefined;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Sampling requests and their results, and the checks of both.
+ *
+ * @module
+ * @see MCP 2026-07-28, client/sampling
+ */
+import { isBase64 } from "../protocol/bytes.ts";
+import { isMediaType } from "../protocol/content.ts";
+import { KitError } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Limits } from "../protocol/limits.ts";
+import { invalidAnswer } from "./question-errors.ts";
+import type { Ping, Question } from "./questions.ts";
+
+/** `sampling/createMessage` parameters. @see `CreateMessageRequestParams` in the schema */
+export interface SampleParams extends JsonObject {
+  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: unknown }[];
+  /** At least 1. */
+  readonly maxTokens: number;
+  readonly systemPrompt?: string;
+  /** From 0 to `limits.temperatureMax`, which is 1 unless it was set. */
+  readonly temperature?: number;
+}
+
+export interface SampleResult extends JsonObject {
+  readonly model: string;
+  readonly role: "user" | "assistant";
+  readonly content: unknown;
+  readonly stopReason?: string;
+}
+
+/** @throws {QuestionError} `invalid-answer`. */
+export function readSampleResult(answer: unknown): SampleResult {
+  const invalid = (problem: string) => invalidAnswer("sampling/createMessage", problem);
+  if (!isObject(answer) || typeof answer.model !== "string") throw invalid('it has no string "model"');
+  if (!isRole(answer.role)) throw invalid('its "role" is neither user nor assistant');
+  if (!isSamplingContent(answer.content)) throw invalid('its "content" is not a content block');
+  if (answer.stopReason !== undefined && typeof answer.stopReason !== "string")
+    throw invalid('its "stopReason" is not a string');
+  return answer as unknown as SampleResult;
+}
+
+const isRole = (role: unknown) => role === "user" || role === "assistant";
+
+/** The string members of each kind of content in sampling. */
+const CONTENT: Readonly<Record<string, readonly string[]>> = {
+  text: ["text"],
+  image: ["data", "mimeType"],
+  audio: ["data", "mimeType"],
+  tool_use: ["id", "name"],
+  tool_result: ["toolUseId"],
+};
+
+/** One block or, since 2025-11-25, several. */
+function isSamplingContent(content: unknown): boolean {
+  const blocks = Array.isArray(content) ? content : [content];
+  return blocks.every((block) => {
+    const members =
+      isObject(block) && typeof block.type === "string" && Object.hasOwn(CONTENT, block.type)
+        ? CONTENT[block.type]
+        : undefined;
+    if (!isObject(block) || !members?.every((member) => typeof block[member] === "string")) return false;
+    return !members.includes("data") || (isBase64(block.data as string) && isMediaType(block.mimeType));
+  });
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
+const isWithin = (value: unknown, max: number) => isNumber(value) && (value as number) >= 0 && (value as number) <= max;
+const isShare = (value: unknown) => isWithin(value, 1);
+const isNamed = (value: unknown) => isObject(value) && isText(value.name);
+const isList = (value: unknown, is: (member: unknown) => boolean) => Array.isArray(value) && value.every(is);
+
+/** What each parameter of sampling is, when it is there. */
+const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => boolean, rule: string]>> = {
+  messages: [
+    (value) =>
+      isList(value, (message) => isObject(message) && isRole(message.role) && isSamplingContent(message.content)) &&
+      (value as unknown[]).length > 0,
+    "is a list of at least one message, each with a role (user, assistant) and content, whose data is base64",
+  ],
+  maxTokens: [(value) => Number.isSafeInteger(value) && (value as number) > 0, "is a whole number of at least 1"],
+  systemPrompt: [isText, "is a string"],
+  includeContext: [
+    (value) => ["none", "thisServer", "allServers"].includes(value as string),
+    "is none, thisServer or allServers",
+  ],
+  stopSequences: [(value) => isList(value, isText), "is a list of strings"],
+  metadata: [isObject, "is an object"],
+  modelPreferences: [isObject, "is an object"],
+  tools: [(value) => isList(value, isNamed), "is a list of tools, each with a name"],
+  toolChoice: [
+    (value) => isObject(value) && [undefined, "auto", "required", "none"].includes(value.mode as string),
+    "is an object whose mode is auto, required or none",
+  ],
+};
+
+const PREFERENCE_RULES: typeof SAMPLE_RULES = {
+  hints: [
+    (value) => isList(value, (hint) => isObject(hint) && (hint.name === undefined || isText(hint.name))),
+    "is a list of objects with a name",
+  ],
+  costPriority: [isShare, "is a number from 0 to 1"],
+  speedPriority: [isShare, "is a number from 0 to 1"],
+  intelligencePriority: [isShare, "is a number from 0 to 1"],
+};
+
+/**
+ * Checks the parameters of a sampling request; other questions pass.
+ *
+ * @throws {KitError} `options-invalid` naming the field, before anything is sent.
+ */
+export function checkSampling({ method, params = {} }: Question | Ping, { temperatureMax }: Limits): void {
+  if (method !== "sampling/createMessage") return;
+  for (const field of ["messages", "maxTokens"]) checkField(field, params[field], SAMPLE_RULES[field]);
+  checkFields("", params, SAMPLE_RULES);
+  const rule = `is a number from 0 to ${temperatureMax} (limits.temperatureMax)`;
+  checkFields("", params, { temperature: [(value) => isWithin(value, temperatureMax), rule] });
+  if (isObject(params.modelPreferences)) checkFields("modelPreferences.", params.modelPreferences, PREFERENCE_RULES);
+}
+
+function checkFields(prefix: string, values: JsonObject, rules: typeof SAMPLE_RULES): void {
+  for (const [field, rule] of Object.entries(rules)) {
+    if (values[field] !== undefined) checkField(`${prefix}${field}`, values[field], rule);
+  }
+}
+
+function checkField(field: string, value: unknown, rule: (typeof SAMPLE_RULES)[string] | undefined): void {
+  if (!rule || rule[0](value)) return;
+  const given = typeof value === "number" ? `, not ${value}` : "";
+  throw new KitError("options-invalid", `sampling/createMessage: ${field} ${rule[1]}${given}.`);
+}

@@ -1,0 +1,50 @@
+/**
+ * Runs of a handler, as its context sees them: steps, and what an earlier run left for this one.
+ *
+ * @module
+ */
+import type { Asker } from "../ask/asker.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+
+/** What a step is given. */
+export interface StepContext {
+  /** The same whenever this step of this call is run: to hand on as an idempotency key. */
+  readonly key: string;
+  /** What `retrying()` counts, where it outlives the run; absent: it counts in memory. */
+  readonly tries?: Tries;
+}
+
+/** The tries of one step, over all runs. */
+export interface Tries {
+  /** How many have failed. */
+  readonly failed: number;
+  /**
+   * Keeps how many have failed by now, and when the next is due.
+   *
+   * @returns What to wait for where the next try is for another run: it never settles. Undefined: it is for this one.
+   */
+  fail(failed: number, waitMs: number): Promise<never> | undefined;
+}
+
+/** The work of a step. What it returns is kept as JSON. */
+export type Step<T> = (context: StepContext) => T | Promise<T>;
+
+/** One run of a handler that may be run again from the top. */
+export interface HandlerRun {
+  readonly asker: Asker;
+  /** Whether what the handler says was said by a run before, or comes too late. */
+  readonly isSilent: boolean;
+  step<T>(name: string, work: Step<T>): Promise<T>;
+  /** Ends a run on the request, to go on as a task. Absent where that is not to be, or has been. */
+  task?(): Promise<void>;
+  /** Does what belongs to the run, unless it is over: then it never settles. */
+  within<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** What an earlier round left for the run of a handler. */
+export interface HandlerInput {
+  readonly inputResponses: JsonObject;
+  readonly requestState: string | undefined;
+  /** Where the handler may ask in the middle, and be run again from the top. */
+  readonly replay?: HandlerRun | undefined;
+}

@@ -1,0 +1,379 @@
+/**
+ * Everything an author has defined on one server, and how the ways of serving read it: lists, capabilities, hooks, what
+ * one caller sees. Authors see `McpServer`, which is in front of it. Nothing here depends on the author's `Env`.
+ *
+ * @module
+ */
+import type { QuestionReporter } from "../ask/asker.ts";
+import type { SampleHook } from "../ask/sampling-audit.ts";
+import type { Principal } from "../protocol/client-facts.ts";
+import { pick } from "../protocol/content.ts";
+import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
+import { KitError, unfit } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { Keeps, ServerIdentity } from "../protocol/lifecycle.ts";
+import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
+import { quote } from "../protocol/quote.ts";
+import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
+import { Catalog } from "./catalog.ts";
+import { type CustomHandler, type CustomNotificationHandler, checkCustom } from "./custom-methods.ts";
+import { type Compiled, compile, keyOf, LISTS } from "./definitions.ts";
+import type { HandlerContext } from "./handler-context.ts";
+import type { AroundHook, RequestEnd } from "./hook-types.ts";
+import type { CompiledPrompt } from "./prompt.ts";
+import type { CompiledResource, CompiledTemplate, ResourceProvider } from "./resource.ts";
+import {
+  type CacheableMethod,
+  type CacheHint,
+  type CallerFacts,
+  type ContextFunction,
+  checkServerOptions,
+  type Definition,
+  type RequestFacts,
+  type ServerOptions,
+} from "./server-options.ts";
+import type { CompiledTool } from "./tool.ts";
+
+/** One place a server is mounted at. */
+interface Mount {
+  readonly registry: Registry;
+  readonly prefix: string;
+}
+
+/** Handles `notifications/roots/list_changed`. */
+type RootsHandler = (ctx: HandlerContext) => void | Promise<void>;
+
+/** The facts that a `context` function is given. */
+interface ContextFacts {
+  readonly request?: RequestFacts | undefined;
+  readonly env: unknown;
+  readonly principal: Principal | undefined;
+}
+
+export class Registry implements ServerIdentity, QuestionReporter {
+  readonly #options: ServerOptions<unknown>;
+  readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
+  readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
+  readonly resources: Catalog<CompiledResource> = new Catalog("Resource");
+  readonly templates: Catalog<CompiledTemplate> = new Catalog("Resource template");
+  /** Methods and notifications of the author's own, by name. */
+  readonly methods: Map<string, CustomHandler<unknown>> = new Map();
+  readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
+  /** Notices of changes, for the ways of serving that can deliver them. */
+  readonly notices: NoticeBus = new NoticeBus((error) => {
+    this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
+  });
+  /** The versions this server answers. */
+  readonly versions: ServedVersions;
+  /** Whether a `visible` that returned no boolean was reported. Once is enough: it is called for each definition. */
+  #hasReportedVisible = false;
+  /** Definitions that the option `definitions` returned before. */
+  readonly #compiled = new WeakMap<Definition<unknown>, Compiled>();
+  #provider: ResourceProvider<unknown> | undefined;
+  /** Lists something was ever defined for. A client that was told of a list may ask for it when it is empty again. */
+  #used = new Set<ListKind>();
+  #rootsChanged: RootsHandler | undefined;
+  /** Where this server is mounted, and what is mounted here. */
+  readonly #mounts: Mount[] = [];
+  readonly #parts: Registry[] = [];
+
+  /** Throws as the constructor of `McpServer` does. */
+  constructor(options: ServerOptions<unknown>) {
+    if (typeof options?.name !== "string" || typeof options.version !== "string") {
+      throw new KitError("options-invalid", "new McpServer({ name, version }) needs both, as strings.");
+    }
+    this.#options = options;
+    this.versions = serveVersions(options.protocolVersions);
+    checkServerOptions(options);
+    for (const list of ["tools", "prompts", "resources"] as const) {
+      options[list]?.forEach((definition, at) => {
+        const place = `${list}[${at}] of new McpServer("${options.name}")`;
+        try {
+          this.add(definition, place);
+        } catch (error) {
+          if (!KitError.is(error) || error.message.includes(place)) throw error;
+          throw new KitError(error.code, `${place}: ${error.message}`, { cause: error });
+        }
+      });
+    }
+  }
+
+  // Definitions
+
+  /** Adds a definition, or puts it in the place of the one with its key. @param place Where it is written, for error texts. */
+  add<Env>(definition: Definition<Env>, place: string, isReplacing = false): void {
+    for (const put of this.#plan(definition, place, isReplacing)) put();
+    this.publish({ kind: LISTS[definition.kind].list });
+  }
+
+  /** Adds what has a name and no list. */
+  addNamed(map: "methods" | "notifications", name: string, handler: unknown): void {
+    for (const put of this.#planNamed(map, name, handler)) put();
+  }
+
+  /** @throws {KitError} `definition-duplicate` when there is one already; `definition-invalid`. */
+  setProvider(provider: ResourceProvider<unknown>): void {
+    if (this.#provider) throw new KitError("definition-duplicate", "This server has a resource provider already.");
+    if (typeof provider.read !== "function")
+      throw new KitError("definition-invalid", "A resource provider has no read function.");
+    this.#provider = provider;
+    this.#used.add("resources");
+  }
+
+  /** @throws {KitError} `definition-duplicate` when there is one already. */
+  setRootsHandler(handler: RootsHandler): void {
+    if (this.#rootsChanged)
+      throw new KitError("definition-duplicate", "This server has an onRootsChanged handler already.");
+    this.#rootsChanged = handler;
+  }
+
+  /** Shows all that a part defines, now and later, as this server's own; see `McpServer.mount`. */
+  mount(part: Registry, prefix: string): void {
+    if (this.#isPartOf(part)) {
+      throw new KitError("definition-invalid", `Server "${part.name}" cannot be mounted in itself.`);
+    }
+    const mount = { registry: this, prefix };
+    const lists = Object.values(LISTS).filter(({ catalog }) => part[catalog].size > 0);
+    const puts = [
+      ...lists.flatMap(({ catalog }) =>
+        [...part[catalog].values()].flatMap((item) => part.#planIn(mount, item.definition)),
+      ),
+      ...(["methods", "notifications"] as const).flatMap((map) => {
+        return [...part[map]].flatMap(([name, handler]) => this.#planNamed(map, prefix + name, handler));
+      }),
+    ];
+    for (const put of puts) put();
+    part.#mounts.push(mount);
+    this.#parts.push(part);
+    for (const { list } of lists) this.publish({ kind: list });
+  }
+
+  #isPartOf(whole: Registry): boolean {
+    return this === whole || this.#mounts.some(({ registry }) => registry.#isPartOf(whole));
+  }
+
+  /** The changes that add a definition here and wherever this server is mounted; throws before any of them is made. */
+  #plan<Env>(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
+    // What is new here must not take the place of something else there.
+    const wasHere = this[LISTS[definition.kind].catalog].find(keyOf(definition)) !== undefined;
+    const here = this.#planItem(compile(definition), place, isReplacing);
+    return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
+  }
+
+  #planIn<Env>({ registry, prefix }: Mount, definition: Definition<Env>, isReplacing = false): (() => void)[] {
+    const place = `"${keyOf(definition)}" of the mounted server "${this.name}"`;
+    return registry.#plan(
+      "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
+      place,
+      isReplacing,
+    );
+  }
+
+  /** Each kind has its own catalog; what `compile` makes of a kind fits it. */
+  #planItem(item: Compiled, place: string, isReplacing = false): () => void {
+    const { catalog, list } = LISTS[item.definition.kind];
+    const put = (this[catalog] as Catalog<Compiled>).plan(item, place, isReplacing);
+    return () => {
+      put();
+      this.#used.add(list);
+    };
+  }
+
+  #planNamed(map: "methods" | "notifications", name: string, handler: unknown): (() => void)[] {
+    // Callers take the handler from the same map, or from the parameter of its type.
+    const own = this[map] as Map<string, unknown>;
+    checkCustom(name, handler, own);
+    const above = this.#mounts.flatMap(({ registry, prefix }) => registry.#planNamed(map, prefix + name, handler));
+    return [() => own.set(name, handler), ...above];
+  }
+
+  /** Publishes a notice to the clients of this server and of those it is mounted in. */
+  publish(notice: Notice): void {
+    this.notices.publish(notice);
+    for (const { registry } of this.#mounts) registry.publish(notice);
+  }
+
+  /** Removes a definition here and wherever this server is mounted. False when there was none. */
+  remove(kind: Definition<unknown>["kind"], key: string): boolean {
+    const { catalog, list } = LISTS[kind];
+    if (!this[catalog].remove(key)) return false;
+    this.publish({ kind: list });
+    const isNamed = kind === "tool" || kind === "prompt";
+    for (const { registry, prefix } of this.#mounts) registry.remove(kind, isNamed ? prefix + key : key);
+    return true;
+  }
+
+  get provider(): ResourceProvider<unknown> | undefined {
+    return this.#provider ?? this.#parts.find(({ provider }) => provider)?.provider;
+  }
+
+  get rootsChanged(): RootsHandler | undefined {
+    return this.#rootsChanged;
+  }
+
+  // Callers
+
+  /** Whether something of the author's is a function of the request. */
+  get asksForRequest(): boolean {
+    return typeof this.#options.context === "function";
+  }
+
+  /** The call with the value its handlers get as `ctx.context`. */
+  withContext<Given extends ContextFacts>(call: Given): Given | Promise<Given> {
+    const { context } = this.#options;
+    return context === undefined ? call : this.#withContext(call, context);
+  }
+
+  async #withContext<Given extends ContextFacts>(call: Given, context: unknown): Promise<Given> {
+    const { request, env, principal } = call;
+    const value =
+      typeof context === "function" ? await (context as ContextFunction<unknown>)(request, env, principal) : context;
+    return { ...call, context: value };
+  }
+
+  /** Whether every caller sees the same of it. */
+  get isForAll(): boolean {
+    return !(this.#options.definitions || this.#options.visible);
+  }
+
+  /** This server as one caller sees it. @param runtime Receives faults when the server has no `onError` of its own. */
+  forCaller(caller: CallerFacts<unknown>, runtime: ErrorReporter): Registry | Promise<Registry> {
+    return this.isForAll ? this : this.#view(caller, runtime);
+  }
+
+  async #view(caller: CallerFacts<unknown>, runtime: ErrorReporter): Promise<Registry> {
+    const { definitions, visible } = this.#options;
+    // On top of them: a rest of the options would lack what an instance of a class inherits, such as its `around`.
+    const options: ServerOptions<unknown> = Object.create(this.#options, VIEWED);
+    const view = new Registry(options);
+    Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
+    view.#provider = this.provider;
+    view.#rootsChanged = this.#rootsChanged;
+    view.#used = new Set(this.#used);
+    const isSeen = ({ definition }: Compiled) => {
+      return !visible || this.#isTrue(visible(definition, caller), definition, runtime);
+    };
+    for (const { catalog } of Object.values(LISTS)) {
+      for (const item of this[catalog].values()) if (isSeen(item)) view.#planItem(item, "")();
+    }
+    for (const definition of (await definitions?.(caller)) ?? []) {
+      const item = this.#compiled.get(definition) ?? compile(definition);
+      this.#compiled.set(definition, item);
+      const place = `definitions of new McpServer("${options.name}")`;
+      if (isSeen(item)) view.#planItem(item, place)();
+    }
+    return view;
+  }
+
+  /** Only `true` shows a definition: a promise or a forgotten `return` must not. */
+  #isTrue(answer: unknown, definition: Definition<unknown>, runtime: ErrorReporter): boolean {
+    if (typeof answer !== "boolean") {
+      const what = unfit(answer);
+      if (!this.#hasReportedVisible) {
+        this.#hasReportedVisible = true;
+        const text = `The option visible returned ${what} for "${keyOf(definition)}", which is hidden therefore. Return true or false, not a Promise.`;
+        const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
+        this.report(new KitError("options-invalid", text), where, runtime);
+      }
+    }
+    return answer === true;
+  }
+
+  /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
+  offers(list: ListKind): boolean {
+    if (this.#used.has(list) || this.#options.capabilities?.[list] !== undefined) return true;
+    return list === "resources" && this.provider !== undefined;
+  }
+
+  /** Whether any argument or variable can be completed. */
+  get hasCompletions(): boolean {
+    const completed = ({ complete = {} }: { complete?: object }) => Object.keys(complete).length > 0;
+    return (
+      [...this.prompts.values()].some(({ options }) => completed(options)) ||
+      [...this.templates.values()].some(({ definition }) => completed(definition.options))
+    );
+  }
+
+  // Identity and options
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get pageSize(): number | undefined {
+    return this.#options.pageSize;
+  }
+
+  get instructions(): string | undefined {
+    return this.#options.instructions;
+  }
+
+  /** Name, version and the rest of the identity, as far as the version has them. */
+  info(rules: VersionRules): JsonObject {
+    return pick(this.#options, rules.implementationFields);
+  }
+
+  /** What this server can do, as far as the version has words for it and the mode can keep it. */
+  capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
+    const derived: JsonObject = {};
+    const changing = keeps.notices ? { listChanged: true } : {};
+    if (this.offers("tools")) derived.tools = changing;
+    if (this.offers("prompts")) derived.prompts = changing;
+    if (this.offers("resources")) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
+    if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
+    if (keeps.logLevel) derived.logging = {};
+    return { ...derived, ...this.#options.capabilities };
+  }
+
+  cacheHint(method: CacheableMethod): Required<CacheHint> {
+    const hint = this.#options.cacheHints?.[method];
+    return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
+  }
+
+  get subscriptionHooks(): Pick<ServerOptions<unknown>, "onSubscribe" | "onUnsubscribe"> {
+    return this.#options;
+  }
+
+  get onSample(): SampleHook | undefined {
+    return this.#options.onSample;
+  }
+
+  get around(): readonly AroundHook[] {
+    return this.#options.around ?? [];
+  }
+
+  /** Whether the server has `onRequestEnd`. */
+  get hearsOfEnds(): boolean {
+    return this.#options.onRequestEnd !== undefined;
+  }
+
+  /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
+  reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
+    const { method, requestId } = end;
+    const failed = (error: unknown) =>
+      this.report(
+        error,
+        { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
+        runtime,
+      );
+    runDetached(() => this.#options.onRequestEnd?.(end), failed, end.waitUntil);
+  }
+
+  /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */
+  report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
+    const { onError } = this.#options;
+    // A failing reporter is itself reported, to the runtime; when that fails too, nothing is left to report to.
+    const tellRuntime = (failure: unknown) =>
+      runDetached(
+        () => runtime(failure, where),
+        () => undefined,
+      );
+    if (onError) runDetached(() => onError(error, where), tellRuntime);
+    else tellRuntime(error);
+  }
+}
+
+/** Options that the view of a caller does not inherit: they have been decided already. */
+const VIEWED = Object.fromEntries(
+  ["tools", "prompts", "resources", "definitions", "visible"].map((name) => [name, { value: undefined }]),
+);

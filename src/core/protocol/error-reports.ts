@@ -1,0 +1,59 @@
+/**
+ * Reports of exceptions: what they tell `onError` or the runtime's log, and how they are sent without a failure of their own.
+ *
+ * @module
+ */
+import type { RequestId } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
+
+/** The request or notification during which an exception was thrown. */
+export interface ErrorPlace {
+  /** Also in the text the client got, so that a report and a log line can be matched. */
+  readonly correlationId: string;
+  /** Of the request or notification; in parentheses where neither failed but what serves them, as in "(transport)". */
+  readonly method: string;
+  /** Absent for a notification. */
+  readonly requestId?: RequestId;
+  readonly tool?: string;
+  readonly prompt?: string;
+  /** Of the resource. */
+  readonly uri?: string;
+  /** As the client sent them, not yet checked. */
+  readonly arguments?: unknown;
+  /** What a notification said. */
+  readonly params?: unknown;
+}
+
+/** Receives every exception. Its own failure changes nothing for the client. */
+export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
+
+/** A server that is told of exceptions. */
+export interface Reporter {
+  /** Tells the server's `onError`, or else the runtime. Never throws. */
+  report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void;
+}
+
+/** The line that a log gets of a failure. Method and tool are what a peer has sent, so they are quoted. */
+export function failureLine({ method, tool, correlationId }: ErrorPlace): string {
+  return `mcp-edge: ${quote(method)}${tool ? ` ${quote(tool)}` : ""} failed (${correlationId})`;
+}
+
+/**
+ * Runs a callback that no caller waits for. `failed` receives what it throws, now or later.
+ *
+ * @param waitUntil Keeps a promise that the callback returns alive. Else the platform would end it with the request.
+ */
+export function runDetached(
+  callback: () => void | Promise<void>,
+  failed: (error: unknown) => void,
+  waitUntil?: (work: Promise<unknown>) => void,
+): void {
+  try {
+    const told = callback();
+    if (!told) return;
+    const heard = Promise.resolve(told).catch(failed);
+    waitUntil?.(heard);
+  } catch (error) {
+    failed(error);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * How long a request is worked on: the signal that ends it early, and the platform that keeps work of hooks running.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { ErrorReporter, Reporter } from "./error-reports.ts";
+import type { RequestId } from "./jsonrpc.ts";
+import { quote } from "./quote.ts";
+
+/** Ends something early, as an AbortController does. Other implementations create the signal lazily because it is expensive. */
+export interface Ending {
+  readonly signal: AbortSignal;
+}
+
+/** What a platform gives beside a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
+export interface Execution {
+  /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
+  waitUntil(work: Promise<unknown>): void;
+  /** What a wrapper around the Worker, such as an OAuth provider, has found out. */
+  readonly props?: unknown;
+}
+
+/** What every hook can use to work. */
+export interface HookTools<Env = unknown> {
+  /** The bindings of the Worker or object that serves the request; on stdio what was given to `serveStdio`. */
+  readonly env: Env;
+  /**
+   * Keeps what serves the request (the Worker, the object of the session or task, the connection) until the promise
+   * settles, also when the answer has been sent. What it rejects with goes to `onError`.
+   */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** The part of a call that hooks need. */
+export interface HookedCall {
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  readonly env: unknown;
+  /** Keeps work of hooks running; absent where nothing ends it. */
+  readonly execution?: Execution | undefined;
+  /** Used when the server has no `onError` of its own. */
+  readonly onError: ErrorReporter;
+}
+
+/** The tools of the hooks of a request, or of a notification, which has no id. */
+export function hookTools(
+  server: Reporter,
+  { method, id }: { readonly method: string; readonly id?: RequestId },
+  { env, execution, onError }: HookedCall,
+): HookTools {
+  const waitUntil = (work: Promise<unknown>): void => {
+    const failed = (error: unknown) => {
+      const place = { correlationId: crypto.randomUUID(), method: `(waitUntil of ${quote(method)})` };
+      server.report(error, id === undefined ? place : { ...place, requestId: id }, onError);
+    };
+    const heard = Promise.resolve(work).catch(failed);
+    execution?.waitUntil(heard);
+  };
+  return { env, waitUntil };
+}

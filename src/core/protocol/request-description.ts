@@ -1,0 +1,53 @@
+/**
+ * Descriptions of requests and notifications for hooks and reports.
+ *
+ * @module
+ */
+import type { ClientFacts, Principal } from "./client-facts.ts";
+import type { ErrorPlace } from "./error-reports.ts";
+import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.ts";
+
+/** A request, its client, and the tool, prompt or resource it names. */
+export interface RequestDescription {
+  readonly method: string;
+  readonly requestId: RequestId;
+  readonly client: ClientFacts;
+  readonly principal: Principal | undefined;
+  /** Of the task whose handler runs, or that is over; absent on a request, that which makes the task included. */
+  readonly taskId?: string;
+  /** Name of the tool called. */
+  readonly tool?: string;
+  /** Name of the prompt asked for. */
+  readonly prompt?: string;
+  /** URI of the resource read. */
+  readonly uri?: string;
+  /** Arguments as the client sent them, not yet checked. */
+  readonly arguments?: unknown;
+}
+
+/** Describes a request. */
+export function describeRequest(
+  request: JSONRPCRequest,
+  client: ClientFacts,
+  principal: Principal | undefined,
+): RequestDescription {
+  return { ...subjectOf(request), client, principal };
+}
+
+/** The tool, prompt or resource that a request names, and its arguments. */
+export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
+  const { name, uri, arguments: args } = request.params ?? {};
+  return {
+    method: request.method,
+    requestId: request.id,
+    ...(request.method === "tools/call" && typeof name === "string" ? { tool: name } : {}),
+    ...(request.method === "prompts/get" && typeof name === "string" ? { prompt: name } : {}),
+    ...(typeof uri === "string" ? { uri } : {}),
+    ...(args === undefined ? {} : { arguments: args }),
+  };
+}
+
+/** The place that `onError` is told for a notification that failed. */
+export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
+  return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
+}

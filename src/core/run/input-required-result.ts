@@ -1,0 +1,62 @@
+/**
+ * The `input_required` result of a modern request.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+
+import { capabilitiesFor, type Question } from "../ask/questions.ts";
+import { checkSampling } from "../ask/sampling-params.ts";
+import { warnOfSecrets } from "../ask/secret-fields.ts";
+import type { InputRequired } from "../define/input-required.ts";
+import type { Registry } from "../define/registry.ts";
+import { type ClientCapabilityName, capabilityObject } from "../protocol/client-facts.ts";
+import { McpError } from "../protocol/errors.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Call } from "./call.ts";
+import { type SealedState, sealState } from "./request-state.ts";
+import { sentSamples } from "./sampling-rounds.ts";
+
+/** The modern result that asks. @throws {McpError} -32021 when the client has not declared what is asked for. */
+export async function toInputRequiredResult(
+  asked: InputRequired,
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+  more: Omit<SealedState, "state" | "samples"> = {},
+): Promise<JsonObject> {
+  const questions = Object.entries(asked.inputRequests);
+  const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
+    (name) => !call.client.can(name),
+  );
+  if (missing.length > 0) throw lacking(missing);
+  for (const [, question] of questions) {
+    checkSampling(question, call.limits);
+    warnOfSecrets(question, { server, request, call });
+  }
+  // Not by assignment: that would lose a question called "__proto__".
+  const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
+  const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, server) };
+  return {
+    resultType: "input_required",
+    ...(questions.length > 0 ? { inputRequests } : {}),
+    ...(Object.values(kept).some((each) => each !== undefined)
+      ? { requestState: await sealState(kept, server, request, call) }
+      : {}),
+  };
+}
+
+/** A question as an entry of `inputRequests`: an elicitation has its key there and needs no id. */
+export function toInputRequest({ method, params }: Question): JsonObject {
+  const { elicitationId: _, ...rest } = params ?? {};
+  return { method, params: rest };
+}
+
+/** -32021 with what is missing. */
+export function lacking(missing: readonly ClientCapabilityName[]): McpError {
+  return new McpError(
+    ErrorCode.MissingRequiredClientCapability,
+    `This needs the client capability ${missing.join(", ")}.`,
+    { requiredCapabilities: capabilityObject(missing) },
+  );
+}

@@ -1,0 +1,31 @@
+/**
+ * `inputRequired()` as authors import it. Loading this module installs the rounds that serve its values, so that
+ * programs whose handlers never ask by returning do not bundle them (decision 005).
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import type { Question } from "../ask/questions.ts";
+import { createInputRequired, type InputRequired } from "../define/input-required.ts";
+import { createRounds } from "./rounds.ts";
+import { installRounds } from "./run-handler.ts";
+
+/**
+ * Ends this run of a handler with questions. It runs again with `ctx.inputResponses` (by the same keys) and
+ * `ctx.requestState` set; a response that is missing or does not fit is asked for by returning this again.
+ *
+ * The same handler works in both eras: modern clients get an `input_required` result and repeat the request; legacy
+ * clients are asked over the stream of the request they are waiting on, and the handler is run again here.
+ *
+ * @throws {KitError} `options-invalid` when there is neither a question nor a state.
+ * @param requestState Text to have back on the next run. It is sealed: clients can neither read nor change it, and it is
+ *   good only for the same request of the same principal.
+ */
+export function inputRequired(
+  inputRequests: { readonly [key: string]: Question },
+  requestState?: string,
+): InputRequired {
+  return createInputRequired(inputRequests, requestState);
+}
+
+installRounds(createRounds());

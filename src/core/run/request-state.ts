@@ -1,0 +1,99 @@
+/**
+ * `requestState`: what one round of a modern call keeps for the next, sealed so that clients can neither read nor change it.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import type { Registry } from "../define/registry.ts";
+import { encodeText } from "../protocol/bytes.ts";
+import { KitError } from "../protocol/errors.ts";
+import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import { canonical } from "../seal/canonical.ts";
+import { EnvKeys } from "../seal/env-keys.ts";
+import type { KeyRing } from "../seal/key-ring.ts";
+import type { Call } from "./call.ts";
+import { invalidState, readResponses } from "./run-handler.ts";
+import type { SentSamples } from "./sampling-rounds.ts";
+
+const ENV_KEYS = new EnvKeys("request state", "What a handler keeps in requestState needs");
+
+/** Milliseconds a person may take over one round before its state is refused. */
+const STATE_LIFE_MS = 60 * 60 * 1000;
+/** What was sealed: what the author gave, and what the engine keeps. */
+export interface SealedState {
+  readonly state?: string | undefined;
+  readonly journal?: unknown;
+  /** Of a run that was suspended: what its handler had as `ctx.inputResponses`, and is to have again. */
+  readonly responses?: JsonObject;
+  /** For `onSample`. */
+  readonly samples?: SentSamples | undefined;
+}
+
+/**
+ * What a modern request presents.
+ *
+ * @throws {McpError} -32602 when the state is not one sealed here for this request, or has expired. Says no more.
+ */
+export async function readPresented(
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+): Promise<SealedState & { readonly inputResponses: JsonObject }> {
+  const opened = await openState(server, request, call);
+  if (opened && opened.expiresAtMs <= Date.now()) throw invalidState();
+  return { ...opened, inputResponses: readResponses(request) };
+}
+
+/**
+ * Opens the state that a modern request presents; undefined when there is none.
+ *
+ * @throws {McpError} -32602 when it was not sealed here for this request, or the answers are not objects.
+ */
+export async function openState(
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+): Promise<(SealedState & { readonly expiresAtMs: number }) | undefined> {
+  readResponses(request);
+  const { requestState } = request.params ?? {};
+  if (requestState === undefined) return undefined;
+  if (typeof requestState !== "string") throw invalidState();
+  const ring = await keysOf(call, requestState).catch((error: unknown) => {
+    // A server that has no keys has sealed nothing. Where nothing asks, that is no fault to report.
+    if (!call.replay && KitError.is(error) && error.code === "keys-missing") throw invalidState();
+    throw error;
+  });
+  const opened = await ring.open(requestState, bindingOf(server, request, call));
+  if (!opened) throw invalidState();
+  return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
+}
+
+/** Seals what the next round needs. @throws {KitError} `state-too-large` naming the limit. */
+export async function sealState(
+  kept: SealedState,
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+): Promise<string> {
+  const ring = await keysOf(call);
+  return ring.seal(encodeState(kept, call), bindingOf(server, request, call));
+}
+
+/** The state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
+export function encodeState(kept: SealedState, { limits: { requestStateBytesMax } }: Call): Uint8Array<ArrayBuffer> {
+  const bytes = encodeText(JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS }));
+  if (bytes.length <= requestStateBytesMax) return bytes;
+  const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
+  throw new KitError("state-too-large", message);
+}
+
+async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
+  return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
+}
+
+/** Endpoint, server, principal, method, target and arguments, in one spelling: what a state is good for. */
+function bindingOf(server: Registry, request: JSONRPCRequest, { principal, endpoint }: Call): string {
+  const { name, uri, arguments: args } = request.params ?? {};
+  const who = principal ? [principal.issuer, principal.subject] : null;
+  return JSON.stringify([endpoint, server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
+}

@@ -1,0 +1,124 @@
+/**
+ * The rounds of handlers that ask: a handler is run again until it asks no more. In the modern era one round is one
+ * request, and asking is its result; in the legacy era the client is asked during the request.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+
+import { QuestionError } from "../ask/question-errors.ts";
+import type { Question } from "../ask/questions.ts";
+import { createInputRequired, type InputRequired, isInputRequired } from "../define/input-required.ts";
+import type { Registry } from "../define/registry.ts";
+import { KitError } from "../protocol/errors.ts";
+import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
+import type { Call } from "./call.ts";
+import { lacking, toInputRequiredResult } from "./input-required-result.ts";
+import { encodeState, readPresented } from "./request-state.ts";
+import {
+  FIRST_ROUND,
+  isAnswering,
+  type Replaying,
+  type Round,
+  type RoundsOutcome,
+  type RunRounds,
+  SUSPENDED,
+} from "./run-handler.ts";
+import { hearSamples } from "./sampling-rounds.ts";
+
+/** Rounds of one legacy request, or of a task without a question: stops a handler that always asks again. */
+export const ROUNDS_MAX = 32;
+
+/**
+ * Begins a run that may ask in the middle.
+ *
+ * @param journal What an earlier run of the same call left.
+ * @param check Throws when a journal is too large for the state that is to carry it.
+ */
+export type BeginReplay = (
+  call: Call,
+  journal: unknown,
+  inputResponses: JsonObject,
+  check?: (journal: unknown) => void,
+) => Attempted;
+
+/** Such a run, and what is left of it when it is suspended. */
+export interface Attempted extends Replaying {
+  /** What it waits for. @throws {KitError} when the handler is not the one that was asked. */
+  questions(): Readonly<Record<string, Question>>;
+  /** To be given to the next run; JSON. */
+  readonly journal: unknown;
+  /** Whether the next run needs it although nothing waits. */
+  readonly hasEntries: boolean;
+  /** Resolves when no step is under way: only then the journal has all. */
+  settled(): Promise<void>;
+}
+
+/** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */
+export function createRounds(begin?: BeginReplay): RunRounds {
+  return async (server, request, call, run) => {
+    if (call.client.era === "modern") return runOneRound(server, request, call, run, begin);
+    let round: Round = FIRST_ROUND;
+    let journal = call.journal;
+    for (let rounds = 0; rounds < ROUNDS_MAX; rounds++) {
+      const attempt = begin?.(call, journal, {});
+      const returned = await run({ ...round, replay: attempt });
+      if (!isInputRequired(returned)) return { returned };
+      round = { inputResponses: await askAll(returned, call), requestState: returned.requestState };
+      await attempt?.settled();
+      journal = attempt?.journal;
+    }
+    throw new KitError("options-invalid", `A handler asked for input ${ROUNDS_MAX} times in one request.`);
+  };
+}
+
+const runOneRound = async (
+  server: Registry,
+  request: JSONRPCRequest,
+  call: Call,
+  run: (round: Round) => Promise<unknown>,
+  begin: BeginReplay | undefined,
+): Promise<RoundsOutcome> => {
+  const presented = await readPresented(server, request, call);
+  hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
+  // What an explicit question was answered with stays until the handler asks in that form again.
+  const { state, responses = presented.inputResponses } = presented;
+  const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
+  const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
+  const keptOf = async () => {
+    await attempt?.settled();
+    return attempt?.hasEntries ? { journal: attempt.journal } : {};
+  };
+  try {
+    const returned = await run({ inputResponses: responses, requestState: state, replay: attempt });
+    if (attempt && returned === SUSPENDED) {
+      const asked = createInputRequired(attempt.questions(), state);
+      return {
+        asked: await toInputRequiredResult(asked, server, request, call, { journal: attempt.journal, responses }),
+      };
+    }
+    if (!isInputRequired(returned)) return { returned };
+    return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
+  } catch (error) {
+    if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+    // It asks too, and the next run is to have what this one had.
+    if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
+    throw error;
+  }
+};
+
+/** All or nothing: a handler runs again only with every answer. */
+async function askAll({ inputRequests }: InputRequired, call: Call): Promise<JsonObject> {
+  const questions = Object.entries(inputRequests);
+  for (const [, question] of questions) call.asker.check?.(question);
+  const failed = new AbortController();
+  const signal = AbortSignal.any([call.ending.signal, failed.signal]);
+  try {
+    const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
+    return Object.fromEntries(await Promise.all(answers));
+  } catch (error) {
+    // Nobody waits for the other answers any more; their client is told.
+    failed.abort();
+    throw error;
+  }
+}

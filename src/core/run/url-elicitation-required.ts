@@ -1,0 +1,55 @@
+/**
+ * The error that sends a person to URLs before a request can be served.
+ *
+ * @module
+ * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
+ */
+
+import type { Question } from "../ask/questions.ts";
+import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
+import type { Registry } from "../define/registry.ts";
+import { errorText } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Call } from "./call.ts";
+// Loaded for what it installs as well: the client's next request is served by the rounds.
+import { inputRequired } from "./input-required.ts";
+import { toInputRequiredResult } from "./input-required-result.ts";
+import type { AnsweringError } from "./run-handler.ts";
+
+/** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
+const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+
+/**
+ * Thrown by a tool, prompt or resource that can only go on when the person has been to these URLs. The client sends them
+ * there and repeats its request: 2025-11-25 gets the error -32042, 2026-07-28 an `input_required` result with the keys
+ * "url-1", "url-2" and so on, and what is older a text with messages and URLs.
+ *
+ * @throws {KitError} `options-invalid` when a URL does not parse.
+ * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
+ */
+export class UrlElicitationRequiredError extends McpError implements AnsweringError {
+  /** The params of each elicitation. */
+  readonly elicitations: readonly JsonObject[];
+
+  constructor(elicitations: readonly UrlElicitation[], text = "This request needs you to open a URL first.") {
+    const params = elicitations.map(urlParams);
+    super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });
+    this.elicitations = params;
+  }
+
+  /** In the version's own way: the error itself, a result that asks, or a text. */
+  answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject> {
+    const { urlsRequired } = call.client.rules;
+    if (urlsRequired === "error") throw this;
+    if (urlsRequired === "result" && ASKING.includes(request.method)) {
+      const questions = this.elicitations.map((params, at): [string, Question] => {
+        return [`url-${at + 1}`, { method: "elicitation/create", params }];
+      });
+      return toInputRequiredResult(inputRequired(Object.fromEntries(questions)), server, request, call, kept);
+    }
+    const text = [this.message, ...this.elicitations.map(({ message, url }) => `${message}: ${url}`)].join("\n");
+    if (request.method === "tools/call") return errorText(text);
+    throw new McpError(ErrorCode.InternalError, text);
+  }
+}
