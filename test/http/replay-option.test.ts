@@ -87,7 +87,7 @@ describe("A20: a server answers according to its own options", () => {
       await call(handle, { inputResponses: { who: 5 } }),
     ];
     const before = await answers();
-    await import("../../src/core/define/input-required.ts");
+    await import("../../src/core/run/input-required.ts");
     const after = await answers();
     const shapes = (given: Json[]) => given.map(({ result, error }) => ({ result, error }));
     expect(shapes(after)).toEqual(shapes(before));

@@ -25,7 +25,7 @@ export interface QuestionOptions {
 
 /** The part of a server that is told about questions. */
 export interface QuestionReporter extends Reporter {
-  readonly onSample: SampleHook | undefined;
+  readonly options: { readonly onSample?: SampleHook | undefined };
 }
 
 /** The request whose handler asks. */

@@ -65,7 +65,7 @@ export function reportSample(
   outcome: SampleRecord["outcome"],
   durationMs: number,
 ): void {
-  const { onSample } = server;
+  const { onSample } = server.options;
   if (!onSample) return;
   const { method, requestId, client, principal, tool, prompt } = describeRequest(request, call.client, call.principal);
   const { model, stopReason } = isObject(answer) ? answer : {};

@@ -5,7 +5,6 @@
  * @module
  */
 import type { QuestionReporter } from "../ask/asker.ts";
-import type { SampleHook } from "../ask/sampling-audit.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
 import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
@@ -51,7 +50,8 @@ interface ContextFacts {
 }
 
 export class Registry implements ServerIdentity, QuestionReporter {
-  readonly #options: ServerOptions<unknown>;
+  /** What the author wrote. */
+  readonly options: ServerOptions<unknown>;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource");
@@ -72,7 +72,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
   #provider: ResourceProvider<unknown> | undefined;
   /** Lists something was ever defined for. A client that was told of a list may ask for it when it is empty again. */
   #used = new Set<ListKind>();
-  #rootsChanged: RootsHandler | undefined;
+  /** The handler of `onRootsChanged`. */
+  rootsChanged: RootsHandler | undefined;
   /** Where this server is mounted, and what is mounted here. */
   readonly #mounts: Mount[] = [];
   readonly #parts: Registry[] = [];
@@ -82,7 +83,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     if (typeof options?.name !== "string" || typeof options.version !== "string") {
       throw new KitError("options-invalid", "new McpServer({ name, version }) needs both, as strings.");
     }
-    this.#options = options;
+    this.options = options;
     this.versions = serveVersions(options.protocolVersions);
     checkServerOptions(options);
     for (const list of ["tools", "prompts", "resources"] as const) {
@@ -120,17 +121,10 @@ export class Registry implements ServerIdentity, QuestionReporter {
     this.#used.add("resources");
   }
 
-  /** @throws {KitError} `definition-duplicate` when there is one already. */
-  setRootsHandler(handler: RootsHandler): void {
-    if (this.#rootsChanged)
-      throw new KitError("definition-duplicate", "This server has an onRootsChanged handler already.");
-    this.#rootsChanged = handler;
-  }
-
   /** Shows all that a part defines, now and later, as this server's own; see `McpServer.mount`. */
   mount(part: Registry, prefix: string): void {
     if (this.#isPartOf(part)) {
-      throw new KitError("definition-invalid", `Server "${part.name}" cannot be mounted in itself.`);
+      throw new KitError("definition-invalid", `Server "${part.options.name}" cannot be mounted in itself.`);
     }
     const mount = { registry: this, prefix };
     const lists = Object.values(LISTS).filter(({ catalog }) => part[catalog].size > 0);
@@ -161,7 +155,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 
   #planIn<Env>({ registry, prefix }: Mount, definition: Definition<Env>, isReplacing = false): (() => void)[] {
-    const place = `"${keyOf(definition)}" of the mounted server "${this.name}"`;
+    const place = `"${keyOf(definition)}" of the mounted server "${this.options.name}"`;
     return registry.#plan(
       "name" in definition ? { ...definition, name: prefix + definition.name } : definition,
       place,
@@ -207,20 +201,16 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return this.#provider ?? this.#parts.find(({ provider }) => provider)?.provider;
   }
 
-  get rootsChanged(): RootsHandler | undefined {
-    return this.#rootsChanged;
-  }
-
   // Callers
 
   /** Whether something of the author's is a function of the request. */
   get asksForRequest(): boolean {
-    return typeof this.#options.context === "function";
+    return typeof this.options.context === "function";
   }
 
   /** The call with the value its handlers get as `ctx.context`. */
   withContext<Given extends ContextFacts>(call: Given): Given | Promise<Given> {
-    const { context } = this.#options;
+    const { context } = this.options;
     return context === undefined ? call : this.#withContext(call, context);
   }
 
@@ -233,7 +223,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** Whether every caller sees the same of it. */
   get isForAll(): boolean {
-    return !(this.#options.definitions || this.#options.visible);
+    return !(this.options.definitions || this.options.visible);
   }
 
   /** This server as one caller sees it. @param runtime Receives faults when the server has no `onError` of its own. */
@@ -242,13 +232,13 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 
   async #view(caller: CallerFacts<unknown>, runtime: ErrorReporter): Promise<Registry> {
-    const { definitions, visible } = this.#options;
+    const { definitions, visible } = this.options;
     // On top of them: a rest of the options would lack what an instance of a class inherits, such as its `around`.
-    const options: ServerOptions<unknown> = Object.create(this.#options, VIEWED);
+    const options: ServerOptions<unknown> = Object.create(this.options, VIEWED);
     const view = new Registry(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
     view.#provider = this.provider;
-    view.#rootsChanged = this.#rootsChanged;
+    view.rootsChanged = this.rootsChanged;
     view.#used = new Set(this.#used);
     const isSeen = ({ definition }: Compiled) => {
       return !visible || this.#isTrue(visible(definition, caller), definition, runtime);
@@ -281,7 +271,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
   offers(list: ListKind): boolean {
-    if (this.#used.has(list) || this.#options.capabilities?.[list] !== undefined) return true;
+    if (this.#used.has(list) || this.options.capabilities?.[list] !== undefined) return true;
     return list === "resources" && this.provider !== undefined;
   }
 
@@ -296,21 +286,9 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   // Identity and options
 
-  get name(): string {
-    return this.#options.name;
-  }
-
-  get pageSize(): number | undefined {
-    return this.#options.pageSize;
-  }
-
-  get instructions(): string | undefined {
-    return this.#options.instructions;
-  }
-
   /** Name, version and the rest of the identity, as far as the version has them. */
   info(rules: VersionRules): JsonObject {
-    return pick(this.#options, rules.implementationFields);
+    return pick(this.options, rules.implementationFields);
   }
 
   /** What this server can do, as far as the version has words for it and the mode can keep it. */
@@ -322,29 +300,16 @@ export class Registry implements ServerIdentity, QuestionReporter {
     if (this.offers("resources")) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (keeps.logLevel) derived.logging = {};
-    return { ...derived, ...this.#options.capabilities };
+    return { ...derived, ...this.options.capabilities };
   }
 
   cacheHint(method: CacheableMethod): Required<CacheHint> {
-    const hint = this.#options.cacheHints?.[method];
+    const hint = this.options.cacheHints?.[method];
     return { ttlMs: hint?.ttlMs ?? 0, cacheScope: hint?.cacheScope ?? "private" };
   }
 
-  get subscriptionHooks(): Pick<ServerOptions<unknown>, "onSubscribe" | "onUnsubscribe"> {
-    return this.#options;
-  }
-
-  get onSample(): SampleHook | undefined {
-    return this.#options.onSample;
-  }
-
   get around(): readonly AroundHook[] {
-    return this.#options.around ?? [];
-  }
-
-  /** Whether the server has `onRequestEnd`. */
-  get hearsOfEnds(): boolean {
-    return this.#options.onRequestEnd !== undefined;
+    return this.options.around ?? [];
   }
 
   /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
@@ -356,12 +321,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
         { correlationId: crypto.randomUUID(), method: `(onRequestEnd of ${quote(method)})`, requestId },
         runtime,
       );
-    runDetached(() => this.#options.onRequestEnd?.(end), failed, end.waitUntil);
+    runDetached(() => this.options.onRequestEnd?.(end), failed, end.waitUntil);
   }
 
   /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
-    const { onError } = this.#options;
+    const { onError } = this.options;
     // A failing reporter is itself reported, to the runtime; when that fails too, nothing is left to report to.
     const tellRuntime = (failure: unknown) =>
       runDetached(

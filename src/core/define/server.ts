@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { KitError } from "../protocol/errors.ts";
 import { type LoggingLevel, logData } from "../protocol/logging.ts";
 import type { CustomHandler, CustomNotificationHandler } from "./custom-methods.ts";
 import { keyOf } from "./definitions.ts";
@@ -110,7 +111,10 @@ export class McpServer<Env = unknown> {
    * @throws {KitError} `definition-duplicate` when there is a handler already.
    */
   onRootsChanged(handler: (ctx: HandlerContext<Env>) => void | Promise<void>): this {
-    this[REGISTRY].setRootsHandler(handler as (ctx: HandlerContext) => void | Promise<void>);
+    const registry = this[REGISTRY];
+    if (registry.rootsChanged)
+      throw new KitError("definition-duplicate", "This server has an onRootsChanged handler already.");
+    registry.rootsChanged = handler as (ctx: HandlerContext) => void | Promise<void>;
     return this;
   }
 

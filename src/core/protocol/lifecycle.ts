@@ -119,8 +119,8 @@ export interface Keeps {
 /** How a server introduces itself. */
 export interface ServerIdentity {
   readonly versions: ServedVersions;
-  /** How to use the server, for the model. */
-  readonly instructions: string | undefined;
+  /** `instructions`: how to use the server, for the model. */
+  readonly options: { readonly instructions?: string | undefined };
   /** Name, version and the rest of the `Implementation`, as far as the version has them. */
   info(rules: VersionRules): JsonObject;
   /** What the server can do, as far as the version has words for it and the way of serving can keep it. */
@@ -156,8 +156,13 @@ function initializeResult(server: ServerIdentity, rules: VersionRules, keeps: Ke
     protocolVersion: rules.version,
     capabilities: server.capabilities(rules, keeps),
     serverInfo: server.info(rules),
-    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    ...instructionsOf(server),
   };
+}
+
+/** The member `instructions` of a result, where the server has them. */
+export function instructionsOf({ options: { instructions } }: ServerIdentity): JsonObject {
+  return instructions === undefined ? {} : { instructions };
 }
 
 function noLegacy(versions: ServedVersions): McpError {

@@ -13,8 +13,8 @@ export function twice(key: string): KitError {
 /** Questions that could not go out, for the steps they wait for. */
 export function stalled(steps: Iterable<string>, afterMs: number): KitError {
   const message =
-    `A question waited ${afterMs} ms (limits.elicitTimeoutMs) for step ${list(steps)}, which may itself wait for the ` +
-    "answer. Ask before or after the step.";
+    `A question waited for step ${list(steps)} longer than limits.elicitTimeoutMs, ${afterMs} ms. ` +
+    "The step may itself wait for the answer: ask before or after it.";
   return new KitError("timeout", message);
 }
 

@@ -92,8 +92,8 @@ async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
 }
 
 /** Endpoint, server, principal, method, target and arguments, in one spelling: what a state is good for. */
-function bindingOf(server: Registry, request: JSONRPCRequest, { principal, endpoint }: Call): string {
+function bindingOf({ options }: Registry, request: JSONRPCRequest, { principal, endpoint }: Call): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return JSON.stringify([endpoint, server.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
+  return JSON.stringify([endpoint, options.name, who, request.method, name ?? uri ?? null, canonical(args ?? {})]);
 }

@@ -18,9 +18,9 @@ export type SentSamples = Readonly<Record<string, readonly [maxTokens: number, s
 /** What is to be kept of questions that go out; undefined where nobody would hear of it. */
 export function sentSamples(
   questions: Readonly<Record<string, Question>>,
-  { onSample }: Registry,
+  { options }: Registry,
 ): SentSamples | undefined {
-  if (!onSample) return undefined;
+  if (!options.onSample) return undefined;
   const samples = Object.entries(questions).filter(([, { method }]) => method === "sampling/createMessage");
   if (samples.length === 0) return undefined;
   return Object.fromEntries(samples.map(([key, { params }]) => [key, [Number(params?.maxTokens), Date.now()]]));

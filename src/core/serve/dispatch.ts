@@ -41,7 +41,7 @@ export interface Answer {
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
 export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
   call.asker = call.asker.for?.({ server, request, call }) ?? call.asker;
-  return server.hearsOfEnds ? serveAndReport(server, request, call) : serve(server, request, call);
+  return server.options.onRequestEnd ? serveAndReport(server, request, call) : serve(server, request, call);
 }
 
 async function serveAndReport(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {

@@ -186,7 +186,7 @@ async function recognise(
   // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
-  return { name: await hash([call.endpoint, server.name, who, which]), digest, round };
+  return { name: await hash([call.endpoint, server.options.name, who, which]), digest, round };
 }
 
 /** @throws {McpError} -32602 for what was not sealed for this request. */

@@ -57,7 +57,7 @@ function makePage(
   cursor: unknown,
   { client: { rules }, endpoint }: Call,
 ): JsonText {
-  const page = pageOf(method, entries, cursor, server.pageSize, endpoint);
+  const page = pageOf(method, entries, cursor, server.options.pageSize, endpoint);
   const rest = completeResult(
     {
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),

@@ -14,7 +14,7 @@ import { type ListedResource, listedResource, type ReadReturn, toContents } from
 import { checkMediaType } from "../protocol/content.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
-import { negotiate } from "../protocol/lifecycle.ts";
+import { instructionsOf, negotiate } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import type { Era } from "../protocol/versions.ts";
@@ -86,7 +86,7 @@ function discover(server: Registry, _: JSONRPCRequest, call: Call): JsonObject {
   return {
     supportedVersions: server.versions.modern.map((rules) => rules.version),
     capabilities: server.capabilities(call.client.rules, { logLevel: true, notices: call.methods !== undefined }),
-    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    ...instructionsOf(server),
     ...server.cacheHint("server/discover"),
   };
 }

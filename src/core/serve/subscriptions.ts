@@ -119,7 +119,7 @@ async function subscribe(
   try {
     await keeper.keep(withRoomFor(uri, keeper, call.limits));
   } catch (error) {
-    const { onUnsubscribe } = server.subscriptionHooks;
+    const { onUnsubscribe } = server.options;
     await onUnsubscribe?.(uri, placeOf(call));
     throw error;
   }
@@ -142,7 +142,7 @@ async function unsubscribe(
   const uri = readUri(request);
   if (!keeper.read().includes(uri)) return {};
   await keeper.keep(keeper.read().filter((kept) => kept !== uri));
-  await server.subscriptionHooks.onUnsubscribe?.(uri, placeOf(call));
+  await server.options.onUnsubscribe?.(uri, placeOf(call));
   return {};
 }
 
@@ -154,7 +154,7 @@ function readUri(request: JSONRPCRequest): string {
 
 /** Asks `onSubscribe`. @throws what it throws; {KitError} `options-invalid` when it decides nothing. */
 async function isAdmitted(server: Registry, uri: string, call: Call): Promise<boolean> {
-  const answer: unknown = await server.subscriptionHooks.onSubscribe?.(uri, placeOf(call));
+  const answer: unknown = await server.options.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
   throw new KitError("options-invalid", `onSubscribe returned ${unfit(answer)}; return true or false, or nothing.`);
 }
@@ -193,7 +193,7 @@ export async function releaseUris(
   const place = { ...given, signal: new AbortController().signal };
   for (const uri of uris) {
     try {
-      await server.subscriptionHooks.onUnsubscribe?.(uri, place);
+      await server.options.onUnsubscribe?.(uri, place);
     } catch (error) {
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
     }

@@ -191,7 +191,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "unsubscribe-runs-no-hook",
     file: "src/core/serve/subscriptions.ts",
-    find: "await server.subscriptionHooks.onUnsubscribe?.(uri, placeOf(call));",
+    find: "await server.options.onUnsubscribe?.(uri, placeOf(call));",
     replace: "",
     tests: ["test/features/subscriptions.test.ts", "test/features/shared-options.test.ts"],
   },
@@ -409,14 +409,14 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "a23-state-of-another-endpoint",
     file: "src/core/run/request-state.ts",
-    find: "return JSON.stringify([endpoint, server.name,",
+    find: "return JSON.stringify([endpoint, options.name,",
     replace: "return JSON.stringify([server.name,",
     tests: ["test/worker/endpoints.test.ts"],
   },
   {
     id: "state-of-another-server",
     file: "src/core/run/request-state.ts",
-    find: "return JSON.stringify([endpoint, server.name, who,",
+    find: "return JSON.stringify([endpoint, options.name, who,",
     replace: "return JSON.stringify([endpoint, who,",
     tests: ["test/http/handler.test.ts"],
   },
@@ -529,7 +529,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "a23-once-of-another-endpoint",
     file: "src/core/serve/idempotency.ts",
-    find: "hash([call.endpoint, server.name, who, which])",
+    find: "hash([call.endpoint, server.options.name, who, which])",
     replace: "hash([server.name, who, which])",
     tests: ["test/worker/endpoints.test.ts"],
   },
