@@ -410,7 +410,7 @@ export const FEATURES: readonly Mutant[] = [
     id: "a23-state-of-another-endpoint",
     file: "src/core/run/request-state.ts",
     find: "return JSON.stringify([endpoint, options.name,",
-    replace: "return JSON.stringify([server.name,",
+    replace: "return JSON.stringify([options.name,",
     tests: ["test/worker/endpoints.test.ts"],
   },
   {
@@ -530,7 +530,7 @@ export const FEATURES: readonly Mutant[] = [
     id: "a23-once-of-another-endpoint",
     file: "src/core/serve/idempotency.ts",
     find: "hash([call.endpoint, server.options.name, who, which])",
-    replace: "hash([server.name, who, which])",
+    replace: "hash([server.options.name, who, which])",
     tests: ["test/worker/endpoints.test.ts"],
   },
   {
