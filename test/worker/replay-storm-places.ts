@@ -209,7 +209,7 @@ class TaskCall {
         await this.#storm.insist(() => this.#request("tasks/update", { taskId, inputResponses }));
         idle = 0;
       } else {
-        await pause(Math.min(10 * 2 ** idle, 320));
+        await pause(Math.min(20 * 5 ** idle, 1_000));
         idle += 1;
       }
     }

@@ -14,8 +14,12 @@ import type { Counted } from "./fixtures/replay-storm.ts";
 import { send, textOfReply } from "./replay-storm-http.ts";
 
 const BINDINGS = { MCP_SESSION: "McpSession", MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" } as const;
-/** Minimum and maximum milliseconds between two losses of the process; the first one comes early. */
-const CALM_MS = { first: [300, 1_500], later: [4_000, 8_000] } as const;
+/** Minimum and maximum milliseconds before the first loss of the process. */
+const FIRST_MS = [300, 1_500] as const;
+/** Minimum and maximum number of attempts that end between two losses: a slow machine loses its process less often. */
+const LATER = [400, 1_200] as const;
+/** Milliseconds until the next loss if fewer attempts have ended. */
+const LATER_MS = 60_000;
 
 /** One attempt at a case. Another one follows if its client could not resume it. */
 export class Attempt {
@@ -41,7 +45,10 @@ export class Storm {
   readonly #killed = new Set<string>();
   #worker!: TestWorker;
   #isOver = false;
-  readonly #over = new AbortController();
+  /** Attempts that have to end before the process is lost again. */
+  #calm = 0;
+  /** Ends the wait for them. */
+  #wake = new AbortController();
   #blowing: Promise<void> = Promise.resolve();
   #restarting: Promise<void> = Promise.resolve();
 
@@ -89,6 +96,8 @@ export class Storm {
   forget({ id, kills }: Attempt): void {
     this.#attempts.delete(id);
     if (kills > 0) this.#killed.add(id);
+    this.#calm -= 1;
+    if (this.#calm === 0) this.#wake.abort();
   }
 
   /** How often an attempt has lost its object or the process. */
@@ -122,7 +131,7 @@ export class Storm {
 
   async stop(): Promise<void> {
     this.#isOver = true;
-    this.#over.abort();
+    this.#wake.abort();
     await this.#blowing;
     await this.#collect().catch(() => undefined);
     await this.#worker.stop();
@@ -139,11 +148,8 @@ export class Storm {
   }
 
   async #blow(): Promise<void> {
-    for (let calm: readonly [number, number] = CALM_MS.first; !this.#isOver; calm = CALM_MS.later) {
-      const [least, most] = calm;
-      await pause(least + this.#random() * (most - least), undefined, { signal: this.#over.signal }).catch(
-        () => undefined,
-      );
+    for (let waitMs = this.#between(FIRST_MS); !this.#isOver; waitMs = LATER_MS) {
+      await pause(waitMs, undefined, { signal: this.#wake.signal }).catch(() => undefined);
       if (this.#isOver) return;
       await this.#collect(true).catch(() => undefined);
       const isHit = new Set(this.#attempts.values());
@@ -152,7 +158,13 @@ export class Storm {
       // Including those that began before the process was gone.
       for (const attempt of [...isHit, ...this.#attempts.values()]) isHit.add(attempt);
       for (const attempt of isHit) attempt.kills += 1;
+      this.#calm = Math.round(this.#between(LATER));
+      this.#wake = new AbortController();
     }
+  }
+
+  #between([least, most]: readonly [number, number]): number {
+    return least + this.#random() * (most - least);
   }
 }
 
