@@ -1,7 +1,9 @@
 /** The completion of a URL elicitation, announced by the handler that asked, even after losses in between. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openStream } from "../../src/testing/http-stream.ts";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { Session } from "../conformance/support.ts";
+import { initialize, type Members, request } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 
 const COMPLETE = "notifications/elicitation/complete";
@@ -22,17 +24,23 @@ beforeAll(async () => {
   });
 });
 afterAll(() => worker?.stop());
-beforeEach(async () => {
-  tap = await startHttpTap(`${worker.origin}/mcp`);
-});
-afterEach(async () => {
-  await tap.close();
-  tap.oracle.expectClean();
-});
+
+/** Has the tests of a group send their messages through the oracle, which knows Streamable HTTP only. */
+function watchMessages(): void {
+  beforeEach(async () => {
+    tap = await startHttpTap(`${worker.origin}/mcp`);
+  });
+  afterEach(async () => {
+    await tap.close();
+    tap.oracle.expectClean();
+  });
+}
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: { form: {}, url: {} } } });
 
 describe("E3 the completion of a URL elicitation", () => {
+  watchMessages();
+
   test.each([
     ["is told from the handler that asked, to its session alone", async () => undefined],
     [
@@ -58,6 +66,8 @@ describe("E3 the completion of a URL elicitation", () => {
 });
 
 describe("E3 the completion of URL elicitations after the error -32042", () => {
+  watchMessages();
+
   const required = { code: -32042 };
 
   test.each(["/mcp", "/json"])(
@@ -90,6 +100,53 @@ describe("E3 the completion of URL elicitations after the error -32042", () => {
     await standing.has("the end", ({ messages }) => messages.length > 0);
     expect(standing.messages).toEqual([{ jsonrpc: "2.0", method: COMPLETE, params: { elicitationId: "all" } }]);
   });
+});
+
+describe("E3 over HTTP+SSE", () => {
+  test.each(["pay", "sync"])(
+    "E3: the completion is told on the one stream of the client that was asked (%s)",
+    async (name) => {
+      const [reader, other] = [await openReader(), await openReader()];
+      await reader.post(request("tools/call", { name, arguments: {} }, 1));
+      const ids = await reader.asked();
+      for (const id of ids) {
+        if (name === "sync") await other.post(request("tools/call", { name: "visited", arguments: { id } }, 2));
+        await reader.stream.waitFor(id, ({ messages }) => told(messages).includes(id));
+      }
+      expect(told(reader.stream.messages).sort()).toEqual(ids.sort());
+      expect(told(other.stream.messages)).toEqual([]);
+      reader.stream.cut();
+      other.stream.cut();
+    },
+  );
+
+  const told = (messages: readonly unknown[]) =>
+    (messages as Members[]).filter(({ method }) => method === COMPLETE).map(({ params }) => idOf(params));
+  const idOf = (from: unknown) => (from as { elicitationId: string }).elicitationId;
+
+  /** A client of HTTP+SSE that has introduced itself with 2025-11-25. */
+  async function openReader() {
+    const stream = await openStream(worker.url("/mcp"), {});
+    await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
+    const endpoint = worker.url(String(stream.messages[0]));
+    const post = async (body: unknown) => {
+      await using answer = await openStream(endpoint, { body });
+      expect(answer.status).toBe(202);
+    };
+    const find = (holds: (message: Members) => boolean) => (stream.messages as Members[]).slice(1).find(holds);
+    await post(initialize("2025-11-25", "hello", { elicitation: { form: {}, url: {} } }));
+    await stream.waitFor("the handshake", () => find(({ id }) => id === "hello") !== undefined);
+    /** Agrees to the question, if there is one. Resolves with the ids of the elicitations that the client was given. */
+    const asked = async (): Promise<string[]> => {
+      const isAsked = ({ id, method, error }: Members) => method === "elicitation/create" || (id === 1 && !!error);
+      await stream.waitFor("the question", () => find(isAsked) !== undefined);
+      const { id, params, error } = find(isAsked) ?? {};
+      if (error) return (error as Refused["error"]).data.elicitations.map(idOf);
+      await post({ jsonrpc: "2.0", id, result: { action: "accept" } });
+      return [idOf(params)];
+    };
+    return { stream, post, asked };
+  }
 });
 
 interface Refused {

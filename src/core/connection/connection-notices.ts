@@ -67,10 +67,10 @@ export class ConnectionNotices {
     const stop = this.#server.notices.subscribe((notices) => {
       const lists = ["tools", "prompts", "resources"] as const;
       const { logLevel } = this;
-      const admits = compileFilter({ lists, uris: this.#uris, elicitations: [...this.#elicitations], logLevel });
+      const elicitations = client.rules.elicitationModes ? [...this.#elicitations] : [];
+      const admits = compileFilter({ lists, uris: this.#uris, elicitations, logLevel });
       for (const notice of notices.filter(admits)) {
-        const notification = legacyNotification(notice, client.rules);
-        if (notification) this.#options.send(notification);
+        this.#options.send(legacyNotification(notice));
       }
     });
     this.#end.signal.addEventListener("abort", stop);

@@ -23,7 +23,6 @@ import type { Limits } from "../protocol/limits.ts";
 import { logNotification } from "../protocol/logging.ts";
 import type { ListKind, Notice, NoticeBus, NoticeFilter, NoticeSource } from "../protocol/notices.ts";
 import { compileFilter, sizeOf } from "../protocol/notices.ts";
-import type { VersionRules } from "../protocol/versions.ts";
 import type { Call, Method } from "../run/call.ts";
 import { suspend } from "../run/suspend.ts";
 
@@ -52,13 +51,12 @@ export function localNotices(bus: NoticeBus): NoticeSource {
   };
 }
 
-/** A notice as legacy clients get it. Undefined where the version has no such notification. */
-export function legacyNotification(notice: Notice, rules: VersionRules): JSONRPCNotification | undefined {
+/** A notice as legacy clients get it. Ids of elicitations are to be remembered for clients whose version has the notice. */
+export function legacyNotification(notice: Notice): JSONRPCNotification {
   switch (notice.kind) {
     case "resource":
       return notification("notifications/resources/updated", { uri: notice.uri });
     case "elicitation":
-      if (!rules.elicitationModes) return undefined;
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);

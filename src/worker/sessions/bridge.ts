@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { ClientFacts } from "../../core/protocol/client-facts.ts";
 import { BusyError } from "../../core/protocol/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
 import { type Notice, type NoticeFilter, type NoticeTap, sizeOf } from "../../core/protocol/notices.ts";
@@ -24,7 +23,6 @@ const REPORTED = 256 * 1024;
 const RECEIVED_MS = 100;
 
 export interface BridgeOptions {
-  readonly client: ClientFacts;
   readonly target: StreamTarget;
   /** The client's response. */
   readonly to: EventStream;
@@ -131,10 +129,8 @@ class Bridge {
   }
 
   #tell(notice: Notice): void {
-    const { client, to } = this.#options;
-    const notification = legacyNotification(notice, client.rules);
-    if (!notification) return;
-    const frame = encodeEvent(JSON.stringify(notification));
+    const { to } = this.#options;
+    const frame = encodeEvent(JSON.stringify(legacyNotification(notice)));
     if (notice.kind === "log") to.notify(frame, "log", this.#logsDropped(notice.level));
     else to.notify(frame);
   }

@@ -194,7 +194,7 @@ class DurableSession implements FoundSession {
       const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
       return this.#answered(this.#stub().fetch(SESSION_URL, { headers }));
     };
-    return carry({ client: this.client, target, to, notices, dial });
+    return carry({ target, to, notices, dial });
   }
 
   end(): Promise<boolean> {

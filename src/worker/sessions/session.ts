@@ -535,6 +535,7 @@ export class Session<Env> {
   /** Stores ids of URL elicitations. Resolves once the client will hear of their end. */
   async #awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
     const { elicitations: known = [] } = this.#state.get();
+    if (!clientOf(caller).rules.elicitationModes) return;
     if (!this.#host.runtime.hasNotices || ids.every((id) => known.includes(id))) return;
     const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
     await this.#want({ elicitations }, caller);

@@ -179,4 +179,11 @@ export const STREAMS: readonly Mutant[] = [
     tests: ["test/http/handler.test.ts"],
     title: "answers the invalid member",
   },
+  {
+    id: "sse-elicitation-of-older-versions-remembered",
+    file: "src/worker/sessions/session.ts",
+    find: "if (!clientOf(caller).rules.elicitationModes) return;",
+    replace: "if (clientOf(caller).rules.elicitationModes) return;",
+    tests: ["test/worker/elicitation-complete.test.ts"],
+  },
 ];
