@@ -1,6 +1,6 @@
 /** Opening, ids, notifications and closing, as far as `connection.test.ts` does not cover them. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { connect, type JSONRPCMessage, McpError, McpServer } from "../../src/core/index.ts";
+import { type AroundHook, connect, type JSONRPCMessage, McpError, McpServer } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
 import {
   ALL_VERSIONS,
@@ -142,6 +142,19 @@ describe("C2 capabilities", () => {
   );
 });
 
+test.each(LEGACY_VERSIONS)(
+  "C2 %s: a capability that the client declares as false is one it does not have",
+  async (version) => {
+    const server = createServer();
+    server.tool("able", {}, (_, ctx) => JSON.stringify([ctx.client.can("roots"), ctx.client.can("roots.listChanged")]));
+    for (const listChanged of [true, false]) {
+      const peer = await openPeer(server, version, { capabilities: { roots: { listChanged } } });
+      const result = resultOf(await peer.request("tools/call", { name: "able" }));
+      expect(result.content).toMatchObject([{ text: JSON.stringify([true, listChanged]) }]);
+    }
+  },
+);
+
 describe("C3 initialize", () => {
   test.each([
     ["protocolVersion", { ...CLIENT }],
@@ -165,6 +178,26 @@ describe("C3 initialize", () => {
     await peer.request("initialize", other, undefined, { bad: true });
     const result = resultOf(await peer.request("tools/call", { name: "who" }));
     expect(result.content).toEqual([{ type: "text", text: "peer 2025-03-26" }]);
+  });
+
+  test("a request that a hook refused can be repeated, and only then is the client known", async () => {
+    let isOpen = false;
+    const around: AroundHook[] = [
+      async ({ method }, next) => {
+        if (method === "initialize" && !isOpen) throw new McpError(4001, "not yet");
+        return next();
+      },
+    ];
+    const server = createServer({ around });
+    server.tool("who", {}, (_, ctx) => `${ctx.client.name} ${ctx.client.protocolVersion}`);
+    const peer = await openLoose(server, "2025-03-26", false);
+    const introduce = (name: string, protocolVersion: string) =>
+      peer.request("initialize", { capabilities: {}, clientInfo: { name, version: "1" }, protocolVersion });
+    expect(errorOf(await introduce("early", "2024-11-05")).code).toBe(4001);
+    isOpen = true;
+    expect(resultOf(await introduce("late", "2025-03-26")).protocolVersion).toBe("2025-03-26");
+    const result = resultOf(await peer.request("tools/call", { name: "who" }));
+    expect(result.content).toEqual([{ type: "text", text: "late 2025-03-26" }]);
   });
 
   test("an unknown version is answered with the newest served legacy version", async () => {

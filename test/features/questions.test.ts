@@ -257,6 +257,16 @@ describe("sampling in every legacy version", () => {
   });
 });
 
+test.each(LEGACY_VERSIONS)("S3 a custom method never gets an invalid answer (%s)", async (version) => {
+  const server = new McpServer({ name: "asker", version: "1.0.0" });
+  server.method("example.com/ask", async (_, ctx) => {
+    return ctx.sample(PARAMS).catch((error: unknown) => ({ reason: (error as QuestionError).reason }));
+  });
+  const onRequest = () => ({ ...ANSWER, role: "system" });
+  const peer = await openPeer(server, version, { capabilities: sampling, onRequest, judgeClient: false });
+  expect(resultOf(await peer.request("example.com/ask"))).toMatchObject({ reason: "invalid-answer" });
+});
+
 describe("sampling with tools in 2025-11-25", () => {
   test("S2 tools and toolChoice are sent if sampling.tools is declared", async () => {
     const params: SampleParams = {

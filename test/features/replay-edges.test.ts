@@ -225,6 +225,21 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
     }
   });
 
+  test("work that a step started may ask after the step has ended", async () => {
+    const { text } = await finishIn(version, async (ctx) => {
+      const done = Promise.withResolvers<void>();
+      let behind: Promise<string> | undefined;
+      const first = await ctx.step("begin", () => {
+        behind = done.promise.then(() => value(ctx, "later?"));
+        return "begun";
+      });
+      done.resolve();
+      // A later run does not do the step again, and asks for itself.
+      return `${first} ${await (behind ?? value(ctx, "later?"))}`;
+    });
+    expect(text).toBe("begun later?");
+  });
+
   test("no step starts after the handler has ended", async () => {
     const did: string[] = [];
     const ends: Promise<unknown>[] = [];

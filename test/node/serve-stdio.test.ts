@@ -1,7 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { McpServer } from "../../src/core/index.ts";
+import { serveStdio } from "../../src/node/index.ts";
 import { type Child, runChild } from "./child.ts";
 
 const FIXTURE = join(import.meta.dirname, "fixtures/server.ts");
@@ -120,4 +123,25 @@ test("B6 a line nested deeper than the limit is answered with an error, and the 
   const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(70)}${"]".repeat(70)}}}`;
   const { messages } = await serve(write(`${deep}\n${ping(2)}\n`));
   expect(messages).toMatchObject([{ error: { code: -32600, data: { reason: "too-deep" } } }, { id: 2, result: {} }]);
+});
+
+test.each([
+  ["too-deep", { bodyDepthMax: 4 }, { deep: [[[]]] }],
+  ["too-many-values", { bodyValuesMax: 10 }, { many: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }],
+] as const)("B6 the limits of serveStdio() hold for each line: %s", async (reason, limits, params) => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const said = output.toArray();
+  const served = serveStdio(new McpServer({ name: "limited", version: "1.0.0" }), { input, output, limits });
+  const large = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params });
+  input.end(`${large}\n${ping(2)}\n`);
+  await served;
+  output.end();
+  const lines = Buffer.concat(await said)
+    .toString()
+    .trim()
+    .split("\n");
+  expect(lines.map((line: string) => JSON.parse(line))).toMatchObject([
+    { error: { code: -32600, data: { reason } } },
+    { id: 2, result: {} },
+  ]);
 });

@@ -232,6 +232,14 @@ describe("A28: hooks have the bindings, and their work may continue after the an
     expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
 
+  test("of a list in a session, by the object", async () => {
+    await read("/release/lists");
+    const before = await keepersOf("lists");
+    const client = await LegacyClient.open(worker.url("/mcp"));
+    expect((await told(client.request("tools/list"))).status).toBe(200);
+    expect(await keepersOf("lists")).toEqual([...before, "session"]);
+  });
+
   test("of a call over HTTP+SSE, by the object", async () => {
     const key = newKey();
     const stop = new AbortController();

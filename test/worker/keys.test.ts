@@ -178,9 +178,13 @@ describe("keys that are unavailable", () => {
   });
 
   test("concurrent first requests share one fetch", async () => {
-    const { at, asked } = await start();
+    const { worker, at, asked } = await start();
     const url = await at("/mcp");
-    await Promise.all(Array.from({ length: 50 }, () => LegacyClient.open(url, { silent: true })));
+    await fetch(worker.url("/held/yes"), { method: "POST" });
+    const opening = Promise.all(Array.from({ length: 50 }, () => LegacyClient.open(url, { silent: true })));
+    await until("all have come", async () => (await (await fetch(worker.url("/arrived"))).text()) === "50");
+    await fetch(worker.url("/held/no"), { method: "POST" });
+    await opening;
     expect(await asked()).toBe(1);
   });
 

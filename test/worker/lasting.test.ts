@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
 import { type Members, notification } from "../http/messages.ts";
+import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { ModernClient, told } from "./client.ts";
@@ -183,6 +184,43 @@ describe("a process killed while a call runs", () => {
     expect(second.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     expect(await effectsOf(key)).toEqual({ once: 1 });
   });
+});
+
+test("an idempotent tool that makes no progress is run again three times, then its client gets an error", async () => {
+  const session = await open();
+  const key = newKey();
+  const stream = await session.stream("stuck", { key });
+  for (let runs = 1; runs <= 4; runs += 1) {
+    await until(`run ${runs} has begun`, async () => (await effectsOf(key)).begun === runs);
+    for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  }
+  await stream.end();
+  expect(stream.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
+  expect(await effectsOf(key)).toEqual({ begun: 4 });
+});
+
+test("an answer whose id is the name of an inherited member is ignored", async () => {
+  const session = await open();
+  const stream = await session.stream("patient", { key: newKey() });
+  const question = await asked(stream, 1);
+  await worker.evict("MCP_SESSION");
+  const stored = async () => {
+    const ids = await worker.objects("MCP_SESSION");
+    const states = await Promise.all(ids.map((id) => worker.storage("MCP_SESSION", id)));
+    const rows = states.flatMap(({ keys }) => Object.entries(keys));
+    return rows.filter(([name]) => /^(call|more):/.test(name));
+  };
+  const before = await stored();
+  // Past the oracle, to which these answer no question.
+  const direct = session.with({}, `${worker.origin}/mcp`);
+  for (const id of ["constructor", "toString", "__proto__"]) {
+    const answered = await direct.send({ jsonrpc: "2.0", id, result: { action: "decline" } });
+    expect(answered.status).toBe(202);
+    expect(await stored()).toEqual(before);
+  }
+  await answer(session, question);
+  await stream.end();
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "anybody" }] } });
 });
 
 test("a waiting call can be cancelled after its object was lost", async () => {

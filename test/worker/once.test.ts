@@ -412,7 +412,7 @@ describe("when something is lost", () => {
   });
 });
 
-// Last, because the clock cannot be set back.
+// This test and the next are the last ones, because the clock cannot be set back.
 test("A12: an expired state gets its outcome if it was answered in time, and is refused otherwise", async () => {
   const client = new ModernClient(url);
   const [paid, unpaid] = [newKey(), newKey()];
@@ -431,4 +431,22 @@ test("A12: an expired state gets its outcome if it was answered in time, and is 
   expect(await remembered()).toBe(before);
   // The refusal was not stored as the outcome of the call.
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
+});
+
+test("A12: a call of several rounds is forgotten keepMs after its first request", async () => {
+  const client = new ModernClient(await at("/stateless"));
+  const key = newKey();
+  const asks = async (inputResponses: Members) => {
+    const { inputRequests } = resultOf(await present(client, "ask_twice_and_pay", key, { inputResponses }));
+    return Object.keys(inputRequests as Members);
+  };
+  const hourMs = 60 * 60_000;
+  expect(await asks({})).toEqual(["first"]);
+  await worker.advance(20 * hourMs);
+  expect(await asks({ first: accept })).toEqual(["second"]);
+  await worker.advance(3 * hourMs);
+  expect(await asks({})).toEqual(["second"]);
+  await worker.advance(2 * hourMs);
+  // 25 hours after it was first presented it is a call that nobody knows.
+  expect(await asks({})).toEqual(["first"]);
 });

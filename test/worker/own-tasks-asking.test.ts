@@ -183,6 +183,15 @@ describe("questions that fail", () => {
     expect(textOf(messages)).toMatch(/^unsupported: /);
   });
 
+  test("A10: when the session's sampling limit is reached, the handler gets the error and the task continues", async () => {
+    const lasting = await OwnTaskClient.open(await at("/lasting"));
+    const content = { type: "text", text: "!" };
+    const answer = () => ({ result: { role: "assistant", model: "m", content } });
+    const messages = await lasting.finish(await lasting.start("sampling_thrice", { key: newKey() }), answer);
+    expect(textOf(messages)).toBe("m m limit");
+    expect(methodsOf(messages).filter((method) => method === "sampling/createMessage")).toHaveLength(2);
+  });
+
   test("a client that accepts only JSON gets an error, and the task waits for another request", async () => {
     const taskId = await client.start("patient", { key: newKey() });
     await client.reaches(taskId, "input_required");

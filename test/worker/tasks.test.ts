@@ -106,6 +106,20 @@ describe("a task", () => {
     expect(textOf(await client.reaches(taskId, "completed"))).toBe("1 One? 2 decline cancel");
   });
 
+  test("runs again only when all of several questions are answered", async () => {
+    const key = newKey();
+    const taskId = await client.start("asking_two", { key });
+    const answers = answersTo(await client.reaches(taskId, "input_required"), String);
+    for (const [name, answer] of Object.entries(answers)) {
+      expect(await effectsOf(key)).toEqual(["run"]);
+      await client.update(taskId, { [name]: answer });
+      // Whatever is due is run at once.
+      await worker.advance(0);
+    }
+    expect(textOf(await client.reaches(taskId, "completed"))).toBe("Two? Three?");
+    expect(await effectsOf(key)).toEqual(["run", "run"]);
+  });
+
   test("asks again under another key after an invalid answer", async () => {
     const taskId = await client.start("asking_again", { key: newKey() });
     const [key = ""] = keysOf(await client.reaches(taskId, "input_required"));
