@@ -548,7 +548,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "if (this.#place.rank < 0 && row.seq !== this.#place.seq) break;",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "a response ends within an event of which the rest was forgotten",
+    title: "an event that was sent in part is sent to its end",
   },
   {
     id: "carrier-forgets-where-it-stopped",

@@ -96,7 +96,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "if (!gate) throw new KitError(",
     replace: "if (gate === null) throw new KitError(",
     tests: ["test/worker/heard.test.ts"],
-    title: "without sessions it is refused",
+    title: "without sessions the option is refused",
   },
   {
     id: "sse-post-of-any-content-type",
@@ -120,7 +120,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "if (server.versions.legacy.length === 0) {",
     replace: "if (server.versions.legacy.length < 0) {",
     tests: ["test/worker/heard.test.ts"],
-    title: "a server of modern versions only",
+    title: "a server with modern versions only",
   },
   {
     id: "slow-reader-for-ever",
