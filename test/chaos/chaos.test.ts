@@ -1,4 +1,4 @@
-/** A little of `npm run chaos`: the law holds whatever is done to connections, objects and the process. */
+/** A small part of `npm run chaos`: the rules hold whatever happens to connections, objects and the process. */
 import { expect, test } from "vitest";
 import { runSeeds } from "./seeds.ts";
 import { Tally } from "./tally.ts";

@@ -1,9 +1,10 @@
 /**
- * A client of HTTP+SSE, without any SDK. It cannot resume, so its law holds as long as its one connection does:
+ * A client of HTTP+SSE without an SDK. It cannot resume, so its rules apply as long as its one connection is open:
  *
  * - The stream ends only when the client cuts it, or when the process that holds it is killed.
- * - Each message comes once and in order. Missing is only news beyond the caps, and then a warning says how much.
- * - A call that was answered 202 ends with its result, or with the error "interrupted", and then only after a fault.
+ * - Each message arrives once and in order. Only notifications beyond the limits may be missing, and then a warning
+ *   says how many.
+ * - A call that was answered 202 ends with its result, or with the error "interrupted" after a fault.
  * - While the stream is open, no POST is answered 404.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -29,11 +30,11 @@ export interface HeardPeerOptions {
   readonly isKilled: () => boolean;
 }
 
-/** What was heard of one call. */
+/** The messages received for one call. */
 interface Heard {
   readonly lane: CallLane | undefined;
   readonly outcomes: Members[];
-  /** The last progress. */
+  /** The last progress value. */
   progress: number;
 }
 
@@ -47,7 +48,7 @@ export class HeardPeer {
   #isCut = false;
   #ids = 0;
   #notices = 0;
-  /** Messages that did not come, and those that the server said it had forgotten. */
+  /** Messages that did not arrive, and those that the server reported as dropped. */
   #missing = 0;
   #forgotten = 0;
 
@@ -80,7 +81,7 @@ export class HeardPeer {
     if (subscribes) await this.#ask(request("resources/subscribe", { uri: "chaos://a" }, this.#nextId()));
   }
 
-  /** Cuts the connection, or does not read for a while, as the script says. */
+  /** Cuts the connection, or pauses reading, as the script says. */
   async suffer(): Promise<void> {
     const { cut, stall } = this.script;
     const stalling = async () => {
@@ -98,7 +99,7 @@ export class HeardPeer {
     await Promise.all([stalling(), cutting()]);
   }
 
-  /** Calls the tool; resolves when the call has its outcome, or can have none any more. */
+  /** Calls the tool; resolves when the call has its outcome, or can no longer get one. */
   async call(lane: CallLane): Promise<void> {
     const { tally } = this.#options;
     tally.count("calls");
@@ -131,14 +132,14 @@ export class HeardPeer {
     });
   }
 
-  /** Waits until the stream has told of something that happens now. */
+  /** Waits until the stream has delivered a notification that is published now. */
   async hearNotice(): Promise<void> {
     await this.#guard("notice", async () => {
       const before = this.#notices;
       const deadline = Date.now() + HANG_MS;
       while (this.isOpen && this.#notices === before) {
         if (Date.now() > deadline) throw new Error("no notice comes");
-        // A notice may be lost with the hub; one after it is not.
+        // A notification may be lost with the hub; a later one is not.
         await this.#ask(request("tools/call", { name: "touch", arguments: {} }, this.#nextId()));
         await delay(50);
       }
@@ -257,7 +258,7 @@ export class HeardPeer {
     });
   }
 
-  /** What comes of the call after this has come before it resolves. */
+  /** Everything sent for the call after the cancellation has arrived when this resolves. */
   async #cancel(requestId: string, afterMs: number): Promise<void> {
     await delay(afterMs);
     await this.#guard("cancel", async () => {
@@ -266,7 +267,7 @@ export class HeardPeer {
     });
   }
 
-  /** Sends a request until it has an answer, each time under another id. */
+  /** Repeats a request until it has an answer, each time with another id. */
   async #ask(message: Members): Promise<void> {
     for (let id = message.id; this.isOpen; id = this.#nextId()) {
       const heard: Heard = { lane: undefined, outcomes: [], progress: 0 };
@@ -276,7 +277,7 @@ export class HeardPeer {
         await this.#until(`the answer to ${JSON.stringify(message)}`, () => heard.outcomes.length > 0 || !this.isOpen);
         const [outcome] = heard.outcomes;
         if (!outcome || outcome.result !== undefined) return;
-        // The first try of a handshake may have been kept although nobody was told.
+        // The first attempt of a handshake may have been stored although its answer was lost.
         if (JSON.stringify(outcome).includes('"initialized"')) return;
         if (!JSON.stringify(outcome).includes('"interrupted"')) {
           throw new Error(`${JSON.stringify(message)} was answered ${JSON.stringify(outcome)}`);
@@ -286,7 +287,7 @@ export class HeardPeer {
     }
   }
 
-  /** Sends what no answer is due to until it is taken. */
+  /** Repeats a message that is not answered until it is accepted. */
   async #insist(message: Members): Promise<void> {
     const deadline = Date.now() + HANG_MS;
     for (let isRepeated = false; this.isOpen; isRepeated = true) {
@@ -297,7 +298,7 @@ export class HeardPeer {
   }
 
   /**
-   * @param isRepeated The same message was sent before and its POST was lost, so it counts as said.
+   * @param isRepeated The same message was sent before and its POST was lost, so the oracle has already seen it.
    * @returns The status; undefined when the connection was lost first.
    */
   async #post(message: Members, isRepeated = false): Promise<number | undefined> {
@@ -312,7 +313,7 @@ export class HeardPeer {
     const { status, raw } = answer;
     trace(`${String(message.id ?? message.method)}: ${status}`);
     if (status === 404) {
-      // The client may have been found gone between.
+      // The server may have noticed meanwhile that the client has disconnected.
       await this.#until("the end of the stream", () => !this.isOpen).catch(() => {
         this.#violate("broken", "a POST was answered 404 while its stream was open");
       });
@@ -351,7 +352,7 @@ export class HeardPeer {
     return `h${this.#ids}`;
   }
 
-  /** What fails here is a violation. */
+  /** Reports a rejection of `work` as a violation. */
   async #guard(what: string, work: () => Promise<unknown>): Promise<void> {
     await work().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);

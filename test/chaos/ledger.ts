@@ -1,6 +1,6 @@
 /**
- * What a client has received of one stream, over all connections it took, and the law of it: every event once and in
- * order. Where the server has forgotten news it says how many, and exactly so many are missing.
+ * The events that a client has received of one stream, over all its connections, and the rule for them: every event
+ * once and in order. If the server has dropped notifications it says how many, and exactly so many are missing.
  */
 import type { StreamEvent } from "../../src/testing/http-stream.ts";
 import { isMembers, type Members } from "../http/messages.ts";
@@ -15,14 +15,14 @@ export interface Place {
 export class Ledger {
   readonly name: string;
   readonly #tally: Tally;
-  /** Text of each event, by its number. */
+  /** The text of each event, by its number. */
   readonly texts = new Map<number, string>();
-  /** The last event id seen: what the client resumes with. */
+  /** The last event id received, from which the client resumes. */
   lastId: string | undefined;
-  /** The first one. */
+  /** The first event id. */
   firstId: string | undefined;
   place: Place | undefined;
-  /** Events the server said it no longer has. */
+  /** Number of events that the server reported as dropped. */
   pruned = 0;
   #announced = 0;
 
@@ -31,12 +31,12 @@ export class Ledger {
     this.#tally = tally;
   }
 
-  /** A new connection goes on after the last event id. */
+  /** Called for a new connection, which continues after the last event id. */
   connected(): void {
     this.#announced = 0;
   }
 
-  /** Enters one event; gives back its message, if it carries one that is new. */
+  /** Records one event; returns its message if it carries a new one. */
   take({ id, data, event }: StreamEvent): Members | undefined {
     if (event !== undefined && event !== "message") this.#violate("broken", `an event named ${event}`);
     const message = data === "" ? undefined : this.#parse(data);
@@ -88,7 +88,7 @@ export class Ledger {
       const value: unknown = JSON.parse(data);
       if (isMembers(value)) return value;
     } catch {
-      // Told below.
+      // Reported below.
     }
     this.#violate("broken", `no message: ${data.slice(0, 100)}... (${data.length})`);
     return undefined;
@@ -99,7 +99,7 @@ export class Ledger {
   }
 }
 
-/** How many earlier messages the server says it has forgotten. */
+/** The number of earlier messages that the server reports as dropped. */
 export function forgotten(message: Members | undefined): number {
   const { params } = message ?? {};
   if (!isMembers(params) || params.logger !== "mcp-edge") return 0;

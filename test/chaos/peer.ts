@@ -1,4 +1,7 @@
-/** A client of one session, without any SDK: it repairs nothing, forgets nothing, and always resumes where it was. */
+/**
+ * A client of one session without an SDK. It corrects nothing, remembers everything, and always resumes after its last
+ * event.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { type HttpStream, openStream, type StreamOptions } from "../../src/testing/http-stream.ts";
 import { initialize, isMembers, type Members, notification, request } from "../http/messages.ts";
@@ -7,21 +10,21 @@ import { Ledger } from "./ledger.ts";
 import type { CallLane, ListenLane, NoteLane, Reading, SessionScript } from "./script.ts";
 import type { Tally, Violation } from "./tally.ts";
 
-/** Beyond it something hangs: far longer than anything here takes, on any machine. */
+/** A longer wait counts as hanging: far longer than any operation here takes, on any machine. */
 export const HANG_MS = 30_000;
-/** Between two tries to reach a server that is not there. */
+/** Milliseconds between two attempts to reach an unavailable server. */
 const RETRY_MS = 15;
 
 export interface PeerOptions {
   readonly url: string;
   readonly name: string;
-  /** Sent with every request. */
+  /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly script: SessionScript;
   readonly tally: Tally;
   readonly oracle: WireOracle;
   readonly trace: (what: string) => void;
-  /** Whether anything went wrong that may interrupt a call. */
+  /** Whether a fault has been injected that may interrupt a call. */
   readonly isDisturbed: () => boolean;
 }
 
@@ -60,7 +63,7 @@ export class Peer {
     return this.#isEnding;
   }
 
-  /** Opens the session, and asks for all there is to hear. */
+  /** Opens the session and subscribes to all notifications. */
   async open(): Promise<void> {
     const { version, subscribes } = this.script;
     const elicitation = version >= "2025-06-18" ? { elicitation: {} } : {};
@@ -82,7 +85,7 @@ export class Peer {
     await this.#guard(`call ${id}`, () => this.#converse(id, lane));
   }
 
-  /** Listens on a GET stream until all is quiet, and comes back whenever it is cut. */
+  /** Listens on a GET stream until it is told to stop, and resumes it whenever it is cut. */
   async listen({ readings }: ListenLane): Promise<void> {
     this.#listening += 1;
     const name = `listener ${this.#listening}`;
@@ -106,13 +109,13 @@ export class Peer {
     await this.#guard("note", () => this.#insist(message));
   }
 
-  /** Waits until a GET stream has told of something that happens now. */
+  /** Waits until a GET stream has delivered a notification that is published now. */
   async hearNotice(): Promise<void> {
     await this.#guard("notice", async () => {
       const before = this.#heard;
       await this.#within("a notice", async (isLate) => {
         while (this.#heard === before && !isLate()) {
-          // A notice may be lost with the hub; one after it is not.
+          // A notification may be lost with the hub; a later one is not.
           await this.#insist(request("tools/call", { name: "touch", arguments: {} }, `touch ${this.#nextScope()}`));
           await delay(50);
         }
@@ -137,7 +140,7 @@ export class Peer {
     });
   }
 
-  /** What is replayed from the beginning of a stream is what was received of it. */
+  /** Replays a stream from its beginning, and expects exactly the events that were received. */
   async replay(ledger: Ledger): Promise<void> {
     const { tally } = this.#options;
     const { firstId, place } = ledger;
@@ -202,7 +205,7 @@ export class Peer {
     else tally.violate("lost", `${key}: no outcome (${end})`);
   }
 
-  /** Sends the call and reads what its POST is answered with. */
+  /** Sends the call and reads the response to its POST. */
   async #begin(
     message: Members,
     { json, readings }: CallLane,
@@ -239,7 +242,7 @@ export class Peer {
     const { result, error } = outcome;
     if (isMembers(error)) {
       const isInterrupted = error.code === -32603 && (isMembers(error.data) ? error.data.reason : "") === "interrupted";
-      // Before its stream begins a call that is interrupted is an internal error.
+      // A call that is interrupted before its stream begins is an internal error.
       const isExpected = isDisturbed() && (isInterrupted || (isJson && error.code === -32603));
       if (isExpected) tally.count("interrupted");
       else tally.violate("broken", `${key}: ${JSON.stringify(error)}`);
@@ -251,7 +254,7 @@ export class Peer {
     const said = Number(text.slice(key.length + 1));
     if (!text.startsWith(`${key} `)) tally.violate("broken", `${key}: its result is ${text}`);
     if (isJson || lane.cancelMs !== undefined || this.#isEnding) return;
-    // Among the forgotten can be more than progress: that a question is withdrawn.
+    // Dropped messages can include others than progress, such as the cancellation of a question.
     if (ledger.pruned === 0 ? said !== progress : said > progress + ledger.pruned) {
       tally.violate("lost", `${key}: ${said} said, ${progress} heard, ${ledger.pruned} forgotten`);
     }
@@ -280,9 +283,9 @@ export class Peer {
   // Connections
 
   /**
-   * Opens a GET stream, or resumes one, and reads it.
+   * Opens or resumes a GET stream and reads it.
    *
-   * @returns How it ended; "over": nothing follows any more; "unknown": the session is not there.
+   * @returns How it ended; "over": nothing more follows; "unknown": the session does not exist.
    */
   async #get(
     ledger: Ledger,
@@ -341,7 +344,7 @@ export class Peer {
     return stream.ended;
   }
 
-  /** Sends until it is answered by somebody who is there. */
+  /** Repeats a request until an available server answers it. */
   #insist(message: unknown, options: StreamOptions = {}, until?: AbortSignal): Promise<HttpStream> {
     const scope = this.#nextScope();
     if (message !== undefined) this.#observe("client", message, scope);
@@ -398,7 +401,7 @@ export class Peer {
     return result;
   }
 
-  /** What fails here is a violation. */
+  /** Reports a rejection of `work` as a violation. */
   async #guard(what: string, work: () => Promise<unknown>): Promise<void> {
     const { tally, trace } = this.#options;
     await work().catch((error: unknown) => {
@@ -416,7 +419,7 @@ export class Peer {
 
   #observe(from: "client" | "server", message: unknown, where: Ledger | string, replay = false): void {
     const scope = typeof where === "string" ? where : where.name;
-    // A refusal of a GET or DELETE has no id.
+    // The refusal of a GET or DELETE has no id.
     const unreadableId = typeof where === "string" && isMembers(message) && "error" in message && !("id" in message);
     const hint = { version: this.script.version, session: this.name, scope, replay, unreadableId };
     this.#options.oracle.observe(from, message, hint);

@@ -1,13 +1,13 @@
-/** Numbers that look random and come again from the same seed (mulberry32). */
+/** Pseudo-random numbers that are the same for the same seed (mulberry32). */
 export class Random {
   #state: number;
 
   constructor(seed: number) {
-    // Seeds in a row are to have little in common.
+    // Consecutive seeds must produce unrelated numbers.
     this.#state = Math.imul(seed + 1, 0x9e3779b1);
   }
 
-  /** From 0 up to 1, which it never is. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -15,12 +15,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends inclusive. */
   int(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
-  /** Likewise, with small ones as likely as large ones. @param from Above 0. */
+  /** An integer, logarithmically distributed. @param from Above 0. */
   size(from: number, to: number): number {
     return Math.round(from * (to / from) ** this.next());
   }
@@ -29,7 +29,7 @@ export class Random {
     return this.next() < part;
   }
 
-  /** One of several, each as likely as its weight says. */
+  /** One of several choices, with a probability in proportion to its weight. */
   pick<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
     let at = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of choices) {

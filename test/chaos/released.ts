@@ -1,6 +1,6 @@
 /**
- * The same with released clients behind a proxy that breaks connections. They lose event ids by themselves, so the law is
- * weaker: every call ends, with its result or an error. An error may be the client's own, that nothing came in time.
+ * The same with released clients behind a proxy that breaks connections. These clients can lose event ids, so the rule
+ * is weaker: every call ends, with its result or an error. The error may be the client's own timeout.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
@@ -38,7 +38,7 @@ const AGAIN = {
     maxRetries: 20,
   },
 };
-/** Milliseconds the clients wait for anything. */
+/** Milliseconds that the clients wait for anything. */
 const PATIENCE_MS = 3_000;
 
 const CLIENTS: readonly (readonly [string, () => AnyClient, (url: URL) => unknown])[] = [
@@ -50,7 +50,7 @@ const CLIENTS: readonly (readonly [string, () => AnyClient, (url: URL) => unknow
   ["sdk 1.9 over HTTP+SSE", () => new Client2024(ME) as unknown as AnyClient, (url) => new Sse2024(url)],
 ];
 
-/** One client, and some calls at once. */
+/** Runs one client with some concurrent calls. */
 export async function runReleased(seed: number, world: World): Promise<Tally> {
   const tally = new Tally();
   tally.count("released");
@@ -58,7 +58,7 @@ export async function runReleased(seed: number, world: World): Promise<Tally> {
   const [name, newClient, newTransport] = random.pick(CLIENTS.map((each) => [1, each] as const));
   await using proxy = await startProxy(world.origin);
   const client = newClient();
-  // What the transport fails at shows in the calls.
+  // Errors of the transport are visible in the calls.
   client.onerror = () => undefined;
   await client.connect(newTransport(new URL(proxy.url("/roomy"))));
   const calls = scriptOf(seed).sessions.flatMap(({ lanes }) => lanes.filter((lane) => lane.kind === "call"));
@@ -95,7 +95,7 @@ async function call(client: AnyClient, key: string, { atMs, steps }: CallLane, t
     progress = heard.progress;
   };
   const options = { onprogress, timeout: PATIENCE_MS, resetTimeoutOnProgress: true };
-  // Before 2.0 the schema of the result comes between.
+  // Before 2.0, the result schema is the second argument.
   const answer = key.includes("client 2")
     ? client.callTool(params, options)
     : client.callTool(params, undefined, options);

@@ -1,17 +1,17 @@
 /**
- * Runs a script and holds what came of it against the law:
+ * Runs a script and checks the outcome against these rules:
  *
- * - A client of 2025-11-25 that resumes with the last event id it saw receives each event once and in order. Missing are
- *   only news beyond the caps of the session, and then a warning says exactly how many. What the log holds in the end
- *   was received, to the letter, on every stream of which the client ever saw an id.
- * - A call whose client has seen an event id ends with its result, with the error "interrupted" (only after a fault), or,
- *   cancelled, with 405. One whose client has seen none may be unknown. A session ended by DELETE answers 404.
- * - Nothing takes longer than HANG_MS. A listener hears of a notice in the end.
- * - Nothing is stored when a session's time is over; after DELETE nothing but that it was, after twice the
- *   time in which streams can be resumed: the alarm that collects them comes round that often.
- *
- * - Sessions that share an object follow the same law, each for itself.
- * - Clients of HTTP+SSE have one of their own, because they cannot resume: see heard-peer.ts.
+ * - A client of 2025-11-25 that resumes with the last event id it received gets each event once and in order. Only
+ *   notifications beyond the limits of the session may be missing, and then a warning says exactly how many. Everything
+ *   that the log contains in the end was received unchanged, on every stream of which the client received an id.
+ * - A call whose client has received an event id ends with its result, with the error "interrupted" (only after a
+ *   fault), or, if cancelled, with 405. A call whose client has received none may be unknown. A session ended by DELETE
+ *   answers 404.
+ * - Nothing takes longer than HANG_MS. A listener gets a notification in the end.
+ * - Nothing is stored after a session's lifetime. After DELETE only the deletion is stored, after twice the time in
+ *   which streams can be resumed, because the alarm that collects them runs at that interval.
+ * - Sessions that share an object follow the same rules separately.
+ * - Clients of HTTP+SSE have other rules, because they cannot resume: see heard-peer.ts.
  *
  * Clients of older versions get no event id before the first message, so their calls are unknown more often.
  */
@@ -26,7 +26,7 @@ import { isOf, type SessionHome, type World } from "./world.ts";
 
 export interface Ran {
   readonly tally: Tally;
-  /** What happened when. */
+  /** The events of the run, with their times. */
   readonly trace: readonly string[];
 }
 
@@ -122,7 +122,7 @@ interface LogRow {
   readonly frames: string;
 }
 
-/** What the log holds was received. GET streams may still be on their way. */
+/** Checks that everything in the log was received. Events of GET streams may still be in transit. */
 async function compare(peer: Peer, homes: readonly SessionHome[], world: World, tally: Tally): Promise<void> {
   const ledgers = peer.ledgers.filter(({ place }) => place !== undefined);
   const tables = await tablesOf(ledgers[0]?.place, homes, world);
@@ -141,7 +141,7 @@ async function compare(peer: Peer, homes: readonly SessionHome[], world: World, 
   }
 }
 
-/** What the object stores in which an event id was made. */
+/** Returns what the object stores in which an event id was created. */
 async function tablesOf(place: Place | undefined, homes: readonly SessionHome[], world: World) {
   for (const home of homes) {
     const { tables } = await world.storage(home);
@@ -155,7 +155,7 @@ async function reach(ledger: Ledger, seq: number): Promise<void> {
   while ((ledger.place?.seq ?? 0) < seq && Date.now() < deadline) await delay(10);
 }
 
-/** Events of one stream that are there as a whole, with their numbers. */
+/** The complete events of one stream, with their numbers. */
 function* eventsOf(rows: readonly LogRow[]): Iterable<[number, string]> {
   const sorted = rows.toSorted((a, b) => a.seq - b.seq || a.rank - b.rank);
   const text = sorted.map(({ frames }) => frames).join("");

@@ -1,10 +1,10 @@
 /**
- * What happens in one run, as plain data: made from a seed, so that the seed is all it takes to have it again. Only what
- * the machine does in between differs.
+ * The script of one run as plain data. It is generated from a seed, so the seed is enough to repeat it; only the timing
+ * of the machine differs.
  */
 import { Random } from "./random.ts";
 
-/** What a handler does. */
+/** One step of a handler. */
 export type Step =
   | { readonly kind: "say"; readonly count: number; readonly size: number; readonly turns: boolean }
   | { readonly kind: "pause"; readonly ms: number }
@@ -12,7 +12,7 @@ export type Step =
   | { readonly kind: "leave"; readonly retryMs: number }
   | { readonly kind: "touch" };
 
-/** How one connection is read: it breaks after so many bytes, or so many milliseconds, or it is not read for a while. */
+/** How one connection is read: it breaks after a number of bytes or milliseconds, or reading pauses for a while. */
 export interface Reading {
   readonly afterBytes?: number;
   readonly afterMs?: number;
@@ -26,10 +26,10 @@ export interface CallLane {
   /** Only JSON is accepted. */
   readonly json: boolean;
   readonly steps: readonly Step[];
-  /** Milliseconds that answers to questions take; none: they are never given. */
+  /** Milliseconds until questions are answered; undefined: they never are. */
   readonly answerMs?: number;
   readonly cancelMs?: number;
-  /** Of its connections, one after the other; the last one is read to its end. */
+  /** One entry per connection, in order; the last connection is read to its end. */
   readonly readings: readonly Reading[];
 }
 
@@ -40,7 +40,7 @@ export interface ListenLane {
   readonly readings: readonly Reading[];
 }
 
-/** The client says that its roots have changed; the server has so much to say to that. */
+/** The client reports that its roots have changed, and the server sends this much in response. */
 export interface NoteLane {
   readonly kind: "note";
   readonly atMs: number;
@@ -52,13 +52,13 @@ export type Lane = CallLane | ListenLane | NoteLane;
 
 export interface SessionScript {
   readonly version: "2025-11-25" | "2025-06-18" | "2025-03-26";
-  /** Sessions with so little room that news are forgotten. */
+  /** Sessions with limits so small that notifications are dropped. */
   readonly tight: boolean;
   readonly subscribes: boolean;
   readonly lanes: readonly Lane[];
-  /** DELETE in the middle of it all. */
+  /** When DELETE is sent, in the middle of everything. */
   readonly deleteMs?: number;
-  /** What becomes of it in the end. */
+  /** How the session ends. */
   readonly end: "delete" | "expire";
 }
 
@@ -68,11 +68,11 @@ export interface ReaderScript {
   readonly tight: boolean;
   readonly subscribes: boolean;
   readonly lanes: readonly CallLane[];
-  /** Milliseconds that answers to questions take; none: they are never given. */
+  /** Milliseconds until questions are answered; undefined: they never are. */
   readonly answerMs?: number;
-  /** It breaks its connection. */
+  /** When and how it breaks its connection. */
   readonly cut?: { readonly atMs: number; readonly how: "fin" | "rst" };
-  /** It does not read for a while. */
+  /** When and for how long it stops reading. */
   readonly stall?: { readonly atMs: number; readonly ms: number };
 }
 
@@ -81,9 +81,9 @@ export type Fault = "hibernate" | "close" | "abort" | "hub" | "kill";
 export interface Script {
   readonly seed: number;
   readonly sessions: readonly SessionScript[];
-  /** Sessions of HTTP+SSE clients. */
+  /** Clients of HTTP+SSE. */
   readonly readers: readonly ReaderScript[];
-  /** Whether all sessions live in one object. */
+  /** Whether all sessions are in one object. */
   readonly shared: boolean;
   readonly faults: readonly { readonly atMs: number; readonly fault: Fault }[];
 }
@@ -111,7 +111,7 @@ export function scriptOf(seed: number): Script {
       ]),
     }),
   );
-  // Numbers of their own, so that what came of a seed before these were there comes of it still.
+  // A separate generator, so that the script of a seed is still what it was before this part existed.
   const more = new Random(seed + 2 ** 30);
   const shared = more.chance(0.3);
   if (shared) sessions.push(...more.list(more.int(1, 2), () => sessionOf(more)));

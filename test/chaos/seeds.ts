@@ -1,4 +1,4 @@
-/** Runs scripts of many seeds, on several Workers at once. */
+/** Runs the scripts of many seeds, on several Workers concurrently. */
 import { runReleased } from "./released.ts";
 import { run } from "./run.ts";
 import { scriptOf } from "./script.ts";
@@ -8,14 +8,14 @@ import { World, type WorldOptions } from "./world.ts";
 export interface SeedsOptions extends WorldOptions {
   readonly first: number;
   readonly count: number;
-  /** How many more with released clients. */
+  /** The number of additional scripts with released clients. */
   readonly released: number;
-  /** Workers at once. */
+  /** The number of concurrent Workers. */
   readonly worlds: number;
   readonly report: (text: string) => void;
 }
 
-/** Adds what came of it to `tally`; a violation is told with the seed, the script and what happened. */
+/** Adds the outcomes to `tally`. A violation is reported with its seed, its script and its trace. */
 export async function runSeeds(options: SeedsOptions, tally: Tally): Promise<void> {
   const { first, count, released, report } = options;
   let next = first;

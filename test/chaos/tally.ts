@@ -1,4 +1,4 @@
-/** What was counted, and every violation with what it takes to see it again. */
+/** Counters, and every violation with the information to reproduce it. */
 const COUNTED = [
   "seeds",
   "shared",
@@ -28,7 +28,7 @@ const COUNTED = [
 
 export type Counted = (typeof COUNTED)[number];
 
-/** What must not happen. */
+/** The kinds of violations. */
 export type Violation = "lost" | "duplicated" | "hanging" | "broken";
 
 export interface Violated {

@@ -1,6 +1,6 @@
 /**
- * Tasks whose Worker is killed (SIGKILL) at random points, over and over, until each is done. Effects are looked at by
- * the key their step was given: a step that was under way is done again with the same key, one that was done is not.
+ * Tasks whose Worker is killed (SIGKILL) at random points until each task is finished. Effects are checked by the key
+ * of their step: a step that was running at a kill is repeated with the same key; a finished one is not.
  */
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { newKeys } from "../../src/testing/keys.ts";
@@ -11,9 +11,9 @@ import { Random } from "./random.ts";
 export interface KillOptions {
   readonly kills: number;
   readonly seed: number;
-  /** Tasks begun between two kills. */
+  /** Number of tasks started between two kills. */
   readonly tasksPerKill: number;
-  /** Which clients make them. @default those of the extension */
+  /** The clients that create the tasks. @default clients of the extension */
   readonly version?: "2025-11-25";
   readonly report?: (text: string) => void;
 }
@@ -22,10 +22,10 @@ export interface KillTally {
   kills: number;
   tasks: number;
   finished: number;
-  /** Steps done, by key, and done again because they were under way at a kill. */
+  /** Number of steps, by key, and of repetitions of steps that were running at a kill. */
   effects: number;
   repeats: number;
-  /** What may not be. */
+  /** Descriptions of what must not happen. */
   readonly violations: string[];
 }
 
@@ -45,7 +45,7 @@ const OBJECTS = {
   EACH_TASK: "EachTask",
   EFFECTS: "Effects",
 };
-/** A task is done well before, kills included. */
+/** A task finishes long before, including kills. */
 const DEADLINE_MS = 60_000;
 
 export async function killTasks({ kills, seed, tasksPerKill, version, report }: KillOptions): Promise<KillTally> {
@@ -59,7 +59,7 @@ export async function killTasks({ kills, seed, tasksPerKill, version, report }: 
         : new TaskClient(`${worker.origin}${random.chance(0.3) ? "/sliced" : "/mcp"}`);
       const begun = await Promise.all(Array.from({ length: tasksPerKill }, () => begin(client, random)));
       tally.tasks += begun.length;
-      // Clients look and answer all the time; what fails of it while the Worker is away is tried again.
+      // Clients poll and answer all the time; requests that fail while the Worker is down are repeated.
       const finishing = begun.map((task) => finish(client, task));
       await pause(random.int(0, 250));
       await worker.restart();
@@ -83,7 +83,7 @@ async function begin(client: TaskClient | OwnTaskClient, random: Random): Promis
   return { taskId: await client.start(tool, args), key, tool, steps };
 }
 
-/** Its text, or what became of it instead. */
+/** Returns the task's text, or a description of its failure. */
 async function finish(client: TaskClient | OwnTaskClient, { taskId }: Begun): Promise<string> {
   const deadline = Date.now() + DEADLINE_MS;
   let last = "nothing";
@@ -123,7 +123,7 @@ async function judge(worker: TestWorker, begun: Begun | undefined, text: string,
   if (!shape.test(text)) tally.violations.push(`task ${taskId} of ${tool}: ${text}`);
   else tally.finished += 1;
   if (keys.size !== steps) tally.violations.push(`task ${taskId} of ${tool}: ${keys.size} effects of ${steps}`);
-  // One kill finds one step under way, or the two that this tool has beside each other.
+  // One kill interrupts one step, or the two concurrent ones of this tool.
   if (done.length - keys.size > 2)
     tally.violations.push(`task ${taskId} of ${tool}: steps repeated: ${done.join(", ")}`);
 }

@@ -1,4 +1,4 @@
-/** A Worker on which scripts run one after the other, and what is done to it. */
+/** A Worker on which scripts run one after the other, and the faults that are injected into it. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { StoredState } from "../../src/testing/worker-side.ts";
 import { tagsOf } from "../../src/worker/sessions/event-id.ts";
@@ -10,16 +10,16 @@ import type { Tally } from "./tally.ts";
 
 const BINDINGS = ["MCP_SESSION", "TIGHT_SESSION", "SHARED_SESSION"] as const;
 
-/** An object in which a session lives. */
+/** An object that holds a session. */
 export interface SessionHome {
   readonly binding: string;
   readonly id: string;
 }
 
 export interface WorldOptions {
-  /** Milliseconds a session lasts. */
+  /** Milliseconds that a session lasts. */
   readonly trustMs: number;
-  /** Milliseconds a stream can be resumed. */
+  /** Milliseconds for which a stream can be resumed. */
   readonly resumeMs: number;
 }
 
@@ -27,10 +27,10 @@ export class World {
   readonly #workerd: Workerd;
   readonly #options: WorldOptions;
   readonly #known = new Set<string>();
-  /** Objects that are to be empty in the end. */
+  /** Objects that must be empty in the end. */
   readonly #left: (SessionHome & { readonly name: string; readonly isDeleted: boolean; readonly sinceMs: number })[] =
     [];
-  /** The restart that is under way. */
+  /** The restart in progress. */
   #restarting: Promise<void> = Promise.resolve();
 
   private constructor(workerd: Workerd, options: WorldOptions) {
@@ -60,17 +60,17 @@ export class World {
     return this.#workerd.stop();
   }
 
-  /** Does something to what runs. Resolves when it is done. */
+  /** Injects a fault. Resolves when it has happened. */
   async strike(fault: Fault, tally: Tally): Promise<void> {
     if (fault === "kill") {
       tally.count("kills");
-      // One after the other: they share a port.
+      // One after the other, because they use the same port.
       this.#restarting = this.#restarting.then(() => this.#workerd.worker.restart());
       return this.#restarting;
     }
     await this.#restarting;
     const work = fault === "hub" ? this.#abort("MCP_HUB", "hub", tally) : this.#strikeAll(fault, tally);
-    // A kill may come between; and eviction waits for calls, some of which wait for what comes later.
+    // A kill may come between; and eviction waits for calls, some of which wait for later events.
     await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
   }
 
@@ -89,7 +89,7 @@ export class World {
     return this.#workerd.worker.abort(binding, name);
   }
 
-  /** Where the sessions of the script that runs now live, as far as they have stored anything. */
+  /** The objects of the current script's sessions, if they have stored anything. */
   async homes(): Promise<SessionHome[]> {
     await this.#restarting;
     const all: SessionHome[] = [];
@@ -105,7 +105,7 @@ export class World {
     return this.#workerd.worker.storage(binding, id);
   }
 
-  /** A script is over: what it has stored is to be gone when its time is. */
+  /** Called when a script is over: what it has stored must be deleted after its lifetime. */
   leave(homes: readonly SessionHome[], deleted: readonly (Place | undefined)[], name: string): void {
     for (const home of homes) {
       this.#known.add(home.id);
@@ -114,7 +114,7 @@ export class World {
     }
   }
 
-  /** Waits until every session's time is over, and looks whether anything is left. */
+  /** Waits until every session has expired, and checks that nothing is left. */
   async expire(tally: Tally): Promise<void> {
     const { trustMs, resumeMs } = this.#options;
     for (const home of this.#left.filter(({ isDeleted }) => isDeleted)) {
@@ -162,9 +162,9 @@ export class World {
 }
 
 /**
- * Whether an event id was made for a session of this object.
+ * Whether an event id was created for a session of this object.
  *
- * @param tables What the object stores; without it only a session that has the object to itself is found.
+ * @param tables What the object stores; without it, only a session that is alone in its object is recognised.
  */
 export function isOf({ id }: SessionHome, place: Place | undefined, tables: StoredState["tables"] = {}): boolean {
   if (!place) return false;

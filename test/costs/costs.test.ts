@@ -8,7 +8,7 @@ import type { Counts } from "./counted.ts";
 let worker: Workerd;
 let tap: HttpTap;
 let brief: HttpTap;
-/** What was counted, to be printed. */
+/** The counts, printed as a table at the end. */
 const table: Record<string, Counts> = {};
 beforeAll(async () => {
   worker = await Workerd.start({
@@ -41,7 +41,7 @@ function send(message: object, headers: Record<string, string> = {}, url = tap.u
 }
 
 interface Costs {
-  /** Since the last time. */
+  /** Counts since the previous call. */
   readonly counts: Counts;
   /** What the last used object has stored. */
   readonly stored?: { readonly keys: number; readonly rows: number; readonly alarm: boolean };
@@ -51,12 +51,12 @@ async function costs(): Promise<Costs> {
   return (await fetch(`${worker.origin}/costs`)).json() as Promise<Costs>;
 }
 
-/** Without a look at any object, which would wake it. */
+/** Returns the counts without accessing an object, which would wake it. */
 async function counted(): Promise<Counts> {
   return (await fetch(`${worker.origin}/counts`)).json() as Promise<Counts>;
 }
 
-/** What something costs, for the table too. */
+/** Measures the costs of `run` and adds them to the table. */
 async function costsOf(what: string, run: () => Promise<unknown>): Promise<Costs> {
   await costs();
   await run();
@@ -96,7 +96,7 @@ const progressIn = (text: string) => text.match(/notifications\/progress/g)?.len
 const FREE: Counts = { requests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 };
 const NOTHING = { keys: 0, rows: 0, alarm: false };
 
-test("a modern call asks nothing of any object", async () => {
+test("a modern call makes no object request", async () => {
   const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "plain" };
   const { counts } = await costsOf("modern call", async () => {
     const called = await send({ id: 1, method: "tools/call", params: { name: "plain", _meta: META } }, headers);
@@ -105,11 +105,11 @@ test("a modern call asks nothing of any object", async () => {
   expect(counts).toEqual(FREE);
 });
 
-test("initialize asks nothing of any object", async () => {
+test("initialize makes no object request", async () => {
   expect((await costsOf("initialize", open)).counts).toEqual(FREE);
 });
 
-test("a foreign session id asks nothing of any object", async () => {
+test("a foreign session id makes no object request", async () => {
   const session = await open({ "X-Subject": "alice" });
   const { counts } = await costsOf("foreign or forged session id", async () => {
     const foreign = await send({ id: 1, method: "ping" }, { ...session, "X-Subject": "bob" });
@@ -123,21 +123,21 @@ test.each([
   ["ping", { method: "ping" }],
   ["tools/list", { method: "tools/list" }],
   ["tools/call, answered as JSON", { method: "tools/call", params: { name: "plain" } }],
-])("a legacy %s asks one thing of its object and stores nothing", async (what, message) => {
+])("a legacy %s makes one request to its object and stores nothing", async (what, message) => {
   const session = await open();
   const first = await costsOf(`${what}, first`, async () => (await send({ id: 1, ...message }, session)).text());
-  // Whether it has ended.
+  // Reads whether the session has ended.
   expect(first).toEqual({ counts: { ...FREE, requests: 1, wakes: 1, rowsRead: 1 }, stored: NOTHING });
   const next = await costsOf(`${what}, next`, async () => (await send({ id: 2, ...message }, session)).text());
   expect(next).toEqual({ counts: { ...FREE, requests: 1 }, stored: NOTHING });
 });
 
-test("a legacy call answered as SSE asks two things of its object; its 1,000 events of one turn are one row", async () => {
+test("a legacy call answered as SSE makes two requests to its object; its 1,000 events of one turn are one row", async () => {
   const session = await open();
   const found = await costsOf("call with 1,000 events in one turn", async () => {
     expect(progressIn(await call("telling", session))).toBe(1_000);
   });
-  // The stream, its events, and its answer; before the first of its session two tables, and the alarm.
+  // The stream, its events, and its answer; the first stream of a session also writes two tables and the alarm.
   expect(found.stored).toEqual({ keys: 0, rows: 3, alarm: true });
   expect(found.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 6 });
   const next = await costsOf("a second one of the session", () => call("telling", session));
@@ -152,7 +152,7 @@ test("1,000 events in 20 bursts are 20 rows", async () => {
   });
   expect(found.stored).toEqual({ keys: 0, rows: 22, alarm: true });
   expect(found.counts).toMatchObject({ requests: 2, messages: 0, alarms: 0, rowsWritten: 25 });
-  // Read at most once more, by a Worker that attaches when all is said.
+  // Read at most once more, by a Worker that attaches after all events were sent.
   expect(found.counts.rowsRead).toBeLessThan(40);
 });
 
@@ -172,37 +172,37 @@ test.each([
   },
 );
 
-test("a GET stream asks one thing of its object and stores nothing, while it waits as well", async () => {
+test("a GET stream makes one request to its object and stores nothing, even while it waits", async () => {
   const session = await open();
   const leave = new AbortController();
   const found = await costsOf("GET stream", async () => {
     expect((await get(session, leave.signal)).status).toBe(200);
   });
-  // The Worker says once that it hears of notices.
+  // The Worker reports once that it is connected to the hub.
   expect(found.counts).toMatchObject({ requests: 1, messages: 1, rowsRead: 1, rowsWritten: 0 });
   expect(found.stored).toEqual(NOTHING);
   leave.abort();
 });
 
-test("an idle GET stream lets its object sleep: heartbeats by the hundred ask nothing of it", async () => {
+test("an idle GET stream lets its object hibernate: hundreds of heartbeats make no request to it", async () => {
   const session = await open();
   const leave = new AbortController();
   const stream = new Reading(await get(session, leave.signal));
   await stream.has("heartbeats", ({ comments }) => comments.length > 2);
   await counted();
-  // Objects sleep after 10 s; whoever looked earlier would wake it.
+  // Objects hibernate after 10 s; an earlier request would keep the object awake.
   await new Promise((resolve) => setTimeout(resolve, 13_000));
   table["GET stream, idle for 13 s"] = await counted();
   expect(stream.comments.length).toBeGreaterThan(100);
   expect(table["GET stream, idle for 13 s"]).toEqual(FREE);
-  // That it slept shows in what wakes now.
+  // The next request has to wake it, which shows that it hibernated.
   await (await send({ id: 1, method: "ping" }, session)).text();
   expect(await counted()).toMatchObject({ requests: 1, wakes: 1, rowsWritten: 0 });
   expect(stream.isOver).toBe(false);
   leave.abort();
 });
 
-test("a question asks three things of the object, and is one row beside those of the stream and its answer", async () => {
+test("a question makes three requests to the object, and writes one row besides those of the stream and its answer", async () => {
   const session = await open();
   await call("telling", session);
   const { counts } = await costsOf("call with a question", async () => {
@@ -216,7 +216,7 @@ test("a question asks three things of the object, and is one row beside those of
   expect(counts).toMatchObject({ requests: 3, messages: 0, alarms: 0, rowsWritten: 3 });
 });
 
-test("DELETE asks one thing of the object and leaves one row and an alarm", async () => {
+test("DELETE makes one request to the object and leaves one row and an alarm", async () => {
   const session = await open();
   const found = await costsOf("DELETE", () => fetch(tap.url, { method: "DELETE", headers: session }));
   expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
@@ -226,7 +226,7 @@ test("DELETE asks one thing of the object and leaves one row and an alarm", asyn
 test.each([
   ["logging/setLevel", { method: "logging/setLevel", params: { level: "info" } }],
   ["resources/subscribe", { method: "resources/subscribe", params: { uri: "test://a" } }],
-])("%s writes a row and the alarm, and nothing when it comes again", async (what, message) => {
+])("%s writes a row and the alarm, and nothing when it is repeated", async (what, message) => {
   const session = await open();
   const found = await costsOf(what, async () => (await send({ id: 1, ...message }, session)).text());
   expect(found.stored).toEqual({ keys: 1, rows: 0, alarm: true });
@@ -235,7 +235,7 @@ test.each([
   expect(again.counts).toEqual({ ...FREE, requests: 1 });
 });
 
-test("an anonymous session leaves one row and an alarm when a principal first uses it, and no more after", async () => {
+test("an anonymous session stores one row and an alarm when a principal first uses it, and no more afterwards", async () => {
   const session = { ...(await open()), "X-Subject": "alice" };
   const found = await costsOf("binding to a principal", async () => {
     await (await send({ id: 1, method: "ping" }, session)).text();
@@ -245,7 +245,7 @@ test("an anonymous session leaves one row and an alarm when a principal first us
   expect(found.counts).toMatchObject({ requests: 2, rowsWritten: 2 });
 });
 
-test("an abandoned session that stored all it can ends with no row and no alarm, and wakes no more", async () => {
+test("an abandoned session that stored everything possible ends with no row and no alarm, and never wakes again", async () => {
   const session = await open({}, brief.url);
   await costs();
   await (await send({ id: 1, method: "logging/setLevel", params: { level: "info" } }, session, brief.url)).text();

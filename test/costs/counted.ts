@@ -1,30 +1,30 @@
-/** What an object does that Cloudflare bills: counted where the platform does it, in the isolate that serves them all. */
+/** Counts what Cloudflare bills for an object, in the isolate that serves all of them. */
 
 export interface Counts {
   /** Calls and upgrades from Workers. */
   requests: number;
-  /** WebSocket messages into objects: a twentieth of a request each. */
+  /** WebSocket messages into objects, billed as a twentieth of a request each. */
   messages: number;
-  /** Alarms that ran: a request each. */
+  /** Alarms that ran, billed as a request each. */
   alarms: number;
-  /** Instances that were made: an object woke. */
+  /** Instances that were created, that is, objects that woke. */
   wakes: number;
   rowsRead: number;
-  /** Those of SQL, each write under a key, and each setting of the alarm. */
+  /** Rows written by SQL, by each write under a key, and by each setting of the alarm. */
   rowsWritten: number;
 }
 
 const none = (): Counts => ({ requests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 });
 
 let counts = none();
-/** Read as the caller goes on, so added up last. */
+/** Rows are read as the caller iterates, so cursors are added up last. */
 let cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
 
 export function count(what: keyof Counts, by = 1): void {
   counts[what] += by;
 }
 
-/** What was counted since the last time. */
+/** Returns the counts since the previous call. */
 export function takeCounts(): Counts {
   const taken = counts;
   for (const { rowsRead, rowsWritten } of cursors) {
@@ -36,7 +36,7 @@ export function takeCounts(): Counts {
   return taken;
 }
 
-/** Counts what an object reads and writes. Its storage does the work; it is only watched. */
+/** Counts what an object reads and writes, without replacing its storage. */
 export function countStorage({ storage }: DurableObjectState): void {
   const { sql, kv } = storage;
   const exec = sql.exec.bind(sql);

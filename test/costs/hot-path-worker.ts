@@ -1,4 +1,4 @@
-/** A Worker of fifty tools that counts what its requests make of the platform. */
+/** A Worker with fifty tools that counts how its requests use the platform. */
 
 import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";

@@ -1,4 +1,4 @@
-/** What a plain request makes of the platform: figures that no machine changes, where a microsecond would. */
+/** How a plain request uses the platform: counts that do not depend on the machine, unlike times. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
@@ -57,7 +57,7 @@ const modernCall = (name: string) =>
   send({ method: "tools/call", params: { ...call, name, _meta } }, modern("tools/call", name));
 const modernList = () => send({ method: "tools/list", params: { _meta } }, modern("tools/list"));
 
-/** The header that names a new session. */
+/** Returns the header with the id of a new session. */
 async function openSession(): Promise<Record<string, string>> {
   const clientInfo = { name: "hot path", version: "1.0.0" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -66,7 +66,7 @@ async function openSession(): Promise<Record<string, string>> {
   return { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
 }
 
-/** What one request makes, after the same was sent before. */
+/** Returns the counts of one request, after it was sent once before. */
 async function usesOf(request: () => Promise<Response>): Promise<Uses> {
   await (await request()).text();
   await fetch(`${worker.origin}/uses`);
@@ -74,10 +74,10 @@ async function usesOf(request: () => Promise<Response>): Promise<Uses> {
   return (await fetch(`${worker.origin}/uses`)).json() as Promise<Uses>;
 }
 
-test("a modern call arms no timer and makes neither a stream nor an AbortController", async () => {
+test("a modern call starts no timer and creates neither a stream nor an AbortController", async () => {
   const uses = await usesOf(() => modernCall("forecast-7"));
   expect(uses).toEqual(NOTHING);
-  // Its result, and its id.
+  // Its result and its id.
   expect(uses.stringified).toBeLessThan(250);
 });
 
@@ -87,13 +87,13 @@ test("a list of fifty tools is not encoded again", async () => {
   expect(uses.stringified).toBeLessThan(20);
 });
 
-test("a legacy call without a session makes no more", async () => {
+test("a legacy call without a session creates no more", async () => {
   const params = { method: "tools/call", params: call };
   const uses = await usesOf(() => send(params, { "MCP-Protocol-Version": "2025-11-25" }, stateless.url));
   expect(uses).toEqual(NOTHING);
 });
 
-test("a call of a session arms no timer and holds no object; its id is opened once in isolates that did not make it", async () => {
+test("a session call starts no timer and does not keep its object awake; isolates that did not create its id open it once", async () => {
   const session = await openSession();
   const oneCall = () => send({ method: "tools/call", params: call }, session);
   expect(await usesOf(oneCall)).toEqual(NOTHING);
@@ -105,13 +105,13 @@ test("a call of a session arms no timer and holds no object; its id is opened on
   expect(await usesOf(() => send({ method: "tools/list" }, session))).toEqual(NOTHING);
 });
 
-test("a call that takes long arms the timer after which its answer becomes a stream", async () => {
+test("a slow call starts the timer after which its answer becomes a stream", async () => {
   const uses = await usesOf(() => modernCall("slow"));
-  // One is the handler's own; the signal it looked at is made for it.
+  // One timer is the handler's own; the signal is created because the handler uses it.
   expect(uses).toEqual({ ...NOTHING, timers: 2, abortControllers: 1 });
 });
 
-test("an object is held awake for a call of a session that takes long", async () => {
+test("an object is kept awake for a slow session call", async () => {
   const session = await openSession();
   const uses = await usesOf(() => send({ method: "tools/call", params: { ...call, name: "slow" } }, session));
   expect(uses).toMatchObject({ held: 1 });

@@ -1,28 +1,30 @@
-/** Counts what costs time on the platform: imported before anything else, since modules keep what they find. */
+/**
+ * Counts expensive uses of the platform. Imported before all other modules, because they keep references to globals.
+ */
 
 export interface Uses {
   timers: number;
   abortControllers: number;
   streams: number;
-  /** Values opened with a sealing key. */
+  /** Number of values opened with a sealing key. */
   decrypted: number;
-  /** Times that an object asked to be kept awake. */
+  /** How often an object asked to be kept awake. */
   held: number;
-  /** Characters of JSON that were made of values. */
+  /** Characters of JSON created from values. */
   stringified: number;
 }
 
 const none = (): Uses => ({ timers: 0, abortControllers: 0, streams: 0, decrypted: 0, held: 0, stringified: 0 });
 let uses = none();
 
-/** What was counted since the last time. */
+/** Returns the counts since the previous call. */
 export function takeUses(): Uses {
   const taken = uses;
   uses = none();
   return taken;
 }
 
-/** Watches an object from now on. */
+/** Starts counting the uses of an object. */
 export function watchObject(state: DurableObjectState): void {
   const hold = state.waitUntil.bind(state);
   state.waitUntil = (work) => {

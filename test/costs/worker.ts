@@ -1,6 +1,6 @@
 /**
- * A Worker with sessions that counts what it asks of objects and what they do, and shows what they have stored. The
- * platform's own objects do the work; they are only watched.
+ * A Worker with sessions that counts its requests to objects and what they do, and shows what they have stored. The
+ * objects are the real ones; they are only observed.
  */
 import { Hono } from "hono";
 import { McpServer, type Principal } from "../../src/core/index.ts";
@@ -52,7 +52,7 @@ function mount(path: string, options: Parameters<typeof durable<Env>>[0]) {
     sessions: durable(options),
     notices: hub(),
     auth,
-    // Hundreds of heartbeats in the time in which an object falls asleep.
+    // Hundreds of heartbeats in the time after which an object hibernates.
     limits: { heartbeatMs: 50 },
   });
   app.route("/", endpoint);
@@ -89,7 +89,7 @@ export const { McpHub } = edge(server, { notices: hub() });
 
 let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 
-/** The namespace with every call on a stub counted. */
+/** The namespace, with every call on a stub counted. */
 function watched(namespace: Namespace): Namespace {
   const seen = {
     idFromName: (name: string) => namespace.idFromName(name),
@@ -103,7 +103,7 @@ function watched(namespace: Namespace): Namespace {
       new Proxy(namespace.get(id), {
         get: (stub, method) => {
           count("requests");
-          // Stubs are the platform's own: their methods want them, not the one who watches.
+          // The methods of a stub require the stub itself as `this`, not the proxy.
           return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
         },
       }),
@@ -114,7 +114,7 @@ function watched(namespace: Namespace): Namespace {
 export default {
   async fetch(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url);
-    // Looking wakes an object, so it is asked for.
+    // Reading the storage wakes an object, so it is done only on request.
     if (pathname === "/counts") return Response.json(takeCounts());
     if (pathname === "/costs") {
       const counts = takeCounts();

@@ -47,7 +47,7 @@ test("the README's server answers a call on workerd", async () => {
   tap.oracle.expectClean();
 });
 
-test("the README's server type-checks against the built package, and wrangler would deploy it as it is configured there", () => {
+test("the README's server type-checks against the built package, and wrangler would deploy it with the configuration there", () => {
   const folder = mkdtempSync(join(ROOT, "dist/readme-"));
   try {
     writeFileSync(join(folder, "index.ts"), source);
@@ -73,7 +73,7 @@ test("the README's test type-checks against the built package, and passes with t
     const config = { extends: join(ROOT, "tsconfig.json"), include: ["server.test.ts"], exclude: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
-    // Its own, else the project's is found; with the project's deadline.
+    // Without its own configuration the project's would be used. The timeout is that of the project.
     writeFileSync(join(folder, "vitest.config.mjs"), "export default { test: { testTimeout: 30_000 } };");
     const run = runToolQuietly("vitest", ["run", "--reporter", "verbose"], folder);
     expect(run.output).toContain("a session survives a crash of the server");
@@ -83,7 +83,7 @@ test("the README's test type-checks against the built package, and passes with t
   }
 });
 
-test("every file and folder the README links to is there", () => {
+test("every file and folder that the README links to exists", () => {
   const links = [...readme.matchAll(/\]\(((?!https?:)[^)]+)\)/g)].map((match) => match[1] ?? "");
   expect(links.length).toBeGreaterThan(0);
   for (const link of links) expect(() => readFileSync(join(ROOT, link)), link).not.toThrow(/ENOENT/);

@@ -1,4 +1,4 @@
-/** Every server that the README and the doc comments print is run on workerd as it is printed. */
+/** Every server in the README and in doc comments is run on workerd exactly as printed. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What a snippet goes on from: the server of the README's beginning, and functions of the reader's own. */
+/** Code that a snippet relies on: the first server of the README, and functions of the reader. */
 const BEFORE = `
 import { McpServer } from "mcp-edge";
 import * as z from "zod";
@@ -18,7 +18,7 @@ const publish = (version, key) => "Published " + version + ".";
 const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
 `;
 
-/** Bindings by the class a snippet exports, as the default names are. */
+/** Default binding names by the class that a snippet exports. */
 const BINDINGS: Readonly<Record<string, string>> = {
   McpSession: "MCP_SESSION",
   McpHub: "MCP_HUB",
@@ -27,7 +27,7 @@ const BINDINGS: Readonly<Record<string, string>> = {
   McpTask: "MCP_TASK",
 };
 
-/** Where the names of a doc comment come from. */
+/** The modules that doc comments import from. */
 const MODULES: Readonly<Record<string, string>> = {
   edge: "mcp-edge/worker",
   durable: "mcp-edge/worker/sessions",
@@ -43,7 +43,7 @@ const MODULES: Readonly<Record<string, string>> = {
 interface Snippet {
   readonly title: string;
   readonly source: string;
-  /** Names of the classes it exports. */
+  /** Names of the classes that it exports. */
   readonly classes: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function snippetOf(title: string, source: string): Snippet {
   return { title, source, classes };
 }
 
-/** The README's servers after the first, which a test of its own runs. Their imports are printed with them. */
+/** The README's servers except the first, which has its own test. They are printed with their imports. */
 function readmeSnippets(): Snippet[] {
   const readme = readFileSync(join(ROOT, "README.md"), "utf8");
   const blocks = [...readme.matchAll(/^(#+ [^\n]+)$|^```ts\n([\s\S]*?)^```$/gm)];
@@ -61,7 +61,7 @@ function readmeSnippets(): Snippet[] {
   return blocks.flatMap(([, title, block]) => {
     heading = title ?? heading;
     if (!block?.includes("edge(server") || block.includes("new McpServer")) return [];
-    // A fragment that shows options only.
+    // A fragment that shows only options.
     const isFragment = /^edge\(/m.test(block);
     const whole = isFragment
       ? `import { edge } from "mcp-edge/worker";\n${block.replace(/^edge\(/m, "export default edge(")}`
@@ -70,7 +70,7 @@ function readmeSnippets(): Snippet[] {
   });
 }
 
-/** Doc comments name what they use and leave out where it comes from. */
+/** Doc comments use names without importing them. */
 function commentSnippets(): Snippet[] {
   const files = readdirSync(join(ROOT, "src/worker"), { recursive: true, encoding: "utf8" });
   return files
@@ -108,7 +108,7 @@ async function post(worker: TestWorker, message: object, headers: Record<string,
   return answer(await fetch(worker.url("/mcp"), { method: "POST", headers: { ...CONTENT, ...headers }, body }));
 }
 
-/** A request of a client of 2026-07-28 that can be asked and takes tasks. */
+/** A request of a 2026-07-28 client that can be asked and supports tasks. */
 function modern(worker: TestWorker, method: string, params: Record<string, unknown>) {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -145,7 +145,7 @@ async function useAsLegacy(worker: TestWorker, hasSessions: boolean): Promise<vo
   cut.abort();
 }
 
-/** What the handler of a snippet does: it asks, and is answered. */
+/** Uses the handler of a snippet: answers its questions. */
 const HANDLERS: Readonly<Record<string, (worker: TestWorker) => Promise<void>>> = {
   order: async (worker) => {
     const call = { name: "order", arguments: {} };

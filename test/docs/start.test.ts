@@ -19,7 +19,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Runs `npm start` in a process group of its own, and waits until the port answers. */
+/** Runs `npm start` in a separate process group, and waits until the port answers. */
 async function npmStart(port: number, state: string): Promise<ChildProcess> {
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
   const args = ["start", "--", "--port", String(port), "--persist-to", state];
@@ -43,14 +43,14 @@ async function npmStart(port: number, state: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Ends every process of the group at once, as a crash of the machine would. */
+/** Kills every process of the group at once, as a crash of the machine would. */
 async function killGroup(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once("close", resolve));
   process.kill(-(child.pid ?? 0), "SIGKILL");
   await ended;
 }
 
-test("npm start serves at the port given, and a session outlives kill -9 on the state given", {
+test("npm start serves at the given port, and a session survives kill -9 in the given state folder", {
   timeout: 3 * START_MS,
 }, async () => {
   const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];

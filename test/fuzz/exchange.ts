@@ -1,8 +1,8 @@
-/** Sends one request over a real socket and reads what comes, for as long as it is interesting. */
+/** Sends one request over a real socket and reads the response as far as it matters. */
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { Input } from "./grammar.ts";
 
-/** What came back. */
+/** The response. */
 export interface Exchange {
   /** 0 when the connection was lost before a status line. */
   readonly status: number;

@@ -1,15 +1,15 @@
-/** What must hold of every answer, whatever the input was. */
+/** The rules for every answer, whatever the input was. */
 import { createParser } from "eventsource-parser";
 import { checkMessage } from "../oracle/check.ts";
 import { VERSIONS } from "../oracle/methods.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Input } from "./grammar.ts";
 
-/** Text that only the inside of the server has: exceptions, stacks, SQL, object classes, secrets. */
+/** Matches internal details of the server: exceptions, stacks, SQL, object classes, secrets. */
 const INTERNALS =
   /internal-detail-7c1f|TypeError|RangeError|ReferenceError|SyntaxError|SqliteError|SQLITE|Cannot read prop|is not a function|is not iterable|\bat [\w$.]+ \(|node_modules|\.ts:\d+|\.js:\d+|MCP_KEYS|DurableObject|McpSession|MCP_SESSION/;
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** Describes what is wrong with an answer; undefined if nothing is. */
 export function findProblem(input: Input, exchange: Exchange): string | undefined {
   const { status, body, error } = exchange;
   if (status === 0) return `the connection was lost: ${error}`;
@@ -26,7 +26,7 @@ function sentBy({ body, headers }: Input): string {
   return `${body?.toString("utf8") ?? ""} ${Object.values(headers).join(" ")}`;
 }
 
-/** What the schemas of no protocol version allow. */
+/** Describes a message that the schemas of no protocol version allow. */
 export function findInvalidMessage({ body, headers }: Exchange): string | undefined {
   const type = headers["content-type"] ?? "";
   const texts = type.startsWith("text/event-stream")

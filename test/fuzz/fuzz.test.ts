@@ -7,7 +7,7 @@ test("no input yields a 5xx, a slow answer, an internal detail, an invalid messa
   expect({ seed, findings }).toEqual({ seed, findings: [] });
   expect(count).toBe(4_000);
   expect(checked).toBeGreaterThan(300);
-  // Inputs that are all refused would show nothing.
+  // A run whose inputs are all refused would prove nothing.
   expect(statuses.get(200)).toBeGreaterThan(500);
   expect(statuses.get(202)).toBeGreaterThan(20);
 }, 180_000);

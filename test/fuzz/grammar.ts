@@ -1,4 +1,4 @@
-/** Makes HTTP requests that are nearly right: well-formed messages of both eras with one or more things wrong. */
+/** Generates almost valid HTTP requests: well-formed messages of both eras with one or more errors. */
 import type { Random } from "../chaos/random.ts";
 import type { LiveValues } from "./live.ts";
 
@@ -8,7 +8,7 @@ export interface Input {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
-  /** The JSON-RPC method, for reports; undefined where the body is none. */
+  /** The JSON-RPC method, for reports; undefined if the body has none. */
   readonly rpc: string | undefined;
 }
 
@@ -77,7 +77,7 @@ const METHODS = [
   "",
 ] as const;
 
-/** Values that have broken parsers, schemas and logs before. */
+/** Values that are known to break parsers, schemas and logs. */
 const NASTY: readonly unknown[] = [
   null,
   true,
@@ -245,7 +245,7 @@ export class Grammar {
     ]);
   }
 
-  /** What a client says to questions of an earlier round. */
+  /** Answers to questions of an earlier round. */
   #answers(params: Json): void {
     const state = this.#live.pick("state", this.#random);
     const key = this.#live.pick("question", this.#random) ?? "q";
@@ -377,7 +377,7 @@ export class Grammar {
     };
   }
 
-  /** Most often the message itself, else with up to three parts replaced, removed or added. */
+  /** Usually the message itself, otherwise with up to three parts replaced, removed or added. */
   #mutated(message: Json): Json {
     if (this.#random.chance(0.45)) return message;
     const copy = structuredClone(message);
@@ -387,7 +387,7 @@ export class Grammar {
 
   #mutate(root: Json): void {
     let at = root;
-    // Down to a random depth.
+    // Descends to a random depth.
     while (this.#random.chance(0.6)) {
       const objects = Object.values(at).filter((value) => typeof value === "object" && value !== null);
       if (objects.length === 0) break;
@@ -395,7 +395,7 @@ export class Grammar {
     }
     const keys = Object.keys(at);
     const key = keys.length > 0 && this.#random.chance(0.8) ? oneOf(this.#random, keys) : this.#nastyText();
-    // A copy: the next mutation may change it.
+    // A copy, because the next mutation may change it.
     const value = this.#random.chance(0.95) ? structuredClone(oneOf(this.#random, NASTY)) : this.#deep();
     if (this.#random.chance(0.25)) delete at[key];
     else Object.defineProperty(at, key, { value, enumerable: true, configurable: true, writable: true });
@@ -453,7 +453,7 @@ export class Grammar {
     if (random.chance(0.02))
       changed["Mcp-Name"] = oneOf(random, ["=?base64?!!?=", "=?base64?gA==?=", "x".repeat(2_000)]);
     if (random.chance(0.03)) delete changed[oneOf(random, Object.keys(changed)) ?? ""];
-    // What a header cannot carry is sent in the Base64 form, or not at all.
+    // A value that a header cannot carry is sent in the Base64 form, or not at all.
     for (const [name, value] of Object.entries(changed)) {
       if (!/^[\t\x20-\x7e]*$/.test(value)) changed[name] = `=?base64?${Buffer.from(value).toString("base64")}?=`;
     }

@@ -1,10 +1,10 @@
-/** Values that the server gave out, so that inputs can use them again: session ids, cursors, states, task ids. */
+/** Values that the server issued, for reuse in inputs: session ids, cursors, states, task ids. */
 import type { Random } from "../chaos/random.ts";
 
 const KINDS = ["session", "event", "cursor", "state", "task", "request", "question", "post"] as const;
 export type LiveKind = (typeof KINDS)[number];
 
-/** How many of a kind are remembered; the oldest are forgotten. */
+/** The number of values kept per kind; the oldest are dropped. */
 const KEPT_MAX = 24;
 
 export class LiveValues {
@@ -18,17 +18,17 @@ export class LiveValues {
     if (values.length > KEPT_MAX) values.shift();
   }
 
-  /** One of a kind, often damaged a little; undefined while there is none. */
+  /** Returns a value of a kind, often slightly damaged; undefined if there is none. */
   pick(kind: LiveKind, random: Random): string | undefined {
     const values = this.#values.get(kind) ?? [];
     if (values.length === 0) return undefined;
-    // The newest most often: it belongs to something that still runs.
+    // Prefers new values, which belong to something that still runs.
     const place = Math.floor(values.length * Math.sqrt(random.next()));
     const value = values[Math.min(place, values.length - 1)] ?? "";
     return random.chance(0.9) ? value : damage(value, random);
   }
 
-  /** Remembers what a response carries. */
+  /** Records the values in a response. */
   harvest(headers: Readonly<Record<string, string | string[] | undefined>>, body: string): void {
     this.add("session", headers["mcp-session-id"]);
     for (const [, id] of body.matchAll(/^id: (.+)$/gm)) this.add("event", id);

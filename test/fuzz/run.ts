@@ -1,4 +1,4 @@
-/** Sends inputs made from a seed to a server on workerd and collects what must not happen. */
+/** Sends inputs generated from a seed to a server on workerd, and collects findings. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Random } from "../chaos/random.ts";
@@ -11,39 +11,41 @@ import { LiveValues } from "./live.ts";
 export interface FuzzOptions {
   readonly seed: number;
   readonly count: number;
-  /** Requests that are under way at once. */
+  /** Number of concurrent requests. */
   readonly connections: number;
-  /** One answer in so many is checked against the schemas. */
+  /** One answer in this many is checked against the schemas. */
   readonly checkEvery: number;
-  /** Called every now and then. */
+  /** Called from time to time with the progress. */
   readonly report?: (line: string) => void;
 }
 
 export interface FuzzResult {
   readonly count: number;
-  /** Answers by status. */
+  /** Number of answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Answers whose messages were checked against the schemas. */
+  /** Number of answers whose messages were checked against the schemas. */
   readonly checked: number;
-  /** Inputs that were slower than a second once and not when they were repeated. */
+  /** Number of inputs that were slower than a second once, but not when they were repeated. */
   readonly slowOnce: number;
-  /** What must not happen, with the input. */
+  /** What must not happen, with the input that caused it. */
   readonly findings: readonly string[];
-  /** Mebibytes of workerd's memory after the warm-up, and once the rest was over. */
+  /** Memory of workerd in MiB, after the warm-up and at the end. */
   readonly memoryMib: { readonly before: number; readonly after: number };
 }
 
 /** Milliseconds after which an answer counts as slow. */
 const SLOW_MS = 1_000;
-/** An answer is slow when it is slow this often in a row, alone. */
+/** An answer is a finding if it is slow this often in a row without other requests. */
 const REPEATS = 3;
-/** Findings that are kept in full. */
+/** The number of findings that are kept. */
 const FINDINGS_MAX = 40;
-/** Mebibytes that memory may keep above what it was: caches of bounded size, and a heap that was not compacted. */
+/** MiB by which memory may have grown: caches of bounded size, and a heap that was not compacted. */
 export const MEMORY_MIB_MAX = 96;
-/** Inputs after which the heap has its size and every cache is full, as measured. Fewer say nothing about memory. */
+/**
+ * Inputs after which the heap has its final size and every cache is full, as measured. Fewer say nothing about memory.
+ */
 const WARM_UP = 250_000;
-/** Milliseconds that memory is given to return to its level: objects stay for ten seconds after their last request. */
+/** Milliseconds in which memory may return to its level: objects stay for ten seconds after their last request. */
 const SETTLE_MS = 90_000;
 
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
@@ -129,12 +131,12 @@ class Run {
     try {
       return findInvalidMessage(exchange);
     } catch (error) {
-      // A stream that was left may end within an event; a complete answer is JSON.
+      // A stream that was left may end within an event; a complete answer must be JSON.
       return exchange.isComplete ? `the answer is not JSON: ${String(error)}` : undefined;
     }
   }
 
-  /** An answer that was slow among others is judged alone, so that a busy machine is no finding. */
+  /** Repeats slow inputs without other requests, so that a busy machine is not a finding. */
   async #repeatSlow(): Promise<number> {
     let slowOnce = 0;
     for (const input of this.#slow.slice(0, 200)) {
@@ -159,19 +161,19 @@ class Run {
     if (this.#findings.length < FINDINGS_MAX) this.#findings.push(finding);
   }
 
-  /** Mebibytes that workerd holds. */
+  /** Resident memory of workerd in MiB. */
   async #memory(): Promise<number> {
     const status = readFileSync(`/proc/${this.#workerd.pid}/status`, "utf8");
     return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
   }
 
-  /** Waits until memory is back, or has had its time. */
+  /** Waits until memory is back to its level, at most `SETTLE_MS`. */
   async #settledMemory(before: number): Promise<number> {
     const endAtMs = Date.now() + SETTLE_MS;
     let memory = await this.#memory();
     while (memory - before > MEMORY_MIB_MAX && Date.now() < endAtMs) {
       await delay(2_000);
-      // A request gives the collector an occasion.
+      // A request gives the garbage collector an opportunity to run.
       await fetch(`${this.#workerd.origin}/unexpected`).then((response) => response.text());
       memory = await this.#memory();
     }
@@ -179,7 +181,7 @@ class Run {
   }
 }
 
-/** Requests that wait for something on purpose: for a task to end, or for a change. */
+/** Requests that wait on purpose: for a task to end, or for a change. */
 function mayWait({ rpc, body }: Input): boolean {
   return rpc === "tasks/result" || rpc === "batch" || (body?.includes("tasks/result") ?? false);
 }

@@ -1,4 +1,4 @@
-/** Nodes of other major versions than the project's own, to run a user's project on. */
+/** Node of other major versions than the project's, to run a user's project on. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { NODE } from "../oracle/node.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const CACHE = join(ROOT, "node_modules/.cache/mcp-edge");
 
-/** The path of a Node. It is one that is here already, or is installed by npm and kept for the next run. */
+/** The path of a Node. Uses an installed one, or installs one with npm and keeps it for later runs. */
 export function nodeOf(major: number): string {
   const here = [NODE, process.execPath, "node"].find((path) => majorOf(path) === major);
   if (here !== undefined) return here;

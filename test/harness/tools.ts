@@ -1,10 +1,10 @@
-/** Running the project's tools from tests. */
+/** Runs the project's tools from tests. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Runs a tool of node_modules/.bin to its end. `output` is what it printed, both streams. */
+/** Runs a tool of node_modules/.bin to its end. `output` has both output streams. */
 export function runToolQuietly(name: string, args: readonly string[], cwd = ROOT): { status: number; output: string } {
   const { status, stdout, stderr, error } = spawnSync(join(ROOT, "node_modules/.bin", name), args, {
     cwd,

@@ -1,6 +1,6 @@
 /**
- * Stands where api.weather.gov would: payloads of the API's real shape for two states and one place, its answers to
- * unknown and unrounded coordinates, and a record of what was asked. The template never learns of it.
+ * A stand-in for api.weather.gov: realistic payloads for two states and one place, its answers to unknown and unrounded
+ * coordinates, and a record of the requests. The template does not notice the difference.
  *
  * In workerd it is the outbound service. For a Node process, `serve` puts it on a loopback port and
  * `test/interop/weather-fetch.ts` sends that process's fetches there.
@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export const WEATHER_API = "https://api.weather.gov";
-/** Header in which a redirected fetch carries the URL it was meant for. */
+/** Header of a redirected fetch with the URL that it was meant for. */
 export const MEANT_FOR = "x-meant-for";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -24,12 +24,12 @@ export class WeatherApi {
   readonly asked: Asked[] = [];
   readonly #answers = new Map<string, () => Response>();
 
-  /** Has one URL, or one path of the API, answered differently. */
+  /** Overrides the answer to one URL or one path of the API. */
   on(urlOrPath: string, answer: () => Response): void {
     this.#answers.set(new URL(urlOrPath, WEATHER_API).href, answer);
   }
 
-  /** The URLs asked for whose text has `part` in it. */
+  /** The requested URLs that contain `part`. */
   urls(part: string): string[] {
     return this.asked.map(({ url }) => url).filter((url) => url.includes(part));
   }
@@ -52,7 +52,7 @@ export class WeatherApi {
     return problem(404, "Not Found", `No resource is at ${pathname}.`);
   };
 
-  /** Serves on a loopback port what was meant for the internet. */
+  /** Serves requests that were meant for the internet on a loopback port. */
   async serve(): Promise<{ readonly origin: string; close(): Promise<void> }> {
     const server = createServer(async (incoming, outgoing) => {
       const response = this.answer(meant(incoming));
@@ -83,7 +83,7 @@ export function geoJson(body: Json): Response {
   return Response.json(body, { headers: { "content-type": "application/geo+json" } });
 }
 
-/** The API's form of an error. */
+/** An error in the API's format. */
 export function problem(status: number, title: string, detail: string, headers: Record<string, string> = {}): Response {
   const body = {
     correlationId: "2c8f6c1e",
@@ -103,7 +103,7 @@ function alertsAnswer(area: string): Response {
   return geoJson(alerts(area, area === "TX" ? [THUNDERSTORM, SMALL_CRAFT] : []));
 }
 
-/** The API keeps four decimals and no zeros at the end, and redirects everything else. */
+/** The API uses four decimals without trailing zeros, and redirects everything else. */
 function pointAnswer(place: string): Response {
   const exact = place
     .split(",")
@@ -123,7 +123,7 @@ const WX_CONTEXT = [
   { "@version": "1.1", wx: `${WEATHER_API}/ontology#`, "@vocab": `${WEATHER_API}/ontology#` },
 ];
 
-/** A collection of alerts as the API answers for one area. */
+/** A collection of alerts as the API returns for one area. */
 export function alerts(area: string, features: readonly Json[]): Json {
   return {
     "@context": WX_CONTEXT,
@@ -134,7 +134,7 @@ export function alerts(area: string, features: readonly Json[]): Json {
   };
 }
 
-/** One alert with every member the API sends. */
+/** One alert with every member that the API sends. */
 export function alert(properties: Json, geometry: Json | null = null): Json {
   const id = "urn:oid:2.49.0.1.840.0.3f2a9c0d5b7e4c1f8a6d2e9b0c7f4a1d5e8b3c6f.001.1";
   return {
@@ -214,7 +214,7 @@ const THUNDERSTORM = alert(
   },
 );
 
-/** Statements come without a polygon and without instructions. */
+/** Statements have no polygon and no instructions. */
 const SMALL_CRAFT = alert({
   areaDesc: "Matagorda Bay; Galveston Bay",
   geocode: { SAME: ["077335", "077330"], UGC: ["GMZ335", "GMZ330"] },
@@ -231,7 +231,7 @@ const SMALL_CRAFT = alert({
   response: "Avoid",
 });
 
-/** What the API answers for coordinates: where everything about the place is to be found. */
+/** The API's answer for coordinates: the URLs of everything about the place. */
 export function point(forecast: string | null): Json {
   const id = `${WEATHER_API}/points/38.5816,-121.4944`;
   const grid = `${WEATHER_API}/gridpoints/STO/41,68`;
@@ -303,7 +303,7 @@ export function point(forecast: string | null): Json {
 
 type PeriodRow = readonly [name: string, temperature: number, wind: string, direction: string, short: string];
 
-/** Fourteen half days, as the API always sends them. */
+/** Fourteen half days, as the API always sends. */
 const PERIODS: readonly PeriodRow[] = [
   ["This Afternoon", 72, "6 mph", "SW", "Sunny"],
   ["Tonight", 51, "2 to 6 mph", "SSE", "Mostly Clear"],
@@ -321,7 +321,7 @@ const PERIODS: readonly PeriodRow[] = [
   ["Friday Night", 50, "3 mph", "W", "Clear"],
 ];
 
-/** A forecast with every member the API sends. `changes` go over its first period. */
+/** A forecast with every member that the API sends. `changes` are merged into its first period. */
 export function forecast(changes: Json = {}, periods: readonly PeriodRow[] = PERIODS): Json {
   return {
     "@context": WX_CONTEXT,

@@ -1,4 +1,4 @@
-/** A Worker on real workerd, as the tests start it: `mcp-edge/testing` with entries below the project's root. */
+/** A Worker on real workerd, as the tests start it: `mcp-edge/testing` with entries relative to the project's root. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/worker.ts";
@@ -7,10 +7,10 @@ export { newKeys } from "../../src/testing/keys.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** `entry` is below the project's root, or TypeScript source. */
+/** `entry` is relative to the project's root, or TypeScript source. */
 export type WorkerdOptions = Omit<WorkerOptions, "root" | "wrangler" | "environment">;
 
-/** A running Worker. `worker` has all that `mcp-edge/testing` can do with it. */
+/** A running Worker. `worker` has all functions of `mcp-edge/testing`. */
 export class Workerd {
   readonly worker: TestWorker;
 
@@ -30,7 +30,7 @@ export class Workerd {
     return this.worker.pid;
   }
 
-  /** Ends workerd as a crash would (SIGKILL) and starts it again on the same state. */
+  /** Kills workerd as a crash would (SIGKILL) and starts it again with the same state. */
   killAndRestart(): Promise<void> {
     return this.worker.restart();
   }
@@ -39,7 +39,7 @@ export class Workerd {
     return this.worker.stop();
   }
 
-  /** Object ids of a class that have a database on disk. */
+  /** Ids of the objects of a class that have a database on disk. */
   storedObjects(className: string): string[] {
     const folders = readdirSync(this.worker.stateFolder, { recursive: true, encoding: "utf8" });
     return folders.filter(

@@ -1,4 +1,4 @@
-/** The same answers without any client library: what curl or printf would send. */
+/** The same answers without a client library: requests as curl or printf would send them. */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ describe("requests written by hand to the weather template on workerd", () => {
   });
   afterAll(() => weather?.stop());
 
-  test("in 2026-07-28 each request stands alone", async () => {
+  test("in 2026-07-28 each request is independent", async () => {
     const tap = await weather.tap();
     const send = async (method: string, params: string, headers: Record<string, string> = {}): Promise<Answer> => {
       const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${[META, params].filter(Boolean).join()}}}`;
@@ -98,7 +98,7 @@ describe("requests written by hand to the weather template on workerd", () => {
     },
   );
 
-  test("the tool list says of each argument what it is and what fits", async () => {
+  test("the tool list describes each argument and its valid values", async () => {
     const tap = await weather.tap();
     const response = await post(
       tap,
@@ -151,7 +151,7 @@ describe("lines piped into the weather template", () => {
     };
   }
 
-  // W2: a call takes longer than reading the input; its answer still comes before the end.
+  // W2: a call takes longer than reading the input; its answer still arrives before the end.
   test("ping, tools/list and tools/call without a handshake print three answers and exit 0", async () => {
     const { code, answers } = await pipe([
       `{"jsonrpc":"2.0","id":1,"method":"ping"}`,

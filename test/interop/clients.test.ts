@@ -13,12 +13,12 @@ import {
 
 const MODERN = "2026-07-28";
 
-/** Vitest quotes what it takes from objects, so the name is a cell of its own. */
+/** Vitest quotes values of objects in titles, so the name is a separate cell. */
 function named<Target>(peer: Peer<Target>): [name: string, peer: Peer<Target>] {
   return [`${peer.name} speaks ${peer.version}, lists and calls both tools`, peer];
 }
 
-/** What every client does, whatever carries it. */
+/** What every client does, over any transport. */
 async function useBothTools({ client }: Connected): Promise<void> {
   expect(client.getServerVersion()).toMatchObject({ name: "weather", version: "1.0.0" });
   const { tools } = await client.listTools();

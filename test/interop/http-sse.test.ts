@@ -1,9 +1,9 @@
-/** Released clients that speak HTTP+SSE (2024-11-05), at the one URL of the reference server on workerd. */
+/** Released clients of HTTP+SSE (2024-11-05), at the one URL of the reference server on workerd. */
 import { EventSource } from "eventsource";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 
-/** What every release of the SDK has in common, whatever it says of it in types. */
+/** The interface that all releases of the SDK share, although their types differ. */
 interface AnyClient {
   connect(transport: unknown): Promise<void>;
   listTools(): Promise<{ tools: { name: string }[] }>;
@@ -21,7 +21,7 @@ interface ClientModule {
 
 const ME = { name: "http-sse", version: "1.0.0" };
 
-/** Releases of the SDK v1, oldest first, by the name they are installed under. */
+/** Releases of SDK v1, oldest first, with the name under which they are installed. */
 const RELEASES = [
   ["1.0.4", "sdk-1-0"],
   ["1.9.0", "sdk-2024-11-05"],
@@ -51,7 +51,7 @@ async function loadHttp(name: string): Promise<TransportClass> {
   return found.StreamableHTTPClientTransport;
 }
 
-/** What clients sent, and how it was answered. */
+/** The requests of clients, and the status of the answers. */
 let exchanges: { method: string; headers: Headers; status: number }[] = [];
 const realFetch = globalThis.fetch;
 
@@ -66,7 +66,7 @@ async function watchedFetch(input: Parameters<typeof fetch>[0], init?: RequestIn
 let worker: Workerd;
 let url: URL;
 beforeAll(async () => {
-  // Releases before 1.7 use the browser's EventSource, and ask users of Node to install this package.
+  // Releases before 1.7 use the browser's EventSource; their documentation tells users of Node to install this package.
   vi.stubGlobal("EventSource", EventSource);
   worker = await Workerd.start({
     entry: "src/reference/index.ts",
@@ -109,13 +109,13 @@ describe("one URL: HTTP+SSE clients at the path of Streamable HTTP", () => {
     await client.close();
   });
 
-  test.each(RELEASES.slice(2))("SDK %s picks Streamable HTTP where it tries that first", async (_, name) => {
+  test.each(RELEASES.slice(2))("SDK %s uses Streamable HTTP if it tries that first", async (_, name) => {
     const { newClient, SSEClientTransport } = await load(name);
     const Http = await loadHttp(name);
     const client = newClient();
     vi.stubGlobal("fetch", watchedFetch);
     const transport = new Http(url);
-    // The way the documentation of the SDK falls back.
+    // The fallback that the SDK's documentation describes.
     await client.connect(transport).catch(() => client.connect(new SSEClientTransport(url)));
     expect(transport.sessionId).toBeDefined();
     expect(await client.callTool({ name: "add", arguments: { a: 1, b: 2 } })).toMatchObject({
@@ -137,7 +137,7 @@ describe("one URL: HTTP+SSE clients at the path of Streamable HTTP", () => {
       const before = exchanges.length;
       await transport.terminateSession?.();
       const gets = () => exchanges.slice(before).filter(({ method }) => method === "GET");
-      // These come back to the GET stream that the server has ended, without the session that they have given up.
+      // These reconnect the GET stream that the server has ended, without the session that they have given up.
       if (version === "1.32.2" || version === "2.4.0") {
         await vi.waitFor(() => expect(gets()).not.toEqual([]), { timeout: 10_000 });
       }

@@ -1,4 +1,4 @@
-/** The official clients, each as what a test needs of it. */
+/** The official clients behind one interface for the tests. */
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as Stdio2 } from "@modelcontextprotocol/client/stdio";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -30,13 +30,13 @@ interface AnyTransport {
   terminateSession?(): Promise<void>;
 }
 
-/** A client that is connected. */
+/** A connected client. */
 export interface Connected {
-  /** Protocol version that `initialize` agreed on; undefined when none was sent. */
+  /** Protocol version that `initialize` negotiated; undefined if none was sent. */
   readonly initialized: string | undefined;
   readonly sessionId: string | undefined;
   readonly client: AnyClient<never>;
-  /** Ends the session where there is one, then the connection. */
+  /** Ends the session if there is one, then the connection. */
   end(): Promise<void>;
 }
 
@@ -47,14 +47,14 @@ export interface StdioCommand {
 
 export interface Peer<Target> {
   readonly name: string;
-  /** The version the two speak. */
+  /** The protocol version that both sides use. */
   readonly version: string;
   connect(target: Target): Promise<Connected>;
 }
 
 async function connected<T>(client: AnyClient<T>, transport: AnyTransport): Promise<Connected> {
   const initialized = watchInitialize(transport);
-  // Its release's own transport; some declare `sessionId` otherwise than their `Transport` does.
+  // The transport of its own release; some declare `sessionId` differently from their `Transport`.
   await client.connect(transport as T);
   return {
     initialized: initialized(),
@@ -67,7 +67,7 @@ async function connected<T>(client: AnyClient<T>, transport: AnyTransport): Prom
   };
 }
 
-/** No release tells the agreed version over every transport, so it is read from the message that says it. */
+/** No release reports the negotiated version over every transport, so it is read from the message. */
 function watchInitialize(transport: AnyTransport): () => string | undefined {
   let agreed: string | undefined;
   let handler: ((message: unknown, ...more: unknown[]) => void) | undefined;

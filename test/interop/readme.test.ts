@@ -1,4 +1,4 @@
-/** What the weather template's README shows is run. */
+/** Runs the commands in the weather template's README. */
 import { exec } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -12,7 +12,7 @@ import { startWeatherCommand, startWeatherWorker, TEXAS_ALERTS } from "./weather
 const run = promisify(exec);
 const TEMPLATE = join(import.meta.dirname, "../../templates/weather");
 const README = readFileSync(join(TEMPLATE, "README.md"), "utf8");
-/** The project's own node first, as npm has it. */
+/** The project's own Node comes first in PATH, as in npm scripts. */
 const ENV = { ...process.env, PATH: [dirname(NODE), process.env.PATH].join(delimiter) };
 
 function blocks(language: string): string[] {
@@ -46,7 +46,7 @@ describe("the README of the weather template", () => {
       const shown = block("sh", "printf ");
       expect(shown).toContain("npm run --silent stdio");
       const { scripts } = JSON.parse(readFileSync(join(TEMPLATE, "package.json"), "utf8"));
-      // npm sets this up, minus npm itself: what the script is, in the template's folder.
+      // Runs the script as npm would, in the template's folder, but without npm itself.
       const env = { ...ENV, NODE_OPTIONS: weather.preload };
       const { stdout } = await run(shown.replace("npm run --silent stdio", scripts.stdio), { cwd: TEMPLATE, env });
       const answers = stdout
@@ -76,7 +76,7 @@ describe("the README of the weather template", () => {
     expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast"]);
   });
 
-  test("says where the configuration lies, and what to ask", () => {
+  test("says where the configuration is, and what to ask", () => {
     for (const said of [
       "~/Library/Application Support/Claude/claude_desktop_config.json",
       "%APPDATA%\\Claude\\claude_desktop_config.json",

@@ -1,4 +1,6 @@
-/** What the two tools say when the API answers well, oddly or not at all. One contract, on workerd and on Node. */
+/**
+ * The answers of both tools when the API answers well, oddly or not at all. The same tests run on workerd and on Node.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -53,9 +55,9 @@ function said(answer: unknown): Said {
 const broken = () => problem(500, "Unexpected Problem", "An unexpected problem has occurred.");
 const SACRAMENTO_POINT = "/points/38.5816,-121.4944";
 
-/** The cases: each one prepares the API and says what comes of it. */
+/** The cases: each one prepares the API and states the expected answer. */
 function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): void {
-  test("alerts show event, area, severity, description and instructions, a line --- between them", async () => {
+  test("alerts show event, area, severity, description and instructions, separated by a line ---", async () => {
     const { api, call } = setup();
     expect(await call("get_alerts", { state: "TX" })).toEqual({ text: TEXAS_ALERTS, isError: false });
     expect(api.asked.at(-1)).toEqual({
@@ -65,7 +67,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("a state in small letters is asked for in capitals", async () => {
+  test("a state in lower case is requested in upper case", async () => {
     const { api, call } = setup();
     expect(await call("get_alerts", { state: "tx" })).toEqual({ text: TEXAS_ALERTS, isError: false });
     expect(api.asked.at(-1)?.url).toBe(`${WEATHER_API}/alerts/active/area/TX`);
@@ -79,7 +81,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     ],
     ["empty", { event: "", areaDesc: "", severity: "", description: "", instruction: "" }],
     ["of another kind", { event: 7, areaDesc: [], severity: {}, description: false, instruction: 0 }],
-  ])("members of an alert that are %s read Unknown, or get a sentence", async (_, properties) => {
+  ])("members of an alert that are %s are shown as Unknown or a sentence", async (_, properties) => {
     const { api, call } = setup();
     api.on("/alerts/active/area/NV", () => geoJson(alerts("Nevada", [alert(properties)])));
     expect(await call("get_alerts", { state: "NV" })).toEqual({
@@ -94,7 +96,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("a state without alerts is told so", async () => {
+  test("a state without alerts gets a sentence that says so", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "WY" })).toEqual({
       text: "There are no active alerts for WY.",
@@ -117,7 +119,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     });
   });
 
-  test("two letters that are no state are asked for, and the alerts could not be fetched", async () => {
+  test("two letters that are not a state are requested, and the alerts could not be fetched", async () => {
     const { call } = setup();
     expect(await call("get_alerts", { state: "ZZ" })).toEqual({
       text: "The alerts for ZZ could not be fetched.",
@@ -137,7 +139,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     ["get_forecast", { latitude: 0, longitude: 180.5 }, "longitude"],
     ["get_forecast", { latitude: "38.5816", longitude: -121.4944 }, "latitude"],
     ["get_forecast", { latitude: 38.5816 }, "longitude"],
-  ])("%s of %j names the argument that does not fit, and asks the API nothing", async (name, args, argument) => {
+  ])("%s of %j names the invalid argument, and sends no request", async (name, args, argument) => {
     const { api, call } = setup();
     const before = api.asked.length;
     const { text: words, isError } = await call(name, args);
@@ -160,7 +162,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     ]);
   });
 
-  test("coordinates are asked for with four decimals and no zeros at the end, so that nothing is redirected", async () => {
+  test("coordinates are requested with four decimals and no trailing zeros, so that nothing is redirected", async () => {
     const { api, call } = setup();
     const before = api.asked.length;
     await call("get_forecast", { latitude: 38.58164999, longitude: -121.49435001 });
@@ -190,7 +192,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
     );
   });
 
-  test("members of a period that are null or missing read Unknown, or get a sentence", async () => {
+  test("members of a period that are null or missing are shown as Unknown or a sentence", async () => {
     const { api, call } = setup();
     api.on("/points/10,10", () => geoJson(point(`${WEATHER_API}/gridpoints/GUM/10,10/forecast`)));
     const nothing = { name: null, temperature: null, windSpeed: null, windDirection: undefined, detailedForecast: "" };
@@ -349,7 +351,7 @@ describe("the weather template over stdio", () => {
 });
 
 describe("a request to the API", () => {
-  test("is given up after 30 seconds", async () => {
+  test("is aborted after 30 seconds", async () => {
     const deadline = vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.abort(new Error("time is up")));
     const log = vi.spyOn(console, "error").mockReturnValue();
     try {

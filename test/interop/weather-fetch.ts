@@ -1,6 +1,6 @@
 /**
- * `node --import weather-fetch.ts?api=<origin>`: everything the process fetches goes to a stand-in on loopback, with
- * the URL it was meant for in a header. Redirects are followed towards the URL meant, since that host is not there.
+ * `node --import weather-fetch.ts?api=<origin>`: every fetch of the process goes to a stand-in on loopback, with the
+ * intended URL in a header. Redirects are resolved against the intended URL, because that host does not exist here.
  */
 import { MEANT_FOR } from "../harness/weather-api.ts";
 

@@ -1,4 +1,4 @@
-/** The weather template, running: as a Worker behind an HTTP tap, and as a command behind a stdio tap. */
+/** The running weather template: as a Worker behind an HTTP tap, and as a command behind a stdio tap. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const STDIO_TAP = join(ROOT, "test/oracle/stdio-tap.ts");
 const STDIO_ENTRY = join(ROOT, "templates/weather/src/stdio.ts");
 
-/** `node stdio-tap.ts <report> -- node <arguments>`, the report named by the process id. */
+/** `node stdio-tap.ts <report> -- node <arguments>`, with the process id as the name of the report. */
 const TAPPED = 'tap="$1"; reports="$2"; shift 2; exec "$0" "$tap" "$reports/$$.json" -- "$0" "$@"';
 
 const EXIT_MS = 10_000;
@@ -23,10 +23,10 @@ interface TapReport {
   readonly problems: readonly unknown[];
 }
 
-/** Sacramento's coordinates as people look them up: the API wants four decimals. */
+/** Sacramento's coordinates as people look them up; the API requires four decimals. */
 export const SACRAMENTO = { latitude: 38.581572, longitude: -121.4944 };
 
-/** What `get_alerts` says of Texas. */
+/** The answer of `get_alerts` for Texas. */
 export const TEXAS_ALERTS = `Event: Severe Thunderstorm Warning
 Area: Travis, TX; Williamson, TX
 Severity: Severe
@@ -43,7 +43,7 @@ Description: * WHAT...Southeast winds 15 to 20 kt.
 * WHERE...Galveston Bay.
 Instructions: No specific instructions are given.`;
 
-/** What `get_forecast` says of Sacramento. */
+/** The answer of `get_forecast` for Sacramento. */
 export const SACRAMENTO_FORECAST = `This Afternoon:
 Temperature: 72°F
 Wind: 6 mph SW
@@ -69,7 +69,7 @@ Temperature: 66°F
 Wind: 8 mph S
 Forecast: Chance Light Rain, with a high near 66. S wind 8 mph.`;
 
-/** The template on workerd. Each conversation gets a tap, hence an oracle, of its own. */
+/** The template on workerd. Each conversation gets its own tap and so its own oracle. */
 export interface WeatherWorker {
   readonly api: WeatherApi;
   readonly worker: Workerd;
@@ -104,9 +104,9 @@ export async function startWeatherWorker(): Promise<WeatherWorker> {
 /** The template as a command that a client starts. */
 export interface WeatherCommand {
   readonly api: WeatherApi;
-  /** What makes a node process fetch from the stand-in, as a command line option. */
+  /** The command line option that makes a Node process fetch from the stand-in. */
   readonly preload: string;
-  /** A command of its own report, behind a tap. */
+  /** A command with its own report, behind a tap. */
   command(): { readonly command: string; readonly args: string[]; expectClean(): Promise<void> };
   stop(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export async function startWeatherCommand(): Promise<WeatherCommand> {
     command: () => {
       const reports = mkdtempSync(join(folder, "reports-"));
       return {
-        // A report per process: a client may start a second one to ask which era it is.
+        // One report per process: a client may start a second one to detect the era.
         command: "sh",
         args: ["-c", TAPPED, NODE, STDIO_TAP, reports, `--import=${preload.href}`, STDIO_ENTRY],
         expectClean: () => expectCleanReports(reports),
@@ -136,7 +136,7 @@ export async function startWeatherCommand(): Promise<WeatherCommand> {
   };
 }
 
-/** The reports of the stdio taps name no problem, and some messages: none would prove nothing. */
+/** Checks that the reports of the stdio taps contain no problem, and some messages: none would prove nothing. */
 async function expectCleanReports(folder: string): Promise<void> {
   let total = 0;
   for (const file of readdirSync(folder)) {
@@ -148,7 +148,7 @@ async function expectCleanReports(folder: string): Promise<void> {
   if (total === 0) throw new Error("the stdio tap saw no message");
 }
 
-/** Not every client waits for the process it ends, and the last report is written at its end. */
+/** Waits for a process: not every client waits for the process it ends, and the last report is written at its end. */
 async function ended(pid: number): Promise<void> {
   const deadline = Date.now() + EXIT_MS;
   while (isRunning(pid)) {
@@ -161,7 +161,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // There is no such process any more.
+    // The process does not exist any more.
     return false;
   }
 }

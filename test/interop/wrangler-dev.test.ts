@@ -1,4 +1,4 @@
-/** `wrangler dev` with a custom domain in `routes`: wrangler puts the domain in the place of the host that was asked for. */
+/** `wrangler dev` with a custom domain in `routes`: wrangler replaces the requested host by that domain. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -18,7 +18,7 @@ const START_MS = 120_000;
 const FOLDER = mkdtempSync(join(tmpdir(), "wrangler-dev-"));
 const children: ChildProcess[] = [];
 
-/** Ends what wrangler has started as well: it is in a process group of its own. */
+/** Kills the process group, which includes everything that wrangler has started. */
 async function killGroup(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once("close", resolve));
   process.kill(-(child.pid ?? 0), "SIGKILL");
@@ -66,7 +66,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** Sends what `fetch` would not: any Host and Origin. */
+/** Sends any Host and Origin, which `fetch` would not. */
 function send(port: number, method: string, headers: Readonly<Record<string, string>>): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const own = method === "POST" ? (CONTENT as Record<string, string>) : { accept: "text/event-stream" };
@@ -101,7 +101,7 @@ describe("A24: wrangler dev with a custom domain", () => {
     await client.close();
   });
 
-  test("refuses what a browser may have sent, also a page whose name was pointed at this machine", async () => {
+  test("refuses what a browser may have sent, even from a page whose name was pointed at this machine", async () => {
     const host = `evil.example:${plain}`;
     for (const origin of [`http://${host}`, "http://evil.example", "null"]) {
       expect(await send(plain, "POST", { host, origin })).toMatchObject({ status: 403 });
@@ -109,12 +109,12 @@ describe("A24: wrangler dev with a custom domain", () => {
     expect(await send(plain, "GET", { host })).toMatchObject({ status: 403 });
   });
 
-  test("names the option and the flag that serve GET, and the flag does", async () => {
+  test("names the option and the flag that allow GET, and the flag does", async () => {
     const refused = await send(plain, "GET", {});
     expect(refused.status).toBe(403);
     expect(refused.text).toContain("allowedHosts");
     expect(refused.text).toContain("wrangler dev --local-upstream localhost");
-    // Let through: what is missing now is a session.
+    // Allowed: what is missing now is a session.
     expect(await send(flagged, "GET", { "mcp-session-id": "none" })).toMatchObject({ status: 404 });
     expect(await send(flagged, "POST", { origin: "http://localhost:6274" })).toMatchObject({ status: 200 });
   });

@@ -19,7 +19,7 @@ test.each([
 ])("wrangler deploy --dry-run bundles %s with its session objects", async (_, folder) => {
   const out = join(FOLDER, folder.replaceAll(/\W/g, "-"));
   const env = {
-    // Its children run the node that runs it; no account is asked for and nothing is reported.
+    // Child processes run the same Node; no account is needed and nothing is reported.
     PATH: `${dirname(NODE)}:${process.env.PATH}`,
     HOME: FOLDER,
     WRANGLER_SEND_METRICS: "false",

@@ -12,7 +12,7 @@ test.each(all.map((mutant) => [mutant.id, mutant] as const))("%s can be applied"
   expect(replace).not.toBe(find);
 });
 
-test("each mutant has an id of its own and names tests that exist", () => {
+test("each mutant has a unique id and names existing tests", () => {
   expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
   const named = new Set(MUTANTS.flatMap(({ tests }) => tests));
   expect([...named].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
@@ -21,7 +21,7 @@ test("each mutant has an id of its own and names tests that exist", () => {
 
 test("there are at least 150 mutants, and every room of src has some", () => {
   expect(MUTANTS.length).toBeGreaterThanOrEqual(150);
-  // Examples and what tests are made with: their own tests are the examples and the tests.
+  // The reference server is left out: it consists of examples, which have their own tests.
   const rooms = readdirSync(join(ROOT, "src")).filter((room) => room !== "reference");
   expect(rooms.filter((room) => !MUTANTS.some(({ file }) => file.startsWith(`src/${room}/`)))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Servers over stdio in processes of their own. */
+/** Servers over stdio in separate processes. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { join } from "node:path";
 import { NODE } from "../oracle/node.ts";
@@ -17,7 +17,7 @@ export interface Message {
 
 export interface Ended {
   readonly code: number | null;
-  /** How it was killed, when it did not end by itself. */
+  /** The signal that killed it, if it did not end by itself. */
   readonly signal: NodeJS.Signals | null;
   readonly lines: readonly string[];
   readonly messages: readonly Message[];
@@ -27,7 +27,7 @@ export interface Ended {
 /**
  * Starts a server, lets `talk` write to it, ends its input, and waits for its end.
  *
- * @param options.tapped File for the report of an oracle to be put between.
+ * @param options.tapped File for the report of an oracle on its streams.
  * @param options.graceMs How long it may live after its input has ended; then it is killed.
  */
 export async function runChild(
@@ -49,7 +49,7 @@ export async function runChild(
   const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
     child.once("close", (code, signal) => resolve([code, signal]));
   });
-  /** The next message the server has written. */
+  /** The next message that the server has written. */
   const next = async (): Promise<Message> => {
     for (let line = linesOf()[seen]; ; line = linesOf()[seen]) {
       if (line !== undefined) {

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const run = (...args: string[]) => spawnSync(NODE, [CLI, ...args], { encoding: "utf8" });
 
-test("keys prints a key that seals, another one each time", async () => {
+test("keys prints a sealing key, another one each time", async () => {
   const [one, two] = [run("keys"), run("keys")];
   expect([one.status, two.status]).toEqual([0, 0]);
   expect(one.stdout).not.toBe(two.stdout);
@@ -20,7 +20,7 @@ test("keys prints a key that seals, another one each time", async () => {
   expect(await ring.open(await ring.seal(new Uint8Array([1, 2, 3])))).toEqual(new Uint8Array([1, 2, 3]));
 });
 
-test("keys --file adds a key once, keeps what is there, and lets nobody else read it", () => {
+test("keys --file adds a key once, keeps the file's content, and makes it unreadable for others", () => {
   const file = join(folder, ".dev.vars");
   writeFileSync(file, "OTHER=1", { mode: 0o600 });
   expect(run("keys", "--file", file).status).toBe(0);
@@ -40,7 +40,7 @@ test("keys prints nothing but 32 bytes in base64url", () => {
   expect(stderr).toBe("");
 });
 
-test("keys --file prints no key, and says where it is", () => {
+test("keys --file prints no key, and names the file", () => {
   const file = join(folder, "told");
   const { stdout, stderr } = run("keys", "--file", file);
   expect(stdout).toBe("");
@@ -49,13 +49,16 @@ test("keys --file prints no key, and says where it is", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test.each(["MCP_KEYS=kept", '\n  MCP_KEYS = "kept"', "A=1\r\nMCP_KEYS=\r\n"])("keys --file leaves %j alone", (text) => {
-  const file = join(folder, "kept");
-  writeFileSync(file, text);
-  const { status, stderr } = run("keys", "--file", file);
-  expect([status, stderr]).toEqual([0, ""]);
-  expect(readFileSync(file, "utf8")).toBe(text);
-});
+test.each(["MCP_KEYS=kept", '\n  MCP_KEYS = "kept"', "A=1\r\nMCP_KEYS=\r\n"])(
+  "keys --file does not change %j",
+  (text) => {
+    const file = join(folder, "kept");
+    writeFileSync(file, text);
+    const { status, stderr } = run("keys", "--file", file);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  },
+);
 
 test.each(["# MCP_KEYS=x\n", "OTHER_MCP_KEYS=x\n", "MCP_KEYS_OLD=x\n"])("keys --file adds to %j", (text) => {
   const file = join(folder, "near");
@@ -64,7 +67,7 @@ test.each(["# MCP_KEYS=x\n", "OTHER_MCP_KEYS=x\n", "MCP_KEYS_OLD=x\n"])("keys --
   expect(readFileSync(file, "utf8").replace(/[A-Za-z0-9_-]{43}/, "KEY")).toBe(`${text}MCP_KEYS="KEY"\n`);
 });
 
-test("keys --file takes the group's and the others' rights from a file that had them", () => {
+test("keys --file removes the rights of group and others from an existing file", () => {
   const file = join(folder, "open");
   writeFileSync(file, "OTHER=1\n");
   chmodSync(file, 0o644);
@@ -72,7 +75,7 @@ test("keys --file takes the group's and the others' rights from a file that had 
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("keys --file of a folder that is not there fails, names the file and shows no key", () => {
+test("keys --file in a missing folder fails, names the file and shows no key", () => {
   const { status, stdout, stderr } = run("keys", "--file", join(folder, "none", "such"));
   expect(status).not.toBe(0);
   expect(stdout).toBe("");
@@ -80,14 +83,14 @@ test("keys --file of a folder that is not there fails, names the file and shows 
   expect(stderr).not.toMatch(/[A-Za-z0-9_-]{43}/);
 });
 
-test("--help shows how it is used and exits 0", () => {
+test("--help shows the usage and exits 0", () => {
   const { status, stdout } = run("--help");
   expect(status).toBe(0);
   expect(stdout).toContain("mcp-edge keys --file FILE");
 });
 
 test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["keys", "--nonsense"]]])(
-  "%j shows how it is used and exits 2",
+  "%j shows the usage and exits 2",
   (args) => {
     const { status, stderr } = run(...args);
     expect(status).toBe(2);

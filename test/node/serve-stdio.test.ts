@@ -26,7 +26,7 @@ describe("serveStdio", () => {
     expect(code).toBe(0);
   });
 
-  test("answers modern requests, each alone", async () => {
+  test("answers modern requests independently", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -38,20 +38,20 @@ describe("serveStdio", () => {
     ]);
   });
 
-  test("answers a last line without a line break, and what still runs when the input ends", async () => {
+  test("answers a last line without a line break, and calls that still run when the input ends", async () => {
     const { code, messages } = await serve(write(`${call("slow", "slow")}\n${ping("last")}`));
     expect(messages.map(({ id }) => id)).toEqual(["last", "slow"]);
     expect(code).toBe(0);
   });
 
-  test("lets nothing but messages onto standard output; what handlers print goes to standard error", async () => {
+  test("writes only messages to standard output; what handlers print goes to standard error", async () => {
     const { lines, stderr } = await serve(write(`${call(1, "noisy")}\n`));
     expect(lines).toHaveLength(1);
     expect(stderr).toContain("a line that is no message");
     expect(stderr).toContain("nor is this");
   });
 
-  test("puts characters together that arrive in pieces, and breaks lines at \\n alone", async () => {
+  test("joins characters that arrive in pieces, and breaks lines only at \\n", async () => {
     const text = "Zürich 東京 🌧 \u2028 end";
     const bytes = Buffer.from(`${call(1, "echo", { text })}\n`);
     const { messages } = await serve(async (child) => {
@@ -62,7 +62,7 @@ describe("serveStdio", () => {
     expect(messages).toMatchObject([{ id: 1, result: { content: [{ text }] } }]);
   });
 
-  test("takes CRLF and blank lines", async () => {
+  test("accepts CRLF and blank lines", async () => {
     const { messages } = await serve(write(`\r\n\n${ping(1)}\r\n\n${ping(2)}\r\n`));
     expect(messages.map(({ id }) => id)).toEqual([1, 2]);
   });
@@ -83,7 +83,7 @@ describe("serveStdio", () => {
     expect([code, lines]).toEqual([0, []]);
   });
 
-  test("ends without a crash when the reader of its output goes away", async () => {
+  test("ends without a crash when the reader of its output disconnects", async () => {
     const { stderr } = await serve(async (child) => {
       child.stdout.destroy();
       for (let id = 0; id < 50; id++) child.stdin.write(`${ping(id)}\n`, () => undefined);
@@ -93,7 +93,7 @@ describe("serveStdio", () => {
     expect(stderr).not.toMatch(/Unhandled|throw er;|at .*\(/);
   });
 
-  test("says only what the oracle finds right in its version", async () => {
+  test("writes only what the oracle accepts for its version", async () => {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-stdio-"));
     const report = join(folder, "report.json");
     const clientInfo = { name: "tapped", version: "1.0.0" };
@@ -109,7 +109,7 @@ describe("serveStdio", () => {
   });
 });
 
-test("W2 standard output is given back: a second serving answers there, and so does the program after both", async () => {
+test("W2 standard output is restored: a second serving answers there, and so does the program after both", async () => {
   const { code, messages } = await runChild(join(import.meta.dirname, "fixtures/twice.ts"), () => undefined);
   expect(messages).toMatchObject([
     { id: 1, result: {} },

@@ -1,4 +1,4 @@
-/** How a server over stdio ends, and what it had open then. */
+/** How a server over stdio ends, and what happens to open requests. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ describe("W2 at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("C9 a question nobody can answer any more rejects, its request is answered, and the process ends", async () => {
+  test("C9 a question that can no longer be answered rejects, its request is answered, and the process ends", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks"));
@@ -56,7 +56,7 @@ describe("W2 at the end of input", () => {
     expect(messages.find(({ id }) => id === 1)).toHaveProperty("result");
   });
 
-  test("C9 a question that comes after the end rejects as well, and its request is answered", async () => {
+  test("C9 a question asked after the end rejects as well, and its request is answered", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       const working = new Promise((resolve) => child.stderr.once("data", resolve));
@@ -67,7 +67,7 @@ describe("W2 at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error$/);
   });
 
-  test("C9 a handler that asks again after its question was given up is answered", async () => {
+  test("C9 a handler that asks again after its question was rejected is answered", async () => {
     const { code, signal, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks-again"));
@@ -77,7 +77,7 @@ describe("W2 at the end of input", () => {
     expect(textOf(messages.find(({ id }) => id === 1))).toMatch(/Error .*Error$/);
   });
 
-  test("C9 an open subscription is answered, so that its client knows it has ended", async () => {
+  test("C9 an open subscription is answered, so its client knows that it has ended", async () => {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -91,7 +91,7 @@ describe("W2 at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("a large answer is written whole to a reader that is slow, before the process ends", async () => {
+  test("a large answer is written completely to a slow reader before the process ends", async () => {
     const { code, messages } = await serve(async (child) => {
       child.stdout.pause();
       say(child, call(1, "large"), ping(2));
@@ -112,14 +112,14 @@ describe("W2 at the end of input", () => {
     expect(code).toBe(0);
   });
 
-  test("serveStdio resolves once all is answered", async () => {
+  test("serveStdio resolves once everything is answered", async () => {
     const { stderr, messages } = await serve((child) => say(child, ping(1)));
     expect(messages).toMatchObject([{ id: 1, result: {} }]);
     expect(stderr).toBe("served\n");
   });
 });
 
-test("W2 C9 questions, both eras and an open subscription are right in the oracle's eyes, to the end", async () => {
+test("W2 C9 questions, both eras and an open subscription satisfy the oracle until the end", async () => {
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-ends-"));
   try {
     const tapped = join(folder, "report.json");
@@ -152,7 +152,7 @@ test("W2 C9 questions, both eras and an open subscription are right in the oracl
 });
 
 describe("W2 while it serves", () => {
-  test("encodings and callbacks of process.stdout.write work, and nothing of it is on standard output", async () => {
+  test("encodings and callbacks of process.stdout.write work, and nothing of it reaches standard output", async () => {
     const { lines, stderr, messages } = await serve((child) => say(child, call(1, "writes")));
     expect(lines).toHaveLength(1);
     expect(textOf(messages[0])).toBe("written");
@@ -160,7 +160,7 @@ describe("W2 while it serves", () => {
     expect(stderr).toContain("│");
   });
 
-  test("an exception of a handler is on standard error, under the reference the client was given", async () => {
+  test("an exception of a handler is on standard error, with the reference that the client got", async () => {
     const { messages, stderr, lines } = await serve((child) => say(child, call(1, "fails")));
     const reference = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(lines[0] ?? "")?.[0];
     expect(messages).toMatchObject([{ id: 1, result: { isError: true } }]);
@@ -177,7 +177,7 @@ describe("W2 while it serves", () => {
       say(child, [initialized]);
       say(child, []);
     });
-    // Which of the two is written first is nobody's promise.
+    // The order of the two is not guaranteed.
     const [batch, single] = lines.slice(1).map((line) => JSON.parse(line));
     const [answers, refusal] = Array.isArray(batch) ? [batch, single] : [single, batch];
     expect(answers).toMatchObject([
@@ -193,7 +193,7 @@ describe("W2 while it serves", () => {
     expect(messages).toMatchObject([{ error: { code: -32600 } }, { id: "b", result: {} }]);
   });
 
-  test("C9 when the reader of its output goes away, what runs is aborted and the process ends quietly", async () => {
+  test("C9 when the reader of its output disconnects, running handlers are aborted and the process ends silently", async () => {
     const { code, signal, stderr } = await serve(async (child) => {
       child.stdin.on("error", () => undefined);
       say(child, call(1, "waits"));
@@ -207,7 +207,7 @@ describe("W2 while it serves", () => {
     expect(stderr).toBe("waiting\naborted by KitError\nserved\n");
   });
 
-  test("a killed process leaves no half a line behind", async () => {
+  test("a killed process leaves no incomplete line behind", async () => {
     const { signal, lines } = await serve(async (child, next) => {
       say(child, ping(1), call(2, "waits"));
       await next();

@@ -18,7 +18,7 @@ async function start(
   return { transport, input, output, errors, received, unreadable };
 }
 
-test("W1 an invalid message is refused before it is written, and onerror is told", async () => {
+test("W1 an invalid message is refused before it is written, and onerror is called", async () => {
   const { transport, output, errors } = await start();
   const invalid = { jsonrpc: "2.0", id: null, method: "ping" } as unknown as JSONRPCMessage;
   await expect(transport.send(invalid)).rejects.toMatchObject({ code: "message-invalid" });
@@ -28,7 +28,7 @@ test("W1 an invalid message is refused before it is written, and onerror is told
   expect(String(output.read())).toBe('{"jsonrpc":"2.0","id":1,"result":{}}\n');
 });
 
-test("W1 a send after close rejects and tells onerror; onclose comes once", async () => {
+test("W1 a send after close rejects and calls onerror; onclose is called once", async () => {
   const { transport, errors } = await start();
   let closed = 0;
   transport.onclose = () => {
@@ -61,7 +61,7 @@ test.each([
   expect([errors.length, output.read()]).toEqual([1, null]);
 });
 
-test("W1 a write that fails rejects, tells onerror once, and ends the transport", async () => {
+test("W1 a write that fails rejects, calls onerror once, and ends the transport", async () => {
   const error = Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
   const { transport, errors } = await start({ output: failing(error) });
   let closed = 0;
@@ -75,7 +75,7 @@ test("W1 a write that fails rejects, tells onerror once, and ends the transport"
   expect(closed).toBe(1);
 });
 
-test("W1 a reader that is gone rejects the send and ends the transport, and is no error to report", async () => {
+test("W1 a reader that disconnects rejects the send and ends the transport, and is not reported as an error", async () => {
   const error = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
   const { transport, errors } = await start({ output: failing(error) });
   await expect(transport.sendText("{}")).rejects.toBe(error);
@@ -83,7 +83,7 @@ test("W1 a reader that is gone rejects the send and ends the transport, and is n
   expect(errors).toEqual([]);
 });
 
-test("W1 an input that fails tells onerror and ends the transport", async () => {
+test("W1 an input that fails calls onerror and ends the transport", async () => {
   const { transport, input, errors } = await start();
   const closed = new Promise<void>((resolve) => {
     transport.onclose = resolve;
@@ -94,7 +94,7 @@ test("W1 an input that fails tells onerror and ends the transport", async () => 
   expect(errors).toMatchObject([{ message: "the terminal is gone" }]);
 });
 
-test("C9 after close nothing is delivered, and no listener of the input is left", async () => {
+test("C9 after close nothing is delivered, and no listener is left on the input", async () => {
   const { transport, input, received } = await start();
   await transport.close();
   input.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
@@ -128,7 +128,7 @@ describe("W2 lines", () => {
     expect(open.unreadable).toEqual([]);
   });
 
-  test("text chunks are taken as bytes are", async () => {
+  test("text chunks are accepted like bytes", async () => {
     const open = await start();
     open.input.setEncoding("utf8");
     open.input.write(Buffer.from('{"a":"é\u2028\u2029\u0085🌧"}\n'));
@@ -145,7 +145,7 @@ describe("W2 lines", () => {
     expect(open.unreadable).toEqual(["too-large"]);
   });
 
-  test("a line over the limit is told of once, before it ends, and never as not JSON", async () => {
+  test("a line over the limit is reported once, before it ends, and never as not JSON", async () => {
     const open = await start({ lineBytesMax: 20 });
     for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
     await expect.poll(() => open.unreadable).toEqual(["too-large"]);
@@ -165,8 +165,8 @@ describe("W2 lines", () => {
   });
 });
 
-describe("W2 serveStdio with streams of the author's", () => {
-  test("answers, hands the env to handlers, and resolves at the end of input; the output stays open", async () => {
+describe("W2 serveStdio with streams of the author", () => {
+  test("answers, passes the env to handlers, and resolves at the end of input; the output stays open", async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const server = new McpServer<{ greeting: string }>({ name: "streams", version: "1.0.0" });
     server.tool("greet", {}, (_, ctx) => ctx.env.greeting);
@@ -177,7 +177,7 @@ describe("W2 serveStdio with streams of the author's", () => {
     expect(output.writableEnded).toBe(false);
   });
 
-  test("leaves process.stdout alone", async () => {
+  test("does not change process.stdout", async () => {
     const { write } = process.stdout;
     const [input, output] = [new PassThrough(), new PassThrough()];
     const served = serveStdio(new McpServer({ name: "streams", version: "1.0.0" }), { input, output });
@@ -187,7 +187,7 @@ describe("W2 serveStdio with streams of the author's", () => {
   });
 });
 
-test("B6 a line nested too deep is skipped whole; brackets in strings and those of other lines do not count", async () => {
+test("B6 a line nested too deep is skipped as a whole; brackets in strings and in other lines do not count", async () => {
   const { input, received, unreadable } = await start({ lineDepthMax: 2 });
   input.write('{"a":{"b":');
   input.write('{}}}\n{"a":"{{{{"}\n{"b":[]}\n{"c":{}}\n');
@@ -217,7 +217,7 @@ test.each([
   expect(unreadable).toEqual(["not-json"]);
 });
 
-test("A11: a line of too many values is skipped, wherever it was cut, and the next one is read", async () => {
+test("A11: a line with too many values is skipped, wherever it was split, and the next one is read", async () => {
   const { input, received, unreadable } = await start({ lineValuesMax: 4 });
   input.write("[1,2");
   input.write(',3,{"a":1},5]\n{"a":",,,,,,,,"}\n[1,2,3,4]\n[1,2,3,4,5]\n{"a":1,"b":[1,2]}\n');

@@ -12,7 +12,7 @@ interface Bad {
 
 const server = (version: string, requestMethod?: string): About => ({ version, from: "server", requestMethod });
 const client = (version: string): About => ({ version, from: "client" });
-/** Seen by hand and by the official schemas alone. */
+/** Found by hand-written rules and by the official schemas alone. */
 const ALWAYS: readonly Bad[] = [
   { name: "a string", message: "hi", about: server("2025-11-25"), problem: "is not a JSON object" },
   { name: "an array", message: [request("ping")], about: client("2025-03-26"), problem: "a batch is not one message" },
@@ -166,7 +166,7 @@ const CODES: readonly [code: number, version: string, allowed: boolean][] = [
   [-1, "2026-07-28", true],
 ];
 
-/** Needs the spec's schemas: nothing else knows which properties a version has. */
+/** Needs the specification's schemas, because only they list the properties of a version. */
 const BY_SPEC: readonly Bad[] = [
   {
     name: "a request that breaks its definition in 2026-07-28",

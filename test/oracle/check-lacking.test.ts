@@ -17,7 +17,7 @@ function initialized(version: string, more: { serverInfo?: object; capabilities?
   return result({ protocolVersion: version, capabilities, serverInfo: { ...INFO, ...serverInfo } });
 }
 
-/** Table of what a server sent in a version that has no such thing. */
+/** Messages of a server with something that their version does not have. */
 const LACKING: readonly [name: string, version: string, method: string, message: unknown, problem: string][] = [
   ["tool annotations", "2024-11-05", "tools/list", listed("2024-11-05", { annotations: {} }), "/tools/0/annotations"],
   ["a tool's title", "2025-03-26", "tools/list", listed("2025-03-26", { title: "T" }), "/tools/0/title"],
@@ -114,14 +114,14 @@ const LACKING: readonly [name: string, version: string, method: string, message:
   ],
 ];
 
-test("an invented property is a problem exactly where the spec's schemas stand", () => {
+test("an invented property is a problem exactly if the specification's schemas are available", () => {
   const problems = checkMessage(listed("2025-11-25", { price: 1 }), server("2025-11-25", "tools/list"));
   expect(problems.length).toBe(specOf("2025-11-25") === undefined ? 0 : 1);
 });
 
-// Nothing but the spec's schemas knows which properties a version has.
+// Only the specification's schemas list the properties of a version.
 if (specOf("2026-07-28") !== undefined) {
-  describe("a server that sends what the version lacks", () => {
+  describe("a server that sends what its version does not have", () => {
     for (const [name, version, method, message, path] of LACKING) {
       test(`${name} is a problem of ${version}`, () => {
         const problems = checkMessage(message, server(version, method === "" ? undefined : method));
@@ -140,7 +140,7 @@ if (specOf("2026-07-28") !== undefined) {
       });
     }
 
-    test("the insides of _meta, experimental, extensions and JSON Schemas are free", () => {
+    test("the contents of _meta, experimental, extensions and JSON Schemas are not checked", () => {
       const schema = { type: "object", "x-anything": { title: 1 } };
       const tool = { ...TOOL, inputSchema: schema, outputSchema: schema, _meta: { any: { thing: 1 } } };
       expect(checkMessage(listed("2026-07-28", tool), server("2026-07-28", "tools/list"))).toEqual([]);
@@ -149,7 +149,7 @@ if (specOf("2026-07-28") !== undefined) {
       expect(checkMessage(result(discovered), server("2026-07-28", "server/discover"))).toEqual([]);
     });
 
-    test("what a client adds is its own affair", () => {
+    test("additional properties of a client are not checked", () => {
       const message = request("tools/call", { _meta: MODERN_META, name: "t", extra: 1 });
       expect(checkMessage(message, { version: "2026-07-28", from: "client" })).toEqual([]);
     });

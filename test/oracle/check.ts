@@ -1,6 +1,6 @@
 /**
- * One message, judged in one protocol version: by the official package's runtime schemas, by the spec's JSON Schemas
- * where they stand, and by hand where neither can say no.
+ * Checks one message against one protocol version: with the official package's runtime schemas, with the
+ * specification's JSON Schemas if they are available, and with hand-written rules for the rest.
  */
 
 import { unknownFields } from "./known-fields.ts";
@@ -8,20 +8,20 @@ import { findMethod, isModern, isSpecMethod, type MethodRow, type Side, VERSIONS
 import { hasRuntime, runtimeProblems } from "./runtime.ts";
 import { isJson, type Json, type Spec, specOf, step } from "./spec.ts";
 
-/** What a message alone does not say. */
+/** The context of a message. */
 export interface About {
-  /** The protocol version that judges. */
+  /** The protocol version to check against. */
   readonly version: string;
   readonly from: Side;
-  /** For a response: the method it answers. Without it only the envelope is judged. */
+  /** For a response: the method of its request. Without it only the envelope is checked. */
   readonly requestMethod?: string | undefined;
-  /** For a response: the params it answers (a 2025-11-25 `task` changes what the result is). */
+  /** For a response: the params of its request (a 2025-11-25 `task` changes the result). */
   readonly requestParams?: unknown;
-  /** The message answered had no readable id, so an error without one is right in every version. */
+  /** The request had no readable id, so an error without one is correct in every version. */
   readonly unreadableId?: boolean | undefined;
 }
 
-/** What is wrong with a message; empty when nothing is. */
+/** Returns what is wrong with a message; empty if nothing is. */
 export function checkMessage(message: unknown, about: About): string[] {
   if (!VERSIONS.includes(about.version)) return [`the oracle knows no version ${JSON.stringify(about.version)}`];
   if (Array.isArray(message)) return ["a batch is not one message"];
@@ -33,7 +33,7 @@ export function checkMessage(message: unknown, about: About): string[] {
 
 const STANDARD_CODES = [-32700, -32600, -32601, -32602, -32603];
 
-/** Codes of the range MCP reserves (-32020 to -32099), with the definition of the whole response. */
+/** Codes of the range that MCP reserves (-32020 to -32099), with the definition of the whole response. */
 const TYPED_ERRORS: readonly { code: number; version: string; definition: string }[] = [
   { code: -32020, version: "2026-07-28", definition: "HeaderMismatchError" },
   { code: -32021, version: "2026-07-28", definition: "MissingRequiredClientCapabilityError" },
@@ -41,7 +41,7 @@ const TYPED_ERRORS: readonly { code: number; version: string; definition: string
   { code: -32042, version: "2025-11-25", definition: "URLElicitationRequiredError" },
 ];
 
-/** Versions whose error responses may come without an id. `methods.test.ts` holds this against the schemas. */
+/** Versions whose error responses may have no id. `methods.test.ts` compares this with the schemas. */
 export const ID_OPTIONAL_IN_ERRORS: readonly string[] = ["2025-11-25", "2026-07-28"];
 
 class Judge {
@@ -85,7 +85,7 @@ class Judge {
     if (typeof method !== "string") return;
     const row = findMethod(method, this.about.from, this.version);
     if (row === undefined) {
-      // A client may ask for anything and be told -32601; a server has no business with another version's methods.
+      // A client may request anything and get -32601; a server must not use another version's methods.
       if (this.fromServer && isSpecMethod(method)) this.say(`a server sends no ${method} in ${this.version}`);
       return;
     }
@@ -165,7 +165,7 @@ class Judge {
     if (this.modern && !this.fromServer) this.say(`a client sends no response in ${this.version}`);
     const idLess = !Object.hasOwn(message, "id");
     const excused = idLess && this.about.unreadableId === true;
-    // Older schemas require an id even where none could be read; a stand-in lets the rest be judged.
+    // Older schemas require an id even if none could be read; a placeholder allows checking the rest.
     const judged = excused && !ID_OPTIONAL_IN_ERRORS.includes(this.version) ? { ...message, id: 0 } : message;
     this.against(this.named("JSONRPCErrorResponse", "JSONRPCError"), judged);
     const code = isJson(message.error) ? message.error.code : undefined;
@@ -175,7 +175,7 @@ class Judge {
     else if (!isAllowedCode(code, this.modern)) this.say(`error code ${code} is not defined in ${this.version}`);
   }
 
-  /** Both authorities on one definition, and for a server's envelope the fields it does not have. */
+  /** Checks against both schemas, and for a server's envelope the properties that it does not have. */
   private against(definition: string, value: Json, isEnvelope = true): void {
     this.sayAll(`schema ${definition}`, this.spec?.has(definition) ? this.validate(definition, value) : []);
     this.sayAll(`official ${definition}`, this.runtime(definition, value));
@@ -190,10 +190,10 @@ class Judge {
     this.sayAll(`schema ${definition} (tasks)`, spec.validate(`${spec.root}${definition}`, value));
   }
 
-  /** What a server sent and this version does not have. */
+  /** Checks a server's message for properties that this version does not have. */
   private fields(pointer: string, value: unknown): void {
     if (this.spec === undefined || !isJson(value)) return;
-    // Every version allows `_meta` on params and results, also where a definition does not repeat it.
+    // Every version allows `_meta` on params and results, even if a definition does not repeat it.
     const { _meta, ...rest } = value;
     this.problems.push(...unknownFields(this.spec, pointer, rest));
   }
@@ -228,9 +228,9 @@ export function otherSide(side: Side): Side {
   return side === "client" ? "server" : "client";
 }
 
-/** Typed codes are judged elsewhere. What is left of JSON-RPC's reserved range is mostly nobody's to use. */
+/** Typed codes are checked elsewhere. The rest of JSON-RPC's reserved range may mostly not be used. */
 function isAllowedCode(code: number, modern: boolean): boolean {
   if (code < -32768 || code > -32000 || STANDARD_CODES.includes(code)) return true;
-  // Implementation-defined in legacy versions (-32002 was "resource not found"); given up in 2026-07-28.
+  // Implementation-defined in legacy versions (-32002 was "resource not found"); removed in 2026-07-28.
   return code >= -32019 && !modern;
 }

@@ -1,34 +1,34 @@
-/** What a transport can tell the oracle of a message, and what a message tells of itself. */
+/** What a transport can tell the oracle about a message, and what the message itself tells. */
 
 import { ASSUMED_VERSION, isModern, LEGACY, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
 import { isJson, type Json } from "./spec.ts";
 
-/** What the transport knows of a message. Everything is optional: stdio knows nothing. */
+/** What the transport knows about a message. Everything is optional: stdio knows nothing. */
 export interface Hint {
-  /** The version the transport names (a header, a session). Several when it cannot tell: one of them has to fit. */
+  /** The version that the transport names (a header, a session). Several if it is ambiguous: one of them must match. */
   readonly version?: string | readonly string[] | undefined;
-  /** Where ids are unique: one POST in HTTP, the whole connection in stdio. */
+  /** The scope in which ids are unique: one POST in HTTP, the whole connection in stdio. */
   readonly scope?: string | undefined;
-  /** Which peer speaks, where several share an oracle. Finds a request answered on another stream. */
+  /** Identifies the peer if several share an oracle. Finds a request that is answered on another stream. */
   readonly session?: string | undefined;
-  /** An error without an id is right here whatever was asked (a GET, an unreadable body). */
+  /** An error without an id is correct here whatever was requested (a GET, an unreadable body). */
   readonly unreadableId?: boolean | undefined;
-  /** The test meant to send something wrong: follow the message, do not judge it. */
+  /** The message is intentionally invalid: it is tracked but not judged. */
   readonly deliberatelyBad?: boolean | undefined;
-  /** The stream is a resumed one: an answer may be seen again. */
+  /** The stream was resumed, so an answer may be repeated. */
   readonly replay?: boolean | undefined;
 }
 
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 const SHOWN = 600;
 
-/** A request in the modern form: it carries its version, whichever that is. */
+/** Whether a request has the modern form, which carries its version. */
 export function namesItsVersion(message: unknown): boolean {
   if (!isJson(message) || !isJson(message.params) || !isJson(message.params._meta)) return false;
   return typeof message.params._meta[VERSION_KEY] === "string";
 }
 
-/** What a version header says: that version, or any that a server may take an unknown name for. */
+/** The versions that a header can mean: that version, or any that a server may assume for an unknown name. */
 export function versionsOfHeader(header: string, sessionVersion: string | undefined): readonly string[] {
   if (isLegacy(header) || isModern(header)) return [header];
   return unique([sessionVersion ?? ASSUMED_VERSION, MODERN, NEWEST_LEGACY]);

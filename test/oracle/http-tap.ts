@@ -1,6 +1,6 @@
 /**
- * A loopback proxy in front of a server under test. Every message of both directions goes past an oracle while it
- * streams through; nothing is held back, so timing and disconnects stay what they are.
+ * A loopback proxy in front of a server under test. Every message in both directions is passed to an oracle while it
+ * streams through. Nothing is buffered, so timing and disconnects do not change.
  */
 
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
@@ -11,10 +11,10 @@ import { ASSUMED_VERSION, MODERN } from "./methods.ts";
 import { WireOracle } from "./oracle.ts";
 import { isJson } from "./spec.ts";
 
-/** A request header for the tap alone: the test means to send something wrong. Not passed on. */
+/** A request header for the tap only: the message is intentionally invalid. Not forwarded. */
 export const DELIBERATELY_BAD = "x-tap-deliberately-bad";
 
-/** One request and what came back. Filled while it streams. */
+/** One request and its response. Filled while it streams. */
 export interface Exchange {
   readonly method: string;
   readonly path: string;
@@ -24,16 +24,16 @@ export interface Exchange {
   status: number;
   responseHeaders: Readonly<Record<string, string>>;
   contentType: string;
-  /** Each JSON value of the response: the body, or every SSE event's data. */
+  /** Each JSON value of the response: the body, or the data of every SSE event. */
   readonly responseMessages: unknown[];
-  /** Text of the response as it came. */
+  /** Text of the response as received. */
   responseBody: string;
-  /** True when the server ended the response; false while it runs or when either side cut it. */
+  /** True when the server ended the response; false while it runs or if either side cut it. */
   complete: boolean;
 }
 
 export interface HttpTap {
-  /** The target's address by way of the tap. */
+  /** The target's address through the tap. */
   readonly url: string;
   readonly oracle: WireOracle;
   readonly exchanges: Exchange[];
@@ -41,25 +41,25 @@ export interface HttpTap {
 }
 
 export interface HttpTapOptions {
-  /** False: client messages are followed, not judged. */
+  /** False: client messages are tracked, not judged. */
   readonly judgeClient?: boolean;
-  /** An oracle to go on with, where several taps watch one conversation. */
+  /** An existing oracle, if several taps observe one conversation. */
   readonly oracle?: WireOracle;
 }
 
-/** Headers of one connection, not of the message; node writes its own. */
+/** Headers of one connection, not of the message; Node writes its own. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]);
 
 let scopes = 0;
 
-/** Starts a tap on a free loopback port. Requests to other paths of the target pass unjudged. */
+/** Starts a tap on a free loopback port. Requests to other paths of the target are not judged. */
 export async function startHttpTap(targetUrl: string, options: HttpTapOptions = {}): Promise<HttpTap> {
   const target = new URL(targetUrl);
   if (target.protocol !== "http:") throw new RangeError(`the tap speaks http only, not ${target.protocol}`);
   const oracle = options.oracle ?? new WireOracle({ judgeClient: options.judgeClient });
   const exchanges: Exchange[] = [];
   const server = createServer((request, response) => pass(request, response));
-  // A tap must not be the one that cuts a quiet stream.
+  // The tap itself must not cut a silent stream.
   server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -78,7 +78,7 @@ export async function startHttpTap(targetUrl: string, options: HttpTapOptions = 
       method: request.method,
       path: request.url,
       headers: passedOn(request.rawHeaders, target, own),
-      // One socket per exchange: a cut stream never leaves a dirty one behind.
+      // One socket per exchange, so that a cut stream does not affect later ones.
       agent: false,
     });
     upstream.on("response", (answer) => passBack(answer, response, exchange, judge));
@@ -99,7 +99,7 @@ export async function startHttpTap(targetUrl: string, options: HttpTapOptions = 
     });
     request.on("end", () => {
       exchange.requestBody = Buffer.concat(body).toString("utf8");
-      // Before the server can see the end of it: the question is always seen before the answer.
+      // Before the server can see the end of the request, so the request is always observed before the answer.
       judge?.request();
       upstream.end();
     });
@@ -133,7 +133,7 @@ function passBack(answer: IncomingMessage, response: ServerResponse, exchange: E
     if (isSse) events.feed(text);
   };
   response.writeHead(exchange.status, answer.statusMessage, withoutHop(answer.rawHeaders));
-  // Headers of a silent stream must not wait for its first event.
+  // The headers of a silent stream must not wait for its first event.
   response.flushHeaders();
   answer.on("data", (chunk: Buffer) => see(decoder.decode(chunk, { stream: true })));
   answer.on("end", () => {
@@ -148,7 +148,7 @@ function passBack(answer: IncomingMessage, response: ServerResponse, exchange: E
   answer.pipe(response);
 }
 
-/** Feeds one exchange to the oracle. Ids are unique within a POST, hence one scope each. */
+/** Passes one exchange to the oracle. Ids are unique within a POST, so each has its own scope. */
 class Judge {
   private readonly oracle: WireOracle;
   private readonly exchange: Exchange;
@@ -182,13 +182,13 @@ class Judge {
       return;
     }
     this.exchange.responseMessages.push(parsed.value);
-    // Refusals of what lies before MCP (OAuth, a proxy) speak their own JSON.
+    // Refusals by other layers (OAuth, a proxy) have their own JSON format.
     if (status >= 400 && !isMessage(parsed.value)) return;
     this.oracle.observe("server", parsed.value, this.hint());
   }
 
   event(name: string | undefined, data: string): void {
-    // A priming event carries an id and nothing else.
+    // A priming event has an id and nothing else.
     if (data === "") return;
     if (name !== undefined && name !== "message") this.report(`an SSE event named ${name}`);
     const parsed = parse(data);
@@ -206,7 +206,7 @@ class Judge {
     this.oracle.report(problem, "server", first, this.exchange.responseBody);
   }
 
-  /** Asked anew for each message: the session id of an `initialize` only comes with its answer. */
+  /** Recalculated for each message, because the session id of an `initialize` only arrives with its answer. */
   private hint(): Hint {
     const { method, requestHeaders, responseHeaders, requestBody } = this.exchange;
     const session = requestHeaders["mcp-session-id"] ?? responseHeaders["mcp-session-id"];
@@ -214,7 +214,7 @@ class Judge {
     const agreed = session === undefined ? undefined : this.oracle.agreedVersion(session);
     const version = header === undefined ? (agreed ?? ASSUMED_VERSION) : versionsOfHeader(header, agreed);
     return {
-      // A body in the modern form outweighs any header.
+      // A body in the modern form takes precedence over any header.
       version: namesItsVersion(parse(requestBody)?.value) ? MODERN : version,
       scope: this.scope,
       session,
@@ -256,13 +256,13 @@ function withoutHop(raw: readonly string[]): string[] {
     .flat();
 }
 
-/** The client's headers, spelled as they were, with the tap's own address replaced by the target's. */
+/** The client's headers with unchanged spelling, and with the tap's own address replaced by the target's. */
 function passedOn(raw: readonly string[], target: URL, own: string): string[] {
   const headers = pairs(withoutHop(raw)).flatMap(([name, value]): [string, string][] => {
     const key = name.toLowerCase();
-    // The oracle reads what passes, so it must not be compressed.
+    // The oracle reads the bytes, so they must not be compressed.
     if (key === DELIBERATELY_BAD || key === "accept-encoding") return [];
-    // A foreign Host or Origin is a test of its own and reaches the server untouched.
+    // A foreign Host or Origin is part of a test and reaches the server unchanged.
     if (key === "host" && value === own) return [[name, target.host]];
     if (key === "origin" && value === `http://${own}`) return [[name, target.origin]];
     return [[name, value]];
@@ -274,7 +274,7 @@ function isMessage(value: unknown): boolean {
   return Array.isArray(value) ? value.some(isMessage) : isJson(value) && Object.hasOwn(value, "jsonrpc");
 }
 
-/** Wrapped, since null is JSON as well. */
+/** Wrapped in an object, because null is JSON as well. */
 function parse(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };

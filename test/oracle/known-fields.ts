@@ -1,19 +1,20 @@
 /**
- * Properties a version does not have. The spec's schemas accept any extra property, so they cannot say that a server
- * sent `title` to a client of 2025-03-26. This walks a value beside its definition and names what the definition lacks.
+ * Finds properties that a version does not have. The specification's schemas accept any additional property, so they
+ * cannot detect that a server sent `title` to a client of 2025-03-26. This compares a value with its definition and
+ * returns the properties that the definition does not have.
  */
 
 import { isJson, type Json, type Spec, schemaAt, step } from "./spec.ts";
 
-/** Open by design: what lies inside belongs to whoever wrote it. */
+/** Open by design: the content belongs to its author. */
 const OPEN = new Set(["_meta", "experimental", "extensions", "inputSchema", "outputSchema", "structuredContent"]);
 
-/** What an extension adds to a definition of the version it extends: tasks can be listened to. */
+/** Additions of an extension to definitions of the version it extends: tasks can be listened to. */
 const BY_EXTENSION: Readonly<Record<string, readonly string[]>> = {
   "2026-07-28#/$defs/SubscriptionFilter": ["taskIds"],
 };
 
-/** Names each property of `value` that the definition at `pointer` does not have. */
+/** Returns each property of `value` that the definition at `pointer` does not have. */
 export function unknownFields(spec: Spec, pointer: string, value: unknown, path = ""): string[] {
   const found = schemaAt(spec, pointer);
   if (found === undefined) return [];
@@ -37,13 +38,13 @@ function inObject(spec: Spec, at: string, schema: Json, value: Json, path: strin
     }
     if (BY_EXTENSION[`${spec.version}${at}`]?.includes(key)) return [];
     if (isJson(rest)) return unknownFields(spec, step(at, "additionalProperties"), value[key], here);
-    // A schema that names no property at all (`{ "type": "object" }`) is open.
+    // A schema without properties (`{ "type": "object" }`) is open.
     if (properties === undefined || rest === true) return [];
     return [`${here} is not a property ${ownerOf(at)}has in ${spec.version}`];
   });
 }
 
-/** A value is held against the branch it fits best: the valid ones, else those whose `type` says they are meant. */
+/** Compares a value with the branches that match best: the valid ones, else those with a matching `type`. */
 function inUnion(spec: Spec, at: string, branches: unknown[], value: unknown, path: string): string[] {
   const pointers = branches.map((_, index) => step(at, String(index)));
   const kind = isJson(value) ? value.type : undefined;
@@ -58,7 +59,7 @@ function inUnion(spec: Spec, at: string, branches: unknown[], value: unknown, pa
   return results.sort((a, b) => a.length - b.length)[0] ?? [];
 }
 
-/** The `type` a branch insists on. */
+/** The `type` that a branch requires. */
 function kindOf(spec: Spec, pointer: string): string | undefined {
   const properties = schemaAt(spec, pointer)?.schema.properties;
   const type = isJson(properties) ? properties.type : undefined;

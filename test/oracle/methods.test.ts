@@ -3,7 +3,7 @@ import { ID_OPTIONAL_IN_ERRORS } from "./check.ts";
 import { METHODS, type Side, VERSIONS } from "./methods.ts";
 import { isJson, type Spec, schemaAt, specOf, step } from "./spec.ts";
 
-/** Definition names of the union a side sends, with their method. Some unions of one are written in place. */
+/** Names of the definitions in the union that a side sends, with their methods. Some unions of one are inlined. */
 function methodsInUnion(spec: Spec, union: string): string[] {
   const found = schemaAt(spec, `${spec.root}${union}`);
   if (found === undefined) return [];
@@ -39,7 +39,7 @@ for (const version of VERSIONS) {
       });
     }
 
-    test("names results that are defined", () => {
+    test("names only defined results", () => {
       const names = METHODS.filter((row) => row.versions.includes(version) && !row.extension).map((row) => row.result);
       expect(names.filter((name) => name !== undefined && !spec.has(name))).toEqual([]);
     });
@@ -64,7 +64,7 @@ for (const version of VERSIONS) {
   });
 }
 
-test("no side has two meanings for a method in one version", () => {
+test("no side uses a method with two meanings in one version", () => {
   const keys = METHODS.flatMap((row) =>
     row.versions.flatMap((v) => row.from.map((side) => `${row.method} ${v} ${side}`)),
   );
@@ -73,7 +73,7 @@ test("no side has two meanings for a method in one version", () => {
 
 const extension = specOf("ext-tasks");
 if (extension !== undefined) {
-  test("the tasks extension defines every message the table says it does", () => {
+  test("the tasks extension defines every message that the table says it does", () => {
     const names = METHODS.filter((row) => row.extension).flatMap((row) => [row.message, row.result ?? row.message]);
     expect(names.filter((name) => !extension.has(name))).toEqual([]);
   });

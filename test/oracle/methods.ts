@@ -1,8 +1,8 @@
 /**
- * Which method belongs to which version and which side, and what its definitions are called.
+ * The methods of each version and side, and the names of their definitions.
  *
- * Written out rather than derived, so that the oracle also works where the spec's schemas do not stand;
- * `methods.test.ts` holds it against them where they do.
+ * Written out rather than derived, so that the oracle also works without the specification's schemas; `methods.test.ts`
+ * compares it with them if they are available.
  */
 
 export type Side = "client" | "server";
@@ -11,19 +11,19 @@ export const LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] a
 export const MODERN = "2026-07-28";
 export const VERSIONS: readonly string[] = [...LEGACY, MODERN];
 export const NEWEST_LEGACY = "2025-11-25";
-/** What HTTP takes a request for that names no version and belongs to no session. */
+/** The version that HTTP assumes for a request without version and session. */
 export const ASSUMED_VERSION = "2025-03-26";
 
 export function isModern(version: string): boolean {
   return version === MODERN;
 }
 
-/** What a method is in one version, for one sender. */
+/** A method in one version, for one sender. */
 export interface MethodRow {
   readonly method: string;
-  /** Name of the request's or notification's definition. */
+  /** Name of the definition of the request or notification. */
   readonly message: string;
-  /** Name of the result's definition; absent for notifications. */
+  /** Name of the definition of the result; absent for notifications. */
   readonly result?: string;
   readonly from: readonly Side[];
   readonly versions: readonly string[];
@@ -90,12 +90,12 @@ export const METHODS: readonly MethodRow[] = [
   { ...notification("notifications/tasks", "TaskStatus", SERVER, [MODERN]), extension: true },
 ];
 
-/** The row of a method as one side sends it in one version. */
+/** Returns the row of a method as one side sends it in one version. */
 export function findMethod(method: string, from: Side, version: string): MethodRow | undefined {
   return METHODS.find((row) => row.method === method && row.from.includes(from) && row.versions.includes(version));
 }
 
-/** True when any version gives this method a meaning. */
+/** Whether any version defines this method. */
 export function isSpecMethod(method: string): boolean {
   return METHODS.some((row) => row.method === method);
 }

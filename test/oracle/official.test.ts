@@ -1,6 +1,7 @@
 /**
- * The oracle against conversations of the official packages with themselves: what they agree on is right, so anything
- * the oracle says of it is a false alarm, unless the package itself leaves the schema of the version it agreed on.
+ * Runs the oracle on conversations of the official packages with themselves. What they agree on is correct, so every
+ * problem that the oracle reports is a false alarm, unless the package itself violates the schema of the negotiated
+ * version.
  */
 
 import { createServer } from "node:http";
@@ -17,7 +18,7 @@ import { expect, test } from "vitest";
 import { startHttpTap } from "./http-tap.ts";
 import { specOf } from "./spec.ts";
 
-/** The part of a client this test uses; the packages' own types do not mix. */
+/** The part of a client that this test uses; the packages' types are incompatible. */
 interface AnyClient {
   listTools(): Promise<unknown>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
@@ -68,7 +69,8 @@ for (const [version, connect] of Object.entries(CONNECT)) {
 
     expect(tap.oracle.agreedVersion("session-1")).toBe(version);
     expect(tap.oracle.messages).toBeGreaterThanOrEqual(8);
-    // The one thing it does send across versions, and the spec's schemas catch it: `execution` is of 2025-11-25.
+    // The only thing it sends across versions, which the specification's schemas detect: `execution` belongs to
+    // 2025-11-25.
     const stray = version === "2025-11-25" || specOf(version) === undefined ? [] : ["/tools/0/execution"];
     expect(tap.oracle.problems.map(({ problem }) => problem.split(" ")[0])).toEqual(stray);
   });

@@ -23,11 +23,11 @@ function problems(oracle: WireOracle): string[] {
 const modern = (method: string, id: unknown, more: object = {}) => request(method, { _meta: MODERN_META, ...more }, id);
 const CALLED = { resultType: "complete", content: [] };
 
-test("an oracle that saw nothing proves nothing", () => {
+test("an oracle that observed nothing fails", () => {
   expect(() => new WireOracle().expectClean()).toThrow("the oracle saw no message");
 });
 
-test("a clean conversation is clean, and its messages are counted", () => {
+test("a correct conversation has no problems, and its messages are counted", () => {
   const oracle = new WireOracle();
   initialize(oracle, "2025-06-18");
   oracle.observe("client", request("tools/call", { name: "t" }, 1));
@@ -38,13 +38,13 @@ test("a clean conversation is clean, and its messages are counted", () => {
   expect(oracle.messages).toBe(7);
 });
 
-test("what a test sends wrong on purpose is not counted as seen", () => {
+test("an intentionally invalid message is not counted", () => {
   const oracle = new WireOracle({ judgeClient: false });
   oracle.observe("client", modern("tools/call", 1));
   expect(() => oracle.expectClean()).toThrow("the oracle saw no message");
 });
 
-test("expectClean names every problem with its message", () => {
+test("expectClean lists every problem with its message", () => {
   const oracle = new WireOracle();
   oracle.observe("client", modern("tools/call", 7, { name: "t" }));
   oracle.observe("server", result({ content: [] }, 7));
@@ -52,8 +52,8 @@ test("expectClean names every problem with its message", () => {
   expect(() => oracle.expectClean()).toThrow(/the result has no resultType.*"id":7.*answers no request.*"id":8/s);
 });
 
-describe("the version that judges", () => {
-  test("an initialize result is judged by the version it names, and the session after it", () => {
+describe("the version used for checking", () => {
+  test("an initialize result is checked against the version it names, and so is the session after it", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2024-11-05", "2025-11-25");
     expect(oracle.agreedVersion()).toBe("2024-11-05");
@@ -67,7 +67,7 @@ describe("the version that judges", () => {
     expect(problems(oracle)).toContain("server 2025-11-25: initialize agreed on 2026-07-28");
   });
 
-  test("modern and legacy interleave in one conversation", () => {
+  test("modern and legacy messages may interleave in one conversation", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2025-03-26");
     oracle.observe("client", modern("tools/call", 1, { name: "t" }));
@@ -77,7 +77,7 @@ describe("the version that judges", () => {
     oracle.expectClean();
   });
 
-  test("a modern request in a version nobody knows is judged, and answered, in the modern one", () => {
+  test("a modern request in an unknown version is checked, and answered, in the modern version", () => {
     const oracle = new WireOracle();
     const meta = { ...MODERN_META, "io.modelcontextprotocol/protocolVersion": "v999.0.0" };
     oracle.observe("client", request("tools/list", { _meta: meta }));
@@ -101,7 +101,7 @@ describe("the version that judges", () => {
   });
 
   if (specOf("2024-11-05") !== undefined) {
-    test("progress is judged by the request its token belongs to", () => {
+    test("progress is checked by the request that its token belongs to", () => {
       const oracle = new WireOracle();
       initialize(oracle, "2024-11-05");
       const progress = (token: string) =>
@@ -115,7 +115,7 @@ describe("the version that judges", () => {
     });
   }
 
-  test("what the transport says goes before what the session agreed", () => {
+  test("the transport's version takes precedence over that of the session", () => {
     const oracle = new WireOracle();
     const hint = { version: "2025-03-26", scope: "post 2" };
     initialize(oracle, "2025-11-25");
@@ -124,7 +124,7 @@ describe("the version that judges", () => {
     expect(problems(oracle)).toEqual(["server 2025-03-26: error code -32042 is not defined in 2025-03-26"]);
   });
 
-  test("where the transport cannot tell, one of the versions has to fit", () => {
+  test("if the transport is ambiguous, one of the versions must match", () => {
     const versions = ["2025-03-26", "2026-07-28"];
     const oracle = new WireOracle();
     oracle.observe("client", request("tools/list", {}, 1), { version: versions, deliberatelyBad: true });
@@ -148,14 +148,14 @@ describe("ids", () => {
     oracle.expectClean();
   });
 
-  test("1 and the text 1 are two ids", () => {
+  test('1 and "1" are two ids', () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", "1", { name: "t" }));
     oracle.observe("server", result(CALLED, 1));
     expect(problems(oracle)).toEqual([expect.stringContaining("answers no request that was seen")]);
   });
 
-  test("a second answer is a problem, unless the stream is resumed", () => {
+  test("a second answer is a problem, unless the stream was resumed", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }), { scope: "post" });
     oracle.observe("server", result(CALLED), { scope: "post" });
@@ -165,14 +165,14 @@ describe("ids", () => {
     expect(problems(oracle)).toEqual([expect.stringContaining("answers a request a second time")]);
   });
 
-  test("a server answers on the stream that asked", () => {
+  test("a server answers on the stream of the request", () => {
     const oracle = new WireOracle();
     oracle.observe("client", modern("tools/call", 1, { name: "t" }), { scope: "a" });
     oracle.observe("server", result(CALLED), { scope: "b" });
     expect(problems(oracle)).toEqual([expect.stringContaining("answers no request that was seen")]);
   });
 
-  test("a client answers a server's request in a POST of its own", () => {
+  test("a client answers a server's request in a separate POST", () => {
     const oracle = new WireOracle();
     const version = "2025-11-25";
     oracle.observe("client", request("tools/call", { name: "t" }, 1), { scope: "a", session: "s", version });
@@ -207,7 +207,7 @@ describe("ids", () => {
 describe("batches", () => {
   const calls = [request("tools/call", { name: "t" }, 1), notification("notifications/cancelled", { requestId: 9 })];
 
-  test("a batch of 2025-03-26 is judged member by member", () => {
+  test("a batch of 2025-03-26 is checked member by member", () => {
     const oracle = new WireOracle();
     initialize(oracle, "2025-03-26");
     oracle.observe("client", calls);
@@ -230,7 +230,7 @@ describe("batches", () => {
     });
   }
 
-  test("an empty batch, and a handshake in a batch, are problems", () => {
+  test("an empty batch and a handshake in a batch are problems", () => {
     const oracle = new WireOracle();
     const version = "2025-03-26";
     oracle.observe("client", [], { version });
@@ -243,7 +243,7 @@ describe("batches", () => {
   });
 });
 
-test("a test may send what is wrong on purpose; the answer is judged all the same", () => {
+test("a test may send an invalid message on purpose; the answer is still checked", () => {
   const oracle = new WireOracle();
   oracle.observe("client", modern("tools/call", 1), { deliberatelyBad: true });
   oracle.observe("server", failure(-32602));

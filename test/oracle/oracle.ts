@@ -1,6 +1,7 @@
 /**
- * Follows one conversation and has every message judged in its own protocol version. Versions may interleave: a modern
- * request names its version itself, everything else belongs to what `initialize` agreed or to what the transport says.
+ * Follows one conversation and checks every message against its protocol version. Versions may interleave: a modern
+ * request names its version itself, everything else has the version that `initialize` negotiated or that the transport
+ * names.
  */
 
 import { type About, checkMessage, otherSide } from "./check.ts";
@@ -40,45 +41,49 @@ const SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId";
 
 export class WireOracle {
   readonly problems: Problem[] = [];
-  /** Messages judged, members of batches one by one. */
+  /** Number of checked messages, counting members of batches. */
   messages = 0;
-  /** False: client messages are followed, not judged (a test that sends rubbish on purpose). */
+  /** False: client messages are tracked, not judged (for tests that send invalid messages on purpose). */
   readonly judgeClient: boolean;
   private readonly asked = new Map<string, Asked[]>();
-  /** Agreed by `initialize`, per session. */
+  /** Versions negotiated by `initialize`, by session. */
   private readonly agreed = new Map<string, string>();
-  /** Versions of the client's last request, per scope and per session. */
+  /** Versions of the client's last request, by scope and by session. */
   private readonly spoken = new Map<string, readonly string[]>();
-  /** Per scope: client messages without a readable id, each of which one error without an id may answer. */
+  /** By scope: client messages without a readable id, each of which allows one error without an id. */
   private readonly unreadable = new Map<string, number>();
 
   constructor(options: { readonly judgeClient?: boolean | undefined } = {}) {
     this.judgeClient = options.judgeClient ?? true;
   }
 
-  /** The version `initialize` agreed on in a session. */
+  /** The version that `initialize` negotiated in a session. */
   agreedVersion(session = ""): string | undefined {
     return this.agreed.get(session);
   }
 
-  /** Sees one JSON value pass. An array is a batch. */
+  /** Observes one JSON value. An array is a batch. */
   observe(from: Side, message: unknown, hint: Hint = {}): void {
     if (Array.isArray(message)) this.batch(from, message, hint);
     else this.single(from, message, hint);
   }
 
-  /** Sees something pass that is not JSON. From a server that is a problem; a client's is answered with an id-less error. */
+  /**
+   * Observes text that is not JSON. From a server it is a problem; a client's is answered with an error without an id.
+   */
   observeUnreadable(from: Side, text: string, hint: Hint = {}): void {
     if (from === "client") this.countUnreadable(hint);
     if (this.judges(from, hint)) this.report("is not JSON", from, this.fallback(hint)[0] ?? NEWEST_LEGACY, text);
   }
 
-  /** Adds a problem only the transport can see. */
+  /** Adds a problem that only the transport can see. */
   report(problem: string, from: Side, version: string, message: unknown): void {
     this.problems.push({ problem, from, version, message });
   }
 
-  /** @throws {Error} naming every problem with its message, and when nothing was seen: that would prove nothing. */
+  /**
+   * @throws {Error} with every problem and its message, and if nothing was observed, since that would prove nothing.
+   */
   expectClean(): void {
     if (this.problems.length === 0) {
       if (this.messages === 0) throw new Error("the oracle saw no message, so it proves nothing");
@@ -144,7 +149,7 @@ export class WireOracle {
     if (asked.method === "initialize" && isJson(message.result)) this.agree(message.result, asked, hint);
   }
 
-  /** What `initialize` answered is from then on the session's version. */
+  /** Records the version in the answer to `initialize` for the session. */
   private agree(result: Json, asked: Asked, hint: Hint): void {
     const version = result.protocolVersion;
     if (typeof version !== "string") return;
@@ -152,7 +157,7 @@ export class WireOracle {
     else this.agreed.set(hint.session ?? asked.session, version);
   }
 
-  /** Which versions may judge a message; the first is the likeliest. */
+  /** The versions against which a message may be checked, the most likely one first. */
   private versionsOf(from: Side, message: unknown, hint: Hint): readonly string[] {
     if (!isJson(message)) return this.fallback(hint);
     if (typeof message.method !== "string") return this.responseVersions(from, message, hint);
@@ -174,11 +179,13 @@ export class WireOracle {
     if (asked.method !== "initialize" || asked.versions.includes(MODERN)) return asked.versions;
     const agreed = isJson(message.result) ? message.result.protocolVersion : undefined;
     if (typeof agreed === "string" && isLegacy(agreed)) return [agreed];
-    // An error to initialize may come from a server that took the request for a modern one by its header.
+    // An error for initialize may come from a server that took the request for a modern one because of its header.
     return isJson(message.result) ? asked.versions : unique([...asked.versions, ...list(hint.version)]);
   }
 
-  /** Without a word from the message itself: the transport, this POST, the handshake, what was last spoken. */
+  /**
+   * For a message that names no version: that of the transport, of this POST, of the handshake, or of the last request.
+   */
   private fallback({ version, scope = "", session = "" }: Hint): readonly string[] {
     const named = list(version);
     if (named.length > 0) return named;
@@ -189,7 +196,7 @@ export class WireOracle {
     return this.spoken.get(`session ${session}`) ?? [NEWEST_LEGACY];
   }
 
-  /** The request a server's notification belongs to. */
+  /** The request that a server's notification belongs to. */
   private correlated(method: string, params: Json, hint: Hint): Asked | undefined {
     if (method === "notifications/cancelled") {
       return this.find("server", params.requestId, hint) ?? this.find("client", params.requestId, hint);
@@ -199,7 +206,7 @@ export class WireOracle {
     return this.everyAsked().findLast((asked) => asked.from === "client" && tokenOf(asked.params) === token);
   }
 
-  /** A notification that belongs to nothing has to fit one of the versions in use. */
+  /** A notification that belongs to no request has to match one of the versions in use. */
   private openVersions(hint: Hint): readonly string[] {
     const open = this.everyAsked().filter((asked) => !asked.answered && asked.from === "client");
     return unique([...this.fallback(hint), ...open.flatMap((asked) => asked.versions)]);
@@ -249,8 +256,8 @@ export class WireOracle {
   }
 
   /**
-   * Same scope first. A server answers on the stream of the POST that asked, unless a stream is resumed; a client
-   * answers a server's request in a POST of its own: same session, else any peer's.
+   * Looks in the same scope first. A server answers on the stream of the POST with the request, unless a stream was
+   * resumed; a client answers a server's request in a separate POST: in the same session, else of any peer.
    */
   private find(from: Side, id: unknown, hint: Hint): Asked | undefined {
     const candidates = this.asked.get(keyOf(from, id)) ?? [];

@@ -8,7 +8,7 @@ const URL_ELICITATION = {
   params: { mode: "url", message: "m", url: "https://example.com" },
 };
 
-/** One value per exception that needs it. */
+/** One value per exception that requires it. */
 const NEEDED: readonly unknown[] = [URL_ELICITATION.params, URL_ELICITATION];
 
 describe("exceptions from the official schemas", () => {
@@ -22,13 +22,13 @@ describe("exceptions from the official schemas", () => {
     });
   }
 
-  test("hide no other mistake", () => {
+  test("hide no other error", () => {
     const wrong = { ...URL_ELICITATION, params: { ...URL_ELICITATION.params, url: 1 } };
     expect(runtimeProblems("2026-07-28", "ElicitRequest", wrong)).not.toEqual([]);
   });
 });
 
-test("the official packages judge every method of their version", () => {
+test("the official packages check every method of their version", () => {
   const missing = METHODS.filter((row) => !row.extension).flatMap((row) =>
     row.versions.flatMap((version) =>
       [row.message, row.result ?? row.message]
@@ -42,7 +42,7 @@ test("the official packages judge every method of their version", () => {
 for (const version of ["2025-06-18", "2025-11-25", "2026-07-28"]) {
   const spec = specOf(version);
   if (spec === undefined) continue;
-  test(`numbers of forms may have fractions in ${version}`, () => {
+  test(`numbers in forms may have fractions in ${version}`, () => {
     const field = { type: "number", minimum: 0.5, maximum: 1.5, ...(version === "2025-06-18" ? {} : { default: 0.7 }) };
     expect(spec.validate(`${spec.root}NumberSchema`, field)).toEqual([]);
     expect(spec.validate(`${spec.root}ElicitResult`, { action: "accept", content: { a: 0.5 } })).toEqual([]);

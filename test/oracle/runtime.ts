@@ -1,4 +1,4 @@
-/** The official packages' runtime schemas, one package per version, and where they wrongly refuse. */
+/** The official packages' runtime schemas, one package per version, and their known mistakes. */
 
 import * as modern from "@modelcontextprotocol/core";
 import * as v2025_11_25 from "@modelcontextprotocol/sdk/types.js";
@@ -12,7 +12,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** What zod 3 and zod 4 have in common; the packages bring different ones. */
+/** The common interface of zod 3 and zod 4, which the packages use. */
 interface RuntimeSchema {
   safeParse(value: unknown): { success: boolean; error?: { issues: readonly Issue[] } | undefined };
 }
@@ -30,15 +30,16 @@ function isRuntimeSchema(value: unknown): value is RuntimeSchema {
 }
 
 /**
- * Where an official runtime schema refuses what its version allows. The spec's JSON Schema is the authority. To stay
- * narrow an exception excuses no message: it supplies the one thing the package wrongly misses, and the package judges
- * the rest. `runtime.test.ts` shows that each is needed and that it hides nothing else.
+ * A case in which an official runtime schema refuses what its version allows, according to the specification's JSON
+ * Schema. To stay narrow, an exception does not excuse a message: it adds the one thing that the package wrongly
+ * requires, and the package checks the rest. `runtime.test.ts` shows that each exception is needed and hides nothing
+ * else.
  */
 export interface Exception {
   readonly version: string;
   readonly definition: string;
   readonly why: string;
-  /** The value with what the package misses, or the value itself. */
+  /** Returns the value with what the package requires, or the value itself. */
   readonly amend: (value: unknown) => unknown;
 }
 
@@ -61,7 +62,10 @@ function withElicitationId(params: unknown): unknown {
   return isJson(params) && params.mode === "url" ? { elicitationId: "none", ...params } : params;
 }
 
-/** Same meaning, other name: the packages keep the array form of `content` (tool use in sampling) in a second schema. */
+/**
+ * Definitions with other names: the packages have the array form of `content` (tool use in sampling) in a second
+ * schema.
+ */
 const RENAMED: { readonly [definition: string]: string } = {
   CreateMessageResult: "CreateMessageResultWithTools",
 };
@@ -73,7 +77,9 @@ function schemaFor(version: string, definition: string): RuntimeSchema | undefin
   return isRuntimeSchema(schema) ? schema : undefined;
 }
 
-/** Problems of a value against the official runtime schema of that name; none where the package has no such schema. */
+/**
+ * Problems of a value according to the official runtime schema of that name; none if the package has no such schema.
+ */
 export function runtimeProblems(version: string, definition: string, value: unknown): string[] {
   const exceptions = EXCEPTIONS.filter((each) => each.version === version && each.definition === definition);
   const judged = exceptions.reduce((amended, each) => each.amend(amended), value);
@@ -88,7 +94,7 @@ export function strictRuntimeProblems(version: string, definition: string, value
   return issues.slice(0, 3).map((issue) => `/${issue.path.join("/")} ${issue.message}`);
 }
 
-/** True when the package of that version has a schema of that name. */
+/** Whether the package of that version has a schema of that name. */
 export function hasRuntime(version: string, definition: string): boolean {
   return schemaFor(version, definition) !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Messages of each version that are right, for the oracle's own tests. */
+/** Valid messages of each version, for the oracle's own tests. */
 
 import type { About } from "./check.ts";
 import { isModern, LEGACY, VERSIONS } from "./methods.ts";
@@ -38,12 +38,12 @@ export function result(value: object, id: unknown = 1): object {
 export function failure(code: number, data?: unknown, id: unknown = 1): object {
   return { ...idLess(code, data), id };
 }
-/** An error whose request had no id that could be read. */
+/** An error for a request without a readable id. */
 export function idLess(code: number, data?: unknown): object {
   return { jsonrpc: "2.0", error: { code, message: "no", ...(data === undefined ? {} : { data }) } };
 }
 
-/** How far a version has come; lets one list below grow with the versions. */
+/** Whether a version is at least `first`; allows one list below for all versions. */
 function since(version: string, first: string): boolean {
   return version >= first;
 }

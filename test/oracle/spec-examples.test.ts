@@ -14,7 +14,7 @@ describe("the oracle finds its authorities", () => {
   });
 });
 
-// Made from what stands: without the folder there is no test, rather than a skipped one.
+// Created only if the folder exists, so that there is no skipped test without it.
 if (spec !== undefined && existsSync(FOLDER)) {
   describe("examples of the specification", () => {
     for (const type of readdirSync(FOLDER)) {

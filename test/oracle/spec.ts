@@ -1,6 +1,6 @@
 /**
- * The spec's own JSON Schemas, read from where they stand. Nothing here is needed for the oracle to run:
- * on a machine without them `specOf` answers undefined and the official packages' schemas judge alone.
+ * The specification's own JSON Schemas, if they are available. The oracle does not need them: without them `specOf`
+ * returns undefined and only the official packages' schemas are used.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ export function isJson(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where the schemas are looked for: MCP_SPEC_DIR, else `shared/spec` beside the project. */
+/** The folder of the schemas: MCP_SPEC_DIR, else `shared/spec` beside the project. */
 export const SPEC_DIR: string = resolve(process.env.MCP_SPEC_DIR ?? join(import.meta.dirname, "../../../shared/spec"));
 
 /** One version's schema, with validators compiled on first use. */
@@ -25,14 +25,14 @@ export interface Spec {
   /** JSON pointer prefix of the definitions. */
   readonly root: "#/$defs/" | "#/definitions/";
   readonly defs: Json;
-  /** Problems of a value against the schema at a pointer such as `#/$defs/Tool`. */
+  /** Problems of a value according to the schema at a pointer such as `#/$defs/Tool`. */
   validate(pointer: string, value: unknown): string[];
   has(definition: string): boolean;
 }
 
 const loaded = new Map<string, Spec | undefined>();
 
-/** The schema of a version (or "ext-tasks"), or undefined where it does not stand. */
+/** Returns the schema of a version (or "ext-tasks"), or undefined if it is not available. */
 export function specOf(version: string): Spec | undefined {
   if (!loaded.has(version)) loaded.set(version, load(version));
   return loaded.get(version);
@@ -51,7 +51,7 @@ function load(version: string): Spec | undefined {
   const options = { strict: false, allErrors: false, validateFormats: true } as const;
   const ajv: AjvType = modernDialect ? new Ajv2020(options) : new Ajv(options);
   addFormats.default(ajv);
-  // The spec's "byte" marks base64 text; what a payload decodes to is not the oracle's business.
+  // The specification's "byte" format marks base64 text; the oracle does not check the decoded content.
   ajv.addFormat("byte", true);
   ajv.addSchema(schema, version);
 
@@ -73,9 +73,9 @@ function load(version: string): Spec | undefined {
 }
 
 /**
- * Generator slips: where the specification's source says number, the schemas say integer. For the bounds of a number
- * field (2025-06-18, 2025-11-25; put right in 2026-07-28), for what a user enters into one (2025-06-18 and later), and
- * for any JSON value (2026-07-28, which also forgets null).
+ * Corrects mistakes of the schema generator: where the specification's source says number, the schemas say integer.
+ * This affects the bounds of a number field (2025-06-18 and 2025-11-25; fixed in 2026-07-28), the values a user enters
+ * into one (2025-06-18 and later), and arbitrary JSON values (2026-07-28, which also omits null).
  */
 function correctNumbers(defs: Json): void {
   const number = propertiesOf(defs.NumberSchema);
@@ -94,7 +94,7 @@ function propertiesOf(schema: unknown): Json {
   return isJson(schema) && isJson(schema.properties) ? schema.properties : {};
 }
 
-/** Lets numbers pass where the schema lets integers pass. */
+/** Allows numbers wherever the schema allows integers. */
 function widen(schema: unknown): void {
   if (!isJson(schema)) return;
   if (schema.type === "integer") schema.type = "number";
@@ -104,7 +104,7 @@ function widen(schema: unknown): void {
 const ERRORS_SHOWN = 4;
 
 function errorTexts(check: ValidateFunction): string[] {
-  // The deepest place is the most telling one where several branches of a union failed.
+  // If several branches of a union failed, the deepest error is the most informative.
   const errors = [...(check.errors ?? [])].sort((a, b) => b.instancePath.length - a.instancePath.length);
   const texts = errors.map((error) => {
     const extra = "allowedValue" in error.params ? ` ${JSON.stringify(error.params.allowedValue)}` : "";
@@ -113,7 +113,7 @@ function errorTexts(check: ValidateFunction): string[] {
   return [...new Set(texts)].slice(0, ERRORS_SHOWN);
 }
 
-/** The schema a JSON pointer names, following `$ref`. */
+/** Returns the schema that a JSON pointer names, following `$ref`. */
 export function schemaAt(spec: Spec, pointer: string): { schema: Json; pointer: string } | undefined {
   let at: unknown = { [spec.root.slice(2, -1)]: spec.defs };
   for (const step of pointer.slice(2).split("/")) {
@@ -126,7 +126,7 @@ export function schemaAt(spec: Spec, pointer: string): { schema: Json; pointer: 
   return typeof at.$ref === "string" ? schemaAt(spec, at.$ref) : { schema: at, pointer };
 }
 
-/** A pointer one step further down. */
+/** Appends keys to a JSON pointer. */
 export function step(pointer: string, ...keys: string[]): string {
   return [pointer, ...keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")))].join("/");
 }

@@ -11,7 +11,10 @@ const FOLDER = mkdtempSync(join(tmpdir(), "stdio-tap-"));
 const SERVER = join(FOLDER, "server.mjs");
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
-/** Answers each request with what its `arguments` say; a line that is not JSON is echoed. Not readline: it splits at U+2028. */
+/**
+ * Answers each request with the value of its `arguments`; a line that is not JSON is echoed. readline is not used
+ * because it also splits at U+2028.
+ */
 writeFileSync(
   SERVER,
   `console.error("ready");
@@ -70,7 +73,7 @@ async function until(condition: () => boolean): Promise<void> {
 const GOOD = { resultType: "complete", content: [{ type: "text", text: "é\u2028" }] };
 
 describe("the stdio tap", () => {
-  test("passes lines, stderr and the exit code, and reports what it counted", async () => {
+  test("passes lines, stderr and the exit code on, and reports the number of messages", async () => {
     const run = start();
     run.child.stdin?.end(call({ result: GOOD }));
     expect(await run.closed).toBe(3);
@@ -88,7 +91,7 @@ describe("the stdio tap", () => {
     );
   });
 
-  test("reports a line of the server that is not JSON, not one of a client it need not judge", async () => {
+  test("reports a line of the server that is not JSON, but not one of a client that is not judged", async () => {
     const run = start(["--server-only"]);
     run.child.stdin?.end(`hello\n${call({ result: GOOD })}`);
     await run.closed;
@@ -96,7 +99,7 @@ describe("the stdio tap", () => {
     expect(run.report().problems.map(({ from, problem }) => `${from} ${problem}`)).toEqual(["server is not JSON"]);
   });
 
-  test("reads characters and lines that are cut in two", async () => {
+  test("reads characters and lines that are split", async () => {
     const run = start();
     const bytes = Buffer.from(call({ result: GOOD }));
     const middle = bytes.indexOf(0xc3) + 1;
@@ -124,12 +127,12 @@ describe("the stdio tap", () => {
     expect(run.report()).toEqual({ messages: 2, problems: [] });
   });
 
-  test("says so when the command does not exist", async () => {
+  test("reports a command that does not exist", async () => {
     const run = start([], [join(FOLDER, "nothing")]);
     expect(await run.closed).toBe(127);
   });
 
-  test("without a command it explains itself", async () => {
+  test("prints its usage without a command", async () => {
     const child = spawn(NODE, [TAP, join(FOLDER, "none.json")]);
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(64);
   });

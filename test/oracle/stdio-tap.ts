@@ -1,9 +1,9 @@
 /**
  * `node stdio-tap.ts <reportFile> [--server-only] -- <command> <args...>`
  *
- * Runs a stdio server behind an oracle. Bytes pass through unchanged; each line is judged on its way. The report
- * `{ messages, problems }` is written when stdin ends, on a signal and when the server is gone, each time anew, so that
- * a killed tap leaves one as well. `--server-only` follows the client's messages without judging them.
+ * Runs a stdio server with an oracle on its streams. Bytes pass through unchanged, and each line is checked. The report
+ * `{ messages, problems }` is written when stdin ends, on a signal and when the server has ended, each time completely,
+ * so that a killed tap leaves one as well. `--server-only` tracks the client's messages without judging them.
  */
 
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { MODERN } from "./methods.ts";
 import { WireOracle } from "./oracle.ts";
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGHUP"];
-/** How long a server may take to obey a signal. */
+/** Milliseconds that a server may take to react to a signal. */
 const GRACE_MS = 2_000;
 const NEWLINE = 0x0a;
 
@@ -37,7 +37,7 @@ function run(file: string, program: string, programArgs: string[], judgeClient: 
 
   const child = spawn(program, programArgs, { stdio: ["pipe", "pipe", "inherit"] });
 
-  // The listeners of `lines` come before those of `pipe`: a request is seen before the server can answer it.
+  // The listeners of `lines` run before those of `pipe`, so a request is observed before the server can answer it.
   lines(process.stdin, (line) => {
     const value = parse(line);
     if (value === undefined) oracle.observeUnreadable("client", line);
@@ -54,7 +54,7 @@ function run(file: string, program: string, programArgs: string[], judgeClient: 
   });
   child.stdout.pipe(process.stdout);
 
-  // Either side may be gone first; the exit code tells, not a stack trace.
+  // Either side may end first; the exit code reports it, not a stack trace.
   child.stdin.on("error", () => {});
   process.stdout.on("error", () => child.kill());
 
@@ -78,7 +78,7 @@ function run(file: string, program: string, programArgs: string[], judgeClient: 
   });
 }
 
-/** Calls back for each line that is not blank. `ended` is false for a last line the newline is missing of. */
+/** Calls back for each line that is not blank. `ended` is false for a last line without a newline. */
 function lines(stream: Readable, seen: (line: string, ended: boolean) => void): void {
   let rest: Buffer[] = [];
   const flush = (ended: boolean): void => {
@@ -88,7 +88,7 @@ function lines(stream: Readable, seen: (line: string, ended: boolean) => void): 
   };
   stream.on("data", (chunk: Buffer) => {
     let from = 0;
-    // Split in bytes: a chunk may end within a character.
+    // Split in bytes, because a chunk may end within a character.
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       rest.push(chunk.subarray(from, at));
       flush(true);
@@ -99,7 +99,7 @@ function lines(stream: Readable, seen: (line: string, ended: boolean) => void): 
   stream.on("end", () => flush(false));
 }
 
-/** Wrapped, since null is JSON as well. */
+/** Wrapped in an object, because null is JSON as well. */
 function parse(line: string): { json: unknown } | undefined {
   try {
     return { json: JSON.parse(line) };

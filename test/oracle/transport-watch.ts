@@ -1,4 +1,4 @@
-/** Shows an oracle what a client's transport carries, for transports that are no plain exchanges. */
+/** Passes the messages of a client's transport to an oracle, for transports that are not simple exchanges. */
 import type { WireOracle } from "./oracle.ts";
 
 interface AnyTransport {
@@ -6,7 +6,7 @@ interface AnyTransport {
   onmessage?: unknown;
 }
 
-/** Shows an oracle both ways of a transport. */
+/** Passes both directions of a transport to an oracle. */
 export function watch<T extends AnyTransport>(transport: T, oracle: WireOracle): T {
   const send = transport.send.bind(transport) as (message: unknown) => Promise<void>;
   transport.send = (message: unknown) => {

@@ -24,7 +24,7 @@ const nearMessage = fc.record(
 );
 
 describe("parseMessage", () => {
-  test("is total: every JSON value has exactly one kind, and a kind has what it promises", () => {
+  test("is total: every JSON value has exactly one kind, with the properties of that kind", () => {
     fc.assert(
       fc.property(fc.oneof(nearMessage, fc.jsonValue(), fc.anything()), (value) => {
         const parsed = parseMessage(value);
@@ -62,7 +62,7 @@ describe("parseMessage", () => {
     expect(parseMessage(value).kind).toBe("invalid");
   });
 
-  test("a request of any id and any object of params is a request, unknown members kept", () => {
+  test("a request with any id and any params object is a request, and unknown members are kept", () => {
     const id = fc.oneof(fc.string(), fc.maxSafeInteger());
     fc.assert(
       fc.property(
@@ -78,7 +78,7 @@ describe("parseMessage", () => {
     );
   });
 
-  test.each([[[]], [[1]], [null], [0], ["x"]])("params %j are no object: invalid, the id kept", (params) => {
+  test.each([[[]], [[1]], [null], [0], ["x"]])("params %j are not an object: invalid, and the id is kept", (params) => {
     expect(parseMessage({ jsonrpc: "2.0", id: 0, method: "ping", params })).toMatchObject({ kind: "invalid", id: 0 });
   });
 
@@ -109,14 +109,14 @@ describe("encodeBase64", () => {
   });
 
   test.each([0x7fff, 0x8000, 0x8001, 0x10000, 1_000_003])(
-    "equals it for %i bytes, around the slices it works in",
+    "equals it for %i bytes, around the size of its slices",
     (length) => {
       const bytes = Uint8Array.from({ length }, (_, place) => (place * 31) % 256);
       expect(encodeBase64(bytes) === Buffer.from(bytes).toString("base64")).toBe(true);
     },
   );
 
-  test("a view into a larger buffer encodes only what it shows", () => {
+  test("a view into a larger buffer encodes only its own bytes", () => {
     const bytes = Uint8Array.of(1, 2, 3, 4, 5, 6, 7).subarray(2, 5);
     expect(encodeBase64(bytes)).toBe(Buffer.from([3, 4, 5]).toString("base64"));
   });
@@ -142,7 +142,7 @@ describe("capability bits", () => {
     { requiredKeys: [] },
   ) as fc.Arbitrary<ClientCapabilities>;
 
-  test("every capability a handler may ask about survives the round trip", () => {
+  test("every capability that a handler may query survives the round trip", () => {
     fc.assert(
       fc.property(capabilities, (declared) => {
         const bits = encodeCapabilities(declared);

@@ -13,7 +13,7 @@ const anyText = fc.string({ unit: "binary" });
 const utf8 = new TextEncoder();
 
 describe("header values", () => {
-  test("every well-formed string comes back, through characters a header may have", () => {
+  test("every well-formed string survives the round trip in characters that a header may have", () => {
     fc.assert(
       fc.property(fc.oneof(anyText, fc.string(), fc.string({ unit: "grapheme" })), (value) => {
         const header = encodeHeaderValue(value);
@@ -38,15 +38,15 @@ describe("header values", () => {
     "\0",
     "日本",
     "=?base64?\n?=",
-  ])("%j comes back", (value) => {
+  ])("%j survives the round trip", (value) => {
     expect(decodeHeaderValue(encodeHeaderValue(value))).toBe(value);
   });
 
-  test("a value without need of it is sent as it is", () => {
+  test("a value that needs no encoding is sent unchanged", () => {
     expect(encodeHeaderValue("get_weather")).toBe("get_weather");
   });
 
-  test("decoding is total: any string gives text or nothing", () => {
+  test("decoding is total: any string gives text or undefined", () => {
     const wrapped = fc.string().map((inner) => `=?base64?${inner}?=`);
     fc.assert(
       fc.property(fc.oneof(anyText, wrapped), (value) => {
@@ -56,7 +56,7 @@ describe("header values", () => {
   });
 
   test.each(["=?base64?/w==?=", "=?base64?YQ?=", "=?base64?Y Q=?=", "=?base64?_w==?=", "é", "a\nb"])(
-    "%j stands for nothing",
+    "%j cannot be decoded",
     (value) => {
       expect(decodeHeaderValue(value)).toBeUndefined();
     },
@@ -85,7 +85,7 @@ describe("acceptedForm", () => {
     );
   });
 
-  test("case and white space around ranges change nothing", () => {
+  test("case and white space around ranges have no effect", () => {
     fc.assert(
       fc.property(fc.array(range), (ranges) => {
         const spaced = ranges.map((each) => ` \t${each.toUpperCase()} `).join(",");
@@ -95,7 +95,7 @@ describe("acceptedForm", () => {
   });
 });
 
-/** The depth of JSON text up to each of its bytes, by cutting strings out first. */
+/** The depth of JSON text up to each of its bytes, calculated by removing strings first. */
 function referenceDepth(text: string): number {
   const bare = text.replace(/"(?:[^"\\]|\\.)*(?:"|$|\\$)/gs, "");
   let [depth, deepest] = [0, 0];
@@ -128,7 +128,7 @@ describe("DepthGauge", () => {
     );
   });
 
-  test("equals it when every byte comes alone, at every prefix", () => {
+  test("equals it when every byte arrives separately, at every prefix", () => {
     fc.assert(
       fc.property(awkward, (text) => {
         const gauge = new DepthGauge();
@@ -146,11 +146,11 @@ describe("DepthGauge", () => {
 describe("DepthGauge counts values", () => {
   const count = (value: unknown): number => {
     const members = typeof value === "object" && value !== null ? Object.values(value) : undefined;
-    // An empty array or object counts as one with a member.
+    // An empty array or object counts as if it had one member.
     return members ? members.reduce((sum: number, member) => sum + count(member), Math.max(1, members.length)) : 0;
   };
 
-  test("A11: as many as the parsed JSON has, wherever it is cut", () => {
+  test("A11: as many as the parsed JSON has, wherever it is split", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, place) => {
         const bytes = utf8.encode(JSON.stringify(value));
@@ -226,7 +226,7 @@ describe("classify", () => {
     );
   });
 
-  test("the same message and headers have the same verdict each time", () => {
+  test("the same message and headers get the same verdict each time", () => {
     fc.assert(
       fc.property(body, headers, options, (value, header, option) => {
         expect(JSON.stringify(classify(value, header, option))).toBe(JSON.stringify(classify(value, header, option)));
@@ -236,7 +236,7 @@ describe("classify", () => {
 });
 
 describe("encodeEvent", () => {
-  /** The data and ids a parser hears when the bytes come in these pieces. */
+  /** The data and ids that a parser emits when the bytes arrive in these pieces. */
   function hear(pieces: readonly Uint8Array[]): { data: string; id: string | undefined; event: string | undefined }[] {
     const heard: { data: string; id: string | undefined; event: string | undefined }[] = [];
     const parser = createParser({ onEvent: ({ data, id, event }) => heard.push({ data, id, event }) });
@@ -247,7 +247,7 @@ describe("encodeEvent", () => {
   const join = (parts: readonly Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
   const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 2 }).map((value) => JSON.stringify(value));
 
-  test("gives its data back under every cut of the bytes in two", () => {
+  test("the data survives every split of the bytes in two", () => {
     fc.assert(
       fc.property(json, fc.option(fc.stringMatching(/^[A-Za-z0-9_-]+$/), { nil: undefined }), (data, id) => {
         const bytes = encodeText(encodeEvent(data, id));
@@ -259,7 +259,7 @@ describe("encodeEvent", () => {
     );
   });
 
-  test("a run of events and heartbeats comes back in order, byte by byte and in random pieces", () => {
+  test("events and heartbeats arrive in order, byte by byte and in random pieces", () => {
     fc.assert(
       fc.property(fc.array(json, { maxLength: 6 }), fc.array(fc.nat(500)), (all, cuts) => {
         const bytes = join(all.flatMap((data) => [encodeText(encodeEvent(data)), HEARTBEAT]));

@@ -25,7 +25,7 @@ function collect(names: readonly string[], pageSize: number | undefined, between
 }
 
 describe("pageOf", () => {
-  test("the pages one after another are the list, each as full as it can be", () => {
+  test("the pages concatenated are the list, each as full as possible", () => {
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 50 }), (names, pageSize) => {
         const pages = collect(names, pageSize);
@@ -59,7 +59,7 @@ describe("pageOf", () => {
     }
   });
 
-  test("an insertion between pages neither repeats nor skips others, wherever it is", () => {
+  test("an insertion between pages causes neither repeats nor gaps, wherever it is", () => {
     fc.assert(
       fc.property(keys, fc.integer({ min: 1, max: 7 }), fc.infiniteStream(fc.nat()), (names, pageSize, places) => {
         let inserted = 0;
@@ -75,7 +75,7 @@ describe("pageOf", () => {
     );
   });
 
-  test("a removal of what was not yet shown skips only that", () => {
+  test("a removal of an entry that was not shown yet skips only that entry", () => {
     const names = ["a", "b", "c", "d", "e"];
     const { nextCursor } = pageOf("tools/list", entriesOf(names), undefined, 2);
     const rest = pageOf("tools/list", entriesOf(["a", "b", "d", "e"]), nextCursor, 2);
@@ -109,14 +109,14 @@ describe("pageOf", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => refused(Buffer.from(JSON.stringify(value)).toString("base64"))));
   });
 
-  test("the cursor of another list is -32602, and so is one whose entry is not there", () => {
+  test("the cursor of another list is -32602, and so is one whose entry does not exist", () => {
     const { nextCursor } = pageOf("tools/list", entriesOf(["a", "b", "c"]), undefined, 1);
     refused(nextCursor, "prompts/list");
     const foreign = pageOf("tools/list", entriesOf(["x", "y"]), undefined, 1).nextCursor;
     refused(foreign);
   });
 
-  test("a cursor has one spelling: with white space or without padding it is -32602", () => {
+  test("a cursor has exactly one encoding: with white space or without padding it is -32602", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (key) => {
         const entries = entriesOf([key, `${key}2`]);
@@ -130,7 +130,7 @@ describe("pageOf", () => {
   });
 });
 
-test("A23: the first page of a list has a cursor of its own at each endpoint and for each server", () => {
+test("A23: the first page of a list has a different cursor at each endpoint and for each server", () => {
   const newServer = () => new McpServer({ name: "paged", version: "1.0.0", pageSize: 1 })[REGISTRY];
   const [rules] = VERSIONS;
   const server = newServer();

@@ -1,4 +1,4 @@
-/** Any handler, of a size that can be looked through. */
+/** Generates handlers of manageable size. */
 import * as fc from "fast-check";
 import type { Kind, Script } from "./replay-script.ts";
 
@@ -28,7 +28,7 @@ const leaf: fc.Arbitrary<Script> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "throw" as const }) },
 );
 
-/** Scripts of up to 14 questions. */
+/** Scripts with up to 14 questions. */
 export const scripts: fc.Arbitrary<Script> = fc
   .letrec<{ script: Script; parts: Script }>((tie) => ({
     script: fc.oneof(
@@ -65,12 +65,12 @@ export const scripts: fc.Arbitrary<Script> = fc
   .parts.map((script) => withIds(script, { next: 0 }))
   .filter((script) => weight(script) <= 14);
 
-/** Those whose handler says where it becomes a task: once, with anything before and after. */
+/** Scripts that become a task at one point, with anything before and after. */
 export const scriptsIntoTask: fc.Arbitrary<Script> = fc
   .tuple(scripts, scripts)
   .map(([before, after]) => withIds({ do: "sequence", parts: [before, { do: "task" }, after] }, { next: 0 }));
 
-/** The same with an id for each node that asks or does: equal ones at once could not be told apart. */
+/** Gives each node that asks or runs a step an id, because equal concurrent ones could not be distinguished. */
 function withIds(script: Script, count: { next: number }): Script {
   switch (script.do) {
     case "ask":
@@ -92,7 +92,7 @@ function withIds(script: Script, count: { next: number }): Script {
   }
 }
 
-/** At most how often it asks. */
+/** The maximum number of questions. */
 function weight(script: Script): number {
   switch (script.do) {
     case "ask":

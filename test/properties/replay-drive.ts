@@ -1,38 +1,40 @@
-/** Runs one random handler as one client of it, and judges what came of it by an uninterrupted run. */
+/** Runs one random handler as its only client, and compares the outcome with an uninterrupted run. */
 import assert from "node:assert/strict";
 import { type JSONRPCRequest, McpServer } from "../../src/core/index.ts";
 import type { Json } from "../features/peer.ts";
 import { Choices, nameOfKey, Person, runStraight, type Straight } from "./replay-person.ts";
 import { type Script, textOfScript } from "./replay-script.ts";
 
-/** A handler, who answers it, and how the client behaves. JSON: a case that failed can be kept. */
+/**
+ * A handler, the person who answers it, and the behaviour of the client. It is JSON, so a failed case can be stored.
+ */
 export interface Case {
   readonly script: Script;
   readonly personSeed: number;
   readonly choices: readonly number[];
 }
 
-/** What a client of these handlers declares. */
+/** The capabilities that a client of these handlers declares. */
 export const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
-/** Handlers may ask the model as often as they like. */
+/** Handlers may sample without limit. */
 export const LIMITS = { samplesPerCallMax: 1_000, samplesPerSessionMax: 1e9 };
 
-/** What a step did, in which request. */
+/** The effect of a step, and the request in which it happened. */
 interface Effect {
   readonly request: number;
-  /** Whole, as the step was given it. */
+  /** The full key that the step was given. */
   readonly key: string;
-  /** Without what names the call. */
+  /** The key without the part that names the call. */
   readonly name: string;
   readonly hasFailed: boolean;
 }
 
-/** Everything the steps of one case did. */
+/** All effects of the steps of one case. */
 export class Effects {
   readonly all: Effect[] = [];
   request = 0;
 
-  /** For one run: what it does belongs to the request that began it. */
+  /** A recorder for one run, whose effects belong to the request that began it. */
   listen() {
     const { request } = this;
     return (key: string, hasFailed: boolean) => this.add(key, hasFailed, request);
@@ -43,7 +45,7 @@ export class Effects {
   }
 }
 
-/** A server with one tool, `run`, which does what the script says. */
+/** A server with one tool, `run`, which runs the script. */
 export function serverOf(script: Script, effects: Effects): McpServer {
   return new McpServer({ name: "replayed", version: "1.0.0" }).tool("run", {}, (_, ctx) =>
     textOfScript(script, ctx, effects.listen()),
@@ -54,16 +56,16 @@ const namesOf = (effects: readonly Effect[], hasFailed: boolean) =>
   effects.filter((effect) => effect.hasFailed === hasFailed).map(({ name }) => name);
 const distinct = (values: readonly string[]) => [...new Set(values)].sort();
 
-/** Sends `tools/call` with more parameters. Resolves with its result. */
+/** Sends `tools/call` with additional parameters. Resolves with its result. */
 export type Send = (more: Json) => Promise<Json>;
 
 interface Driven {
   readonly text: string;
-  /** Requests whose answers never came. True: they carried a state. */
+  /** Requests whose answers were lost, and whether they carried a state. */
   readonly lost: ReadonlyMap<number, boolean>;
 }
 
-/** A modern client that answers some of what it is asked, in any order, among other things; and loses answers. */
+/** A modern client that answers some of the questions in any order, adds unsolicited answers, and loses answers. */
 export async function driveRounds(send: Send, { personSeed, choices }: Case, effects: Effects): Promise<Driven> {
   const [person, decide] = [new Person(personSeed), new Choices(choices)];
   const said = new Map<string, Json>();
@@ -88,7 +90,7 @@ export async function driveRounds(send: Send, { personSeed, choices }: Case, eff
     const responses = answered.map(([key]) => [key, said.get(key) ?? {}] as const);
     if (decide.next(2) === 0) responses.push(["stranger", { action: "accept", content: { value: "hm" } }]);
     const inputResponses = Object.fromEntries(decide.shuffle(responses));
-    // Answers without the state of the first round begin it anew, with answers. Not for ever.
+    // Answers without the state of the first round restart the call with these answers. At most once.
     const dropsState = !hasState && !hasDropped && decide.next(3) === 0;
     if (dropsState) {
       hasDropped = true;
@@ -102,12 +104,14 @@ export function textOf(result: Json): string {
   return (result.content as { text: string }[])[0]?.text ?? "";
 }
 
-/** @throws {assert.AssertionError} when the rounds gave or did something else than an uninterrupted run. */
+/**
+ * @throws {assert.AssertionError} when the result or effects of the rounds differ from those of an uninterrupted run.
+ */
 export async function judgeRounds({ script, personSeed }: Case, { text, lost }: Driven, effects: Effects) {
   const straight = await runStraight(script, new Person(personSeed));
   assert.equal(text, straight.text);
   const kept = effects.all.filter(({ request }) => !lost.has(request));
-  // Each once, under a key of its own, all of one call.
+  // Each step once, with its own key, and all keys of one call.
   assert.deepEqual(namesOf(kept, false).sort(), [...straight.done].sort());
   assert.deepEqual(distinct(namesOf(kept, true)), distinct(straight.failed));
   assert.ok(new Set(kept.map(({ key }) => key.split("/")[0])).size <= 1, "steps of one call have keys of one call");
@@ -116,12 +120,12 @@ export async function judgeRounds({ script, personSeed }: Case, { text, lost }: 
   for (const [request, hasState] of lost) {
     const done = effects.all.filter((effect) => effect.request === request);
     assert.equal(namesOf(done, false).length, new Set(namesOf(done, false)).size, "a lost request does each step once");
-    // What was done and not heard of is done again: under the same key, once there was a state to keep it.
+    // Effects whose result was lost are repeated: under the same key if there was a state that kept it.
     for (const { key, name } of done) assert.ok(hasState ? keys.has(key) : possible.has(name), `${key} is done again`);
   }
 }
 
-/** @throws {assert.AssertionError} when a run that was asked in the middle gave or did something else. */
+/** @throws {assert.AssertionError} when a run that was asked in the middle has another result or other effects. */
 export function judgeUninterrupted(text: string, straight: Straight, effects: Effects): void {
   assert.equal(text, straight.text);
   assert.deepEqual(namesOf(effects.all, false).sort(), [...straight.done].sort());

@@ -1,9 +1,9 @@
-/** Who answers a handler, and what comes of it when nothing interrupts. */
+/** The person who answers a handler, and the result of an uninterrupted run. */
 import type { JSONRPCRequest } from "../../src/core/index.ts";
 import type { Json } from "../features/peer.ts";
 import { type Asking, type Script, textOfScript } from "./replay-script.ts";
 
-/** One decision after another, from a list that starts again at its end. */
+/** A sequence of decisions from a list that starts again at its end. */
 export class Choices {
   #at = 0;
   readonly #list: readonly number[];
@@ -12,7 +12,7 @@ export class Choices {
     this.#list = list;
   }
 
-  /** A whole number below `max`. */
+  /** An integer below `max`. */
   next(max: number): number {
     const choice = this.#list[this.#at % this.#list.length] ?? 0;
     this.#at += 1;
@@ -25,7 +25,7 @@ export class Choices {
   }
 }
 
-/** A person with a mind made up: says the same to the same question, and something else when asked another time. */
+/** A consistent person: gives the same answer to the same question, and another one when it is asked another time. */
 export class Person {
   readonly #seed: number;
   readonly #asked = new Map<string, number>();
@@ -35,7 +35,7 @@ export class Person {
   }
 
   answer({ method, params }: Pick<JSONRPCRequest, "method" | "params">): Json {
-    // Of those asked at once nothing tells one from another.
+    // Concurrent requests of these kinds cannot be distinguished.
     if (method === "roots/list") return { roots: [{ uri: "file:///home" }] };
     if (method === "sampling/createMessage") {
       const text = `sampled ${this.#number(JSON.stringify(params?.messages))}`;
@@ -47,7 +47,7 @@ export class Person {
     if (number % 6 === 0) return { action: "decline" };
     if (number % 7 === 0) return { action: "cancel" };
     if (isUrl) return { action: "accept" };
-    // Does not fit, the first time it is asked.
+    // An invalid answer, the first time it is asked.
     if (number % 5 === 0 && wrong === undefined) return { action: "accept", content: { value: 5 } };
     return { action: "accept", content: { value: `value ${number}` } };
   }
@@ -59,19 +59,19 @@ export class Person {
   }
 }
 
-/** What an uninterrupted run gives, and the names of the steps it does. */
+/** The result of an uninterrupted run, and the names of its steps. */
 export interface Straight {
   readonly text: string;
   readonly done: readonly string[];
   readonly failed: readonly string[];
 }
 
-/** The name of a step, without what names its call. */
+/** The name of a step without the part that names its call. */
 export function nameOfKey(key: string): string {
   return key.slice(key.indexOf("/") + 1);
 }
 
-/** The uninterrupted run: every question has its answer at once. */
+/** Runs a script without interruptions: every question is answered at once. */
 export async function runStraight(script: Script, person: Person): Promise<Straight> {
   const [done, failed]: [string[], string[]] = [[], []];
   const uses = new Map<string, number>();
@@ -97,7 +97,7 @@ export async function runStraight(script: Script, person: Person): Promise<Strai
       return work({ key: `straight/${name}.${use}` });
     },
   };
-  // It answers as a client of the same person would; the types of forms are the caller's.
+  // It answers as a client of the same person would; the types of forms are those of the caller.
   const text = await textOfScript(script, ctx as unknown as Asking, (key, hasFailed) => {
     (hasFailed ? failed : done).push(nameOfKey(key));
   });

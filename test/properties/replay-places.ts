@@ -1,4 +1,4 @@
-/** Where handlers that ask run in this process: each place runs one case and judges it. */
+/** The places in this process in which handlers that ask can run. Each runs one case and judges it. */
 
 import { replayRounds } from "../../src/core/run/replay.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
@@ -23,10 +23,10 @@ import { Choices, Person, runStraight } from "./replay-person.ts";
 /** Runs one case. Rejects with what is wrong. */
 export type RunCase = (each: Case) => Promise<void>;
 
-/** Milliseconds a peer waits for an answer: longer than the engine waits for a branch that is late. */
+/** Milliseconds that a peer waits for an answer: longer than the engine waits for a late branch. */
 const ANSWER_MS = 60_000;
 
-/** Each round is a request of its own; the state is sealed in between. */
+/** Each round is a separate request; the state is sealed in between. */
 export function roundsOverHttp(): RunCase {
   const env = { MCP_KEYS: newKeys() };
   return async (each) => {
@@ -59,7 +59,7 @@ export function roundsOverHttp(): RunCase {
   };
 }
 
-/** Each round is a request on one connection in memory. */
+/** Each round is a request on one in-memory connection. */
 export const roundsOverConnection: RunCase = async (each) => {
   const effects = new Effects();
   const server = serverOf(each.script, effects);

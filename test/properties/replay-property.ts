@@ -1,6 +1,6 @@
 /**
- * How properties of random handlers are checked. `REPLAY_RUNS` says how many handlers, `REPLAY_SEED` and `REPLAY_PATH`
- * repeat what failed, as a failure prints them.
+ * Checks properties of random handlers. `REPLAY_RUNS` is the number of handlers; `REPLAY_SEED` and `REPLAY_PATH`, which
+ * a failure prints, repeat it.
  */
 import * as fc from "fast-check";
 import { scripts } from "./replay-arbitrary.ts";
@@ -11,7 +11,7 @@ const { REPLAY_RUNS, REPLAY_SEED, REPLAY_PATH } = process.env;
 
 const RUN_MS = 30_000;
 
-/** Cases that failed once. They run first, each time. */
+/** Cases that failed in the past. They run first. */
 export const failedOnce = examples as readonly Case[];
 
 /** Any handler, any person, any client. */
@@ -23,15 +23,15 @@ export const cases: fc.Arbitrary<Case> = fc.record({
 
 export interface Bounds {
   readonly runs: number;
-  /** Milliseconds one run may take: many times what it does take. */
+  /** Milliseconds that one run may take: many times what it normally takes. */
   readonly runMs: number;
-  /** Milliseconds for all runs, shrinking included. */
+  /** Milliseconds for all runs, including shrinking. */
   readonly forMs: number;
-  /** What the runner of the test is told: more, so that the property ends by itself and says what it found. */
+  /** The timeout of the test: longer, so that the property ends by itself and reports what it found. */
   readonly timeoutMs: number;
 }
 
-/** Bounds that follow the number of runs. @param runs How many where `REPLAY_RUNS` does not say. */
+/** Bounds for the number of runs. @param runs The number if `REPLAY_RUNS` is not set. */
 export function boundsOf(runs: number, msEach: number): Bounds {
   const wanted = Number(REPLAY_RUNS ?? runs);
   const forMs = 2 * RUN_MS + wanted * msEach;
@@ -39,8 +39,8 @@ export function boundsOf(runs: number, msEach: number): Bounds {
 }
 
 /**
- * Checks a property. What fails, or does not end, is told with its seed, its path and the smallest counterexample that
- * was found in the time. A machine that is too slow for all runs checks fewer, and says how many.
+ * Checks a property. A failure, or a run that does not end, is reported with its seed, its path and the smallest
+ * counterexample that was found in time. A machine that is too slow for all runs checks fewer, and reports how many.
  */
 export async function holds<Values>(
   property: fc.IAsyncProperty<Values>,

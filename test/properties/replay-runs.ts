@@ -1,40 +1,40 @@
-/** Runs very many random handlers at once in one place, and says which of them went wrong. */
+/** Runs many random handlers concurrently in one place, and reports which of them failed. */
 import * as fc from "fast-check";
 import type { Case } from "./replay-drive.ts";
 import { cases } from "./replay-property.ts";
 
-/** What interrupted the cases of one place. Attempts have the name of their case, a dot, and a number. */
+/** What interrupted the cases of one place. An attempt is named after its case, followed by a dot and a number. */
 export interface Interrupted {
   /** Attempts that lost the process. */
   readonly killed: readonly string[];
-  /** Attempts that lost their object alone. */
+  /** Attempts that lost only their object. */
   readonly lost: readonly string[];
-  /** Where objects were lost. */
+  /** The points at which objects were lost. */
   readonly points: readonly string[];
 }
 
-/** Where handlers run. What it needs stands while its cases run. */
+/** A place in which handlers run. Its resources exist while its cases run. */
 export interface Place {
   /** Runs one case. Rejects with what is wrong. @param name The same when the case is repeated. */
   run(each: Case, name: string): Promise<void>;
   close?(): Promise<void>;
-  /** What was interrupted, once it is closed; absent where nothing is. */
+  /** What was interrupted, available after `close()`; absent if nothing interrupts this place. */
   interrupted?(): Interrupted;
 }
 
-/** Opened anew for each batch: what cases leave behind does not add up. */
+/** Opened again for each batch, so that leftovers of cases do not accumulate. */
 export type OpenPlace = (seed: number) => Place | Promise<Place>;
 
 export interface RunsOptions {
   readonly open: OpenPlace;
   readonly runs: number;
-  /** Of the first batch; each has the next one. */
+  /** The seed of the first batch; each later batch has the next seed. */
   readonly seed: number;
-  /** Runs this one of the first batch only. */
+  /** Runs only this case of the first batch. */
   readonly only?: number | undefined;
-  /** Cases at once. */
+  /** Number of concurrent cases. */
   readonly atOnce: number;
-  /** Hears of each case that failed or took long, and how far the runs are after each batch. */
+  /** Called for each case that failed or took long, and with the progress after each batch. */
   readonly report: (text: string) => void;
 }
 
@@ -42,18 +42,18 @@ export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
-  /** How many cases were interrupted, as text; empty where nothing interrupts them. */
+  /** Number of interrupted cases as text; empty if nothing interrupts them. */
   readonly interrupted: string;
 }
 
-/** Cases of one seed. */
+/** Number of cases per seed. */
 export const BATCH = 1_000;
-/** Milliseconds after which a case counts as one that does not end. */
+/** Milliseconds after which a case counts as hanging. */
 const CASE_MS = 180_000;
-/** Milliseconds after which a case that passed is told of. */
+/** Milliseconds after which a case that passed is reported. */
 const LONG_MS = 30_000;
 
-/** Runs as many cases as it is told. The next batch begins while the last cases of one before are still running. */
+/** Runs `runs` cases. The next batch begins while the last cases of the previous one are still running. */
 export async function runCases({ open, runs, seed, only, atOnce, report }: RunsOptions): Promise<Outcome> {
   const startedAtMs = performance.now();
   let [passed, failed] = [0, 0];
@@ -92,14 +92,14 @@ export async function runCases({ open, runs, seed, only, atOnce, report }: RunsO
       report(`seeds ${seed} to ${own}: ${passed} passed, ${failed} failed, ${seconds()} s${tally.text()}`);
     };
     ending.push(end());
-    // No more than two places at once.
+    // At most two places at a time.
     await ending.at(-2);
   }
   await Promise.all(ending);
   return { passed, failed, seconds: seconds(), interrupted: tally.text() };
 }
 
-/** How many things may go on at once. */
+/** A semaphore. */
 class Places {
   #left: number;
   readonly #waiting: (() => void)[] = [];
@@ -120,7 +120,7 @@ class Places {
   }
 }
 
-/** What was interrupted in all batches. */
+/** The interruptions of all batches. */
 class Tally {
   #hasAny = false;
   #cases = 0;
@@ -147,7 +147,7 @@ class Tally {
   }
 }
 
-/** How many cases attempts belong to. */
+/** Number of cases that the attempts belong to. */
 function casesOf(attempts: readonly string[]): number {
   return new Set(attempts.map((name) => name.slice(0, name.lastIndexOf(".")))).size;
 }

@@ -1,6 +1,6 @@
 /**
- * Handlers as data: what one asks, does, waits for, catches and repeats, for one interpreter to run. Between answers the
- * interpreter does the same each time, as a handler must.
+ * Handlers as data: what one asks, does, waits for, catches and repeats, run by one interpreter. Between answers the
+ * interpreter is deterministic, as a handler must be.
  */
 import * as z from "zod";
 import type { HandlerContext } from "../../src/core/index.ts";
@@ -18,17 +18,17 @@ export type Script =
   | { readonly do: "branch"; readonly id: number; readonly yes: Script; readonly no: Script }
   | { readonly do: "try"; readonly body: Script; readonly failed: Script };
 
-/** What a script needs of its context. */
+/** The part of the context that a script uses. */
 export type Asking = Pick<HandlerContext, "elicit" | "elicitUrl" | "sample" | "listRoots" | "step" | "task">;
 
-/** Called by each step as it is done; awaited where it takes time. */
+/** Called by each step when its effect happens; awaited if it takes time. */
 export type OnEffect = (key: string, hasFailed: boolean) => void | Promise<void>;
 
 const FORM = z.object({ value: z.string() });
 const RAW = { type: "object", properties: { value: { type: "string" } }, required: ["value"] } as const;
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Runs a script; gives all that came of it as text, failures too. */
+/** Runs a script; returns its outcome as text, including failures. */
 export async function textOfScript(script: Script, ctx: Asking, onEffect: OnEffect): Promise<string> {
   try {
     return JSON.stringify({ told: await runScript(script, ctx, onEffect) });
@@ -37,7 +37,7 @@ export async function textOfScript(script: Script, ctx: Asking, onEffect: OnEffe
   }
 }
 
-/** Runs a script; gives everything it was told, in the order of the script. */
+/** Runs a script; returns all answers and results in the order of the script. */
 async function runScript(script: Script, ctx: Asking, onEffect: OnEffect): Promise<unknown> {
   switch (script.do) {
     case "ask":
@@ -64,7 +64,7 @@ async function runScript(script: Script, ctx: Asking, onEffect: OnEffect): Promi
       return told;
     }
     case "all": {
-      // All of them come to an end: what goes on behind a failed Promise.all depends on who is faster.
+      // All parts run to their end: what continues after a failed Promise.all depends on timing.
       const ends = await Promise.allSettled(script.parts.map((part) => runScript(part, ctx, onEffect)));
       for (const end of ends) if (end.status === "rejected") throw end.reason;
       return ends.map((end) => end.status === "fulfilled" && end.value);

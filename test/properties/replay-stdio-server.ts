@@ -1,4 +1,7 @@
-/** A server over stdio whose tool does what a script says. What its steps do is told on file descriptor 3, a line each. */
+/**
+ * A server over stdio whose tool runs a script. The effects of its steps are written to file descriptor 3, one per
+ * line.
+ */
 import { writeSync } from "node:fs";
 import { McpServer } from "../../src/core/index.ts";
 import { serveStdio } from "../../src/node/index.ts";
@@ -6,7 +9,7 @@ import { jsonSchema } from "../../src/schema/index.ts";
 import { LIMITS } from "./replay-drive.ts";
 import { type Script, textOfScript } from "./replay-script.ts";
 
-/** What a step did. */
+/** The effect of a step. */
 export interface Told {
   readonly case: string;
   /** The id of the request that ran it. */
@@ -24,7 +27,7 @@ const input = jsonSchema<{ script: Script; case: string }>({
 const server = new McpServer({ name: "replayed", version: "1.0.0" }).tool("run", { input }, (args, ctx) =>
   textOfScript(args.script, ctx, (key, hasFailed) => {
     const told: Told = { case: args.case, request: ctx.requestId, key, hasFailed };
-    // Before the answer goes out.
+    // Written before the answer is sent.
     writeSync(3, `${JSON.stringify(told)}\n`);
   }),
 );

@@ -1,4 +1,4 @@
-/** Random handlers in processes of their own, over stdio: modern clients in rounds, and legacy ones asked in the middle. */
+/** Random handlers in separate processes over stdio: modern clients in rounds, and legacy ones asked in the middle. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,20 +14,20 @@ import type { Told } from "./replay-stdio-server.ts";
 
 const SERVER = join(import.meta.dirname, "replay-stdio-server.ts");
 const LEGACY_VERSION = "2025-11-25";
-/** Processes at once. */
+/** Number of processes. */
 const SERVERS = 2;
 
 type Waiting = { readonly resolve: (result: Json) => void; readonly reject: (error: Error) => void };
 
-/** One process, and all that talk to it. */
+/** One process, and all its clients. */
 class StdioServer {
   readonly #child: ChildProcess = spawn(NODE, [SERVER], { stdio: ["pipe", "pipe", "ignore", "pipe"] });
   readonly #waiting = new Map<string, Waiting>();
   readonly #effects = new Map<string, Effects>();
-  /** Heard once the process has told all it told before. */
+  /** Called once the process has written all earlier effects. */
   #heard = new Map<string, () => void>();
   #answer: ((question: JSONRPCRequest) => Promise<Json>) | undefined;
-  /** Questions do not say which call they belong to: one legacy call at a time. */
+  /** Questions do not name their call, so there is one legacy call at a time. */
   #turn: Promise<void> = Promise.resolve();
   #ids = 0;
 
@@ -48,7 +48,7 @@ class StdioServer {
     this.#send(notification("notifications/initialized"));
   }
 
-  /** In rounds, among others. */
+  /** Runs a case in rounds, concurrently with others. */
   async runRounds(each: Case): Promise<void> {
     const { effects, args } = this.#begin(each);
     const driven = await driveRounds(
@@ -64,7 +64,7 @@ class StdioServer {
     await judgeRounds(each, driven, effects);
   }
 
-  /** Asked in the middle, after others. */
+  /** Runs a case that is asked in the middle, after others. */
   runAsked(each: Case): Promise<void> {
     const run = this.#turn.then(() => this.#runAsked(each));
     this.#turn = run.catch(() => undefined);
@@ -100,7 +100,7 @@ class StdioServer {
     return { effects, args };
   }
 
-  /** Another handler says so: what it tells comes behind all that was told before. */
+  /** Waits for all earlier effects: those of a marker call come after them. */
   async #hasToldAll(name: string): Promise<void> {
     const marker = `after ${name}`;
     const heard = new Promise<void>((resolve) => this.#heard.set(marker, resolve));
@@ -145,7 +145,7 @@ class StdioServer {
   }
 }
 
-/** Some processes; every fourth case is one of a legacy client. */
+/** Opens some processes; every fourth case runs as a legacy client. */
 export async function openStdio(): Promise<Place> {
   const servers = Array.from({ length: SERVERS }, () => new StdioServer());
   await Promise.all(servers.map((server) => server.open()));

@@ -1,6 +1,6 @@
 /**
- * For every handler, every way to answer it and every set of interruptions: what comes of it, and what it does, is what
- * an uninterrupted run with the same answers gives. For long runs: `npm run replay`.
+ * For every handler, every way to answer it and every set of interruptions, the result and the effects are those of an
+ * uninterrupted run with the same answers. For long runs use `npm run replay`.
  */
 import * as fc from "fast-check";
 import { afterEach, describe, test } from "vitest";
@@ -16,7 +16,7 @@ describe.each<[string, RunCase]>([
   ["in rounds, over a connection", roundsOverConnection],
   ["in rounds, over HTTP: each round is its own request, the state is sealed", roundsOverHttp()],
   ["asked in the middle of one request, over a legacy connection, answered in any order", askedOverConnection],
-])("a handler that asks gives what an uninterrupted run gives, and does what it does, %s", (_, run) => {
-  test.each(failedOnce)("A22: a case that failed once, $id", run);
+])("a handler that asks has the result and the effects of an uninterrupted run, %s", (_, run) => {
+  test.each(failedOnce)("A22: a case that failed in the past, $id", run);
   test("for any handler", () => holds(fc.asyncProperty(cases, run), BOUNDS), BOUNDS.timeoutMs);
 });

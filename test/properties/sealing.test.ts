@@ -68,7 +68,7 @@ describe("KeyRing", () => {
     for (const more of ["A", "=", " ", "\n", "AAAA"]) expect(await keys.open(sealed + more)).toBeUndefined();
   });
 
-  test("refuses another spelling of the same bytes", async () => {
+  test("refuses another encoding of the same bytes", async () => {
     const keys = await ring;
     for (let length = 0; length < 6; length++) {
       const sealed = await keys.seal(new Uint8Array(length).fill(255));
@@ -98,7 +98,7 @@ describe("KeyRing", () => {
     );
   });
 
-  test("a new key put first keeps what older keys sealed; a key taken out does not", async () => {
+  test("a new first key opens what older keys sealed; a removed key does not", async () => {
     const old = await KeyRing.parse(secret(1), "state");
     const rotated = await KeyRing.parse(`${secret(2)},\n${secret(1)}`, "state");
     const gone = await KeyRing.parse(secret(2), "state");
@@ -118,7 +118,7 @@ describe("KeyRing", () => {
     );
   });
 
-  test("a list of keys that is empty or has a bad key is refused by place, never showing a key", async () => {
+  test("a list of keys that is empty or has an invalid key is refused by position, without showing a key", async () => {
     await expect(KeyRing.parse(" ,\n", "state")).rejects.toMatchObject({ code: "keys-invalid" });
     await expect(KeyRing.parse(`${secret(1)},c2hvcnQ`, "state")).rejects.toThrow(/Key 2/);
     await expect(KeyRing.parse("c2hvcnQ", "state")).rejects.not.toThrow(/c2hvcnQ/);
@@ -132,7 +132,7 @@ describe("session facts", () => {
   const words = fc.oneof(
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.string({ unit: "grapheme", maxLength: 60 }),
-    // Half of a character of two units, and a mark that some decoders drop.
+    // Half of a surrogate pair, and a mark that some decoders drop.
     fc
       .array(fc.constantFrom("\ud83d", "\ude00", "\ufeff", "x", "é", "漢"), { maxLength: 150 })
       .map((all) => all.join("")),
@@ -148,7 +148,7 @@ describe("session facts", () => {
     session: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
   });
 
-  test("come back from their bytes", () => {
+  test("survive the round trip through bytes", () => {
     fc.assert(
       fc.property(facts, (each) => {
         expect(decodeFacts(encodeFacts(each))).toEqual({ ...each, info: each.info && fitInfo(each.info) });
@@ -156,7 +156,7 @@ describe("session facts", () => {
     );
   });
 
-  test("the end of its time is kept to the second, never later than said", () => {
+  test("the end of the lifetime is kept to the second, and is never later than given", () => {
     fc.assert(
       fc.property(facts, fc.nat(999), (each, more) => {
         const { openedAtMs, expiresAtMs } = each;
@@ -166,7 +166,7 @@ describe("session facts", () => {
     );
   });
 
-  test("any bytes decode to facts or to nothing", () => {
+  test("any bytes decode to facts or to undefined", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ minLength: 61, maxLength: 70 })),
@@ -174,7 +174,7 @@ describe("session facts", () => {
           const decoded = decodeFacts(each);
           if (!decoded) return;
           const again = encodeFacts(decoded);
-          // Broken UTF-8 becomes the sign that stands for it.
+          // Invalid UTF-8 becomes the replacement character.
           const { info, ...rest } = decoded;
           expect(decodeFacts(again)).toEqual({ ...rest, info: info && fitInfo(info) });
           if (!info) expect(again).toEqual(Uint8Array.from(each));
@@ -183,7 +183,7 @@ describe("session facts", () => {
     );
   });
 
-  test("H3: name and version are cut between characters, and the longer takes what the other leaves", () => {
+  test("H3: name and version are truncated between characters, and the longer one gets the space that the other leaves", () => {
     fc.assert(
       fc.property(words, words, (name, version) => {
         const fitted = fitInfo({ name, version });
@@ -196,7 +196,7 @@ describe("session facts", () => {
         }
         const size = (text: string) => Buffer.byteLength(text);
         expect(size(fitted.name) + size(fitted.version)).toBeLessThanOrEqual(94);
-        // A character that did not fit has 4 bytes at most.
+        // A character that did not fit has at most 4 bytes.
         if (fitted.name !== name.toWellFormed()) expect(size(fitted.name)).toBeGreaterThan(94 - 32 - 4);
         if (fitted.version !== version.toWellFormed())
           expect(size(fitted.name + fitted.version)).toBeGreaterThan(94 - 4);
@@ -211,7 +211,7 @@ describe("session facts", () => {
     expect(fitInfo({ name: "漢".repeat(40), version: "" })).toEqual({ name: "漢".repeat(31), version: "" });
   });
 
-  test("H3: the id is at most 256 visible characters once sealed, and 130 where the client is not known", async () => {
+  test("H3: a sealed id has at most 256 visible characters, and 130 if the client is not known", async () => {
     const ring = await KeyRing.ephemeral("session");
     await fc.assert(
       fc.asyncProperty(facts, async (each) => {
@@ -222,7 +222,7 @@ describe("session facts", () => {
     );
   });
 
-  test("issuer and subject do not run into one another; nobody is the hash of nobody", async () => {
+  test("issuer and subject cannot be confused, and only anonymous callers have the anonymous hash", async () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (issuer, subject, issuer2, subject2) => {
         fc.pre(issuer !== issuer2 || subject !== subject2);
@@ -238,7 +238,7 @@ describe("session facts", () => {
   });
 });
 
-test("keys of the environment that change are used from then on", async () => {
+test("changed keys of the environment are used from then on", async () => {
   const keys = new EnvKeys("purpose", "What is sealed here needs");
   const [first, second] = [{ MCP_KEYS: secret(1) }, { MCP_KEYS: secret(2) }];
   const sealed = await (await keys.ring(first)).seal(Uint8Array.of(1));

@@ -6,7 +6,7 @@ import { KitError } from "../../src/core/protocol/errors.ts";
 const anyText = fc.string({ unit: "binary", minLength: 1 });
 
 describe("UriTemplate", () => {
-  test("match(expand(t, v)) is v for every value of a variable that ends the URI", () => {
+  test("match(expand(t, v)) is v for every value of a variable at the end of the URI", () => {
     const template = new UriTemplate("note://all/{name}");
     fc.assert(
       fc.property(anyText, (name) => {
@@ -15,18 +15,18 @@ describe("UriTemplate", () => {
     );
   });
 
-  test("match(expand(t, v)) is v where the literal that follows is not in the written value", () => {
+  test("match(expand(t, v)) is v if the written value does not contain the literal that follows", () => {
     const template = new UriTemplate("db://{schema}/{table}!{column}");
     fc.assert(
       fc.property(anyText, anyText, anyText, (schema, table, column) => {
         const variables = { schema, table, column };
-        // "/" and "!" are always written as escapes, so no value holds them.
+        // "/" and "!" are always escaped, so no written value contains them.
         expect(template.match(template.expand(variables))).toEqual(variables);
       }),
     );
   });
 
-  test("match(expand(t, v)) is v where the literal is an unreserved character and the value is without it", () => {
+  test("match(expand(t, v)) is v if the literal is an unreserved character that the value does not contain", () => {
     const template = new UriTemplate("a://{a}-{b}.{c}");
     const without = (character: string) => anyText.filter((value) => !value.includes(character));
     fc.assert(
@@ -57,7 +57,7 @@ describe("UriTemplate", () => {
     );
   });
 
-  test("a reserved expansion keeps slashes and comes back", () => {
+  test("a reserved expansion keeps slashes and can be matched again", () => {
     const template = new UriTemplate("file:///{+path}");
     fc.assert(
       fc.property(anyText, (path) => {
@@ -67,7 +67,7 @@ describe("UriTemplate", () => {
     expect(template.match("file:///a/b/c.txt")).toEqual({ path: "a/b/c.txt" });
   });
 
-  test("a plain variable does not cross a slash, nor a query or a fragment", () => {
+  test("a plain variable matches no slash, no query and no fragment", () => {
     const template = new UriTemplate("file:///{name}");
     for (const uri of ["file:///a/b", "file:///a?b", "file:///a#b", "file:///../x"]) {
       expect([uri, template.match(uri)]).toEqual([uri, undefined]);
@@ -75,7 +75,7 @@ describe("UriTemplate", () => {
     expect(template.match("file:///a%2Fb")).toEqual({ name: "a/b" });
   });
 
-  test("a variable left out of a query is absent, and the order of the others does not matter", () => {
+  test("an omitted query variable is absent, and the order of the others does not matter", () => {
     const template = new UriTemplate("logs://recent{?timeframe,level}");
     expect(template.match("logs://recent")).toEqual({});
     expect(template.match("logs://recent?level=info")).toEqual({ level: "info" });
@@ -83,7 +83,7 @@ describe("UriTemplate", () => {
     expect(template.match("logs://recent?other=1")).toBeUndefined();
   });
 
-  test("returns for 100,000 characters that fit almost to the end", () => {
+  test("returns for 100,000 characters that match almost to the end", () => {
     const template = new UriTemplate("a://{a}-{b}-{c}-{d}-{e}!");
     for (const filler of ["-", "a-", "a", "%41-", "!"]) {
       const uri = `a://${filler.repeat(Math.floor(100_000 / filler.length))}`;
@@ -96,7 +96,7 @@ describe("UriTemplate", () => {
   });
 
   test.each(["%", "%4", "%zz", "%ff", "%c3", "%c3%28", "%ed%a0%80", "a%", "%E4%BD"])(
-    "the malformed escape %s fits nothing and does not throw",
+    "the malformed escape %s matches nothing and does not throw",
     (escaped) => {
       for (const text of ["a://{v}", "a://{+v}", "a://x{?v}", "a://x{;v}", "a://x{/v}"]) {
         const template = new UriTemplate(text);
@@ -106,13 +106,13 @@ describe("UriTemplate", () => {
     },
   );
 
-  test("text after the last part of the template is not part of its URI", () => {
+  test("text after the last part of the template does not match", () => {
     expect(new UriTemplate("a://{v}/end").match("a://x/end")).toEqual({ v: "x" });
     expect(new UriTemplate("a://{v}/end").match("a://x/ending")).toBeUndefined();
     expect(new UriTemplate("a://fixed").match("a://fixed/more")).toBeUndefined();
   });
 
-  test("match is total over any template that is taken and any text", () => {
+  test("match is total over any accepted template and any text", () => {
     const piece = fc.oneof(
       fc.constantFrom("a", "://", "/", "-", "é", "%20", "?", "&"),
       fc
@@ -153,7 +153,7 @@ describe("UriTemplate", () => {
     );
   });
 
-  test("variables named like members of every object are variables", () => {
+  test("variables named like inherited members are variables", () => {
     const template = new UriTemplate("a://x{?constructor,toString}");
     expect(template.match("a://x")).toEqual({});
     const found = template.match("a://x?constructor=1&toString=2");

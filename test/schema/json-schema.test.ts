@@ -6,7 +6,7 @@ import { jsonSchema } from "../../src/schema/index.ts";
 
 type Schema = Record<string, unknown>;
 
-/** The outcome of one value: what the handler gets, or the issues with their paths. */
+/** The outcome of validating one value: the handler's argument, or the issues with their paths. */
 async function check(schema: Schema, value: unknown) {
   const outcome = await jsonSchema(schema)["~standard"].validate(value);
   if (!outcome.issues) return { value: outcome.value };
@@ -19,7 +19,7 @@ async function accepts(schema: Schema, value: unknown): Promise<boolean> {
 
 const D2020 = "https://json-schema.org/draft/2020-12/schema";
 
-describe("what clients see", () => {
+describe("the listed schema", () => {
   test("every keyword is kept, known or not, in the author's order", () => {
     const schema = {
       $schema: D2020,
@@ -130,14 +130,14 @@ describe("2020-12", () => {
     for (const value of bad) expect([value, await accepts(schema, value)]).toEqual([value, false]);
   });
 
-  test("a boolean subschema admits all or nothing", async () => {
+  test("a boolean subschema allows everything or nothing", async () => {
     expect(await accepts({ properties: { a: true } }, { a: 1 })).toBe(true);
     expect(await accepts({ properties: { a: false } }, { a: 1 })).toBe(false);
   });
 });
 
 describe("defaults", () => {
-  test("fill absent properties at every level and no present one, false and null included", async () => {
+  test("fill absent properties at every level and no present one, including false and null", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -158,7 +158,7 @@ describe("defaults", () => {
     expect(await check(schema, {})).toEqual({ value: { a: 1 } });
   });
 
-  test("each call gets a default of its own, and the value given stays as it was", async () => {
+  test("each call gets its own default, and the given value does not change", async () => {
     const schema = { type: "object", properties: { list: { default: [] as number[] } } };
     const given = {};
     const first = (await check(schema, given)).value as { list: number[] };
@@ -181,7 +181,7 @@ describe("defaults", () => {
     expect(await check(schema, { place: {} })).toEqual({ value: { place: { country: "FR" } } });
   });
 
-  test("the default of what a $ref names is that of the property", async () => {
+  test("the default of a $ref's target is that of the property", async () => {
     const schema = {
       type: "object",
       properties: { unit: { $ref: "#/$defs/unit" } },
@@ -190,7 +190,7 @@ describe("defaults", () => {
     expect(await check(schema, {})).toEqual({ value: { unit: "c" } });
   });
 
-  test("a property named __proto__ changes no prototype", async () => {
+  test("a property named __proto__ does not change a prototype", async () => {
     const value: unknown = JSON.parse('{"__proto__":{"polluted":true},"a":1}');
     const outcome = await check({ type: "object", properties: { a: {}, b: { default: 2 } } }, value);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -198,7 +198,7 @@ describe("defaults", () => {
   });
 });
 
-describe("what is refused when defined", () => {
+describe("refused definitions", () => {
   test.each(["http://json-schema.org/draft-04/schema#", "https://example.com/dialect", "2020-12"])(
     "the dialect %j, naming it and the supported ones",
     (dialect) => {
@@ -253,7 +253,7 @@ describe("what is refused when defined", () => {
     expect(() => jsonSchema({ $dynamicRef: "https://example.com/other.json#node" })).toThrow(KitError);
   });
 
-  test("not a property or value that is merely called $ref", async () => {
+  test("not a property or value that is merely named $ref", async () => {
     const schema = {
       type: "object",
       properties: { $ref: { type: "string" } },
@@ -263,7 +263,7 @@ describe("what is refused when defined", () => {
   });
 });
 
-describe("what does not fit", () => {
+describe("invalid values", () => {
   const schema = {
     type: "object",
     properties: {
@@ -291,13 +291,13 @@ describe("what does not fit", () => {
     expect(JSON.stringify(await check(schema, { name: "a", extra: 1 }))).toContain("extra");
   });
 
-  test("T5 two wrong fields are both named", async () => {
+  test("T5 two invalid fields are both named", async () => {
     const two = { type: "object", properties: { a: { type: "string" }, longer: { type: "string" } } };
     const outcome = await check(two, { a: 1, longer: 1 });
     expect("paths" in outcome && outcome.paths?.toSorted()).toEqual(["a", "longer"]);
   });
 
-  test("a member that is undefined counts as absent, as it does in JSON", async () => {
+  test("an undefined member counts as absent, as in JSON", async () => {
     expect(await accepts({ type: "object", properties: { a: { type: "string" } } }, { a: undefined })).toBe(true);
   });
 
@@ -321,12 +321,12 @@ describe("hostile values", () => {
     }
   };
 
-  test("10,000 deep gives an answer or an error, and the next value is served", async () => {
+  test("10,000 levels get an answer or an error, and the next value is served", async () => {
     expect(await outcome(node, deep(10_000))).not.toBe("odd");
     expect(await outcome(node, deep(2))).toBe("fits");
   });
 
-  test("200,000 entries are checked to the last", async () => {
+  test("200,000 entries are all checked", async () => {
     const schema = { type: "array", items: { type: "integer" } };
     const list: unknown[] = Array.from({ length: 200_000 }, (_, place) => place);
     expect(await outcome(schema, list)).toBe("fits");
@@ -334,7 +334,7 @@ describe("hostile values", () => {
     expect(await outcome(schema, list)).toBe("misfit");
   });
 
-  test("T5 200,000 wrong entries are a misfit that names a field", async () => {
+  test("T5 200,000 invalid entries give an error that names a field", async () => {
     const schema = { type: "array", items: { type: "integer" } };
     expect(
       await outcome(
@@ -344,7 +344,7 @@ describe("hostile values", () => {
     ).toBe("misfit");
   });
 
-  test("a string of megabytes and keys by the ten thousand are checked", async () => {
+  test("a string of megabytes and tens of thousands of keys are checked", async () => {
     expect(await outcome({ type: "string", maxLength: 10 }, "x".repeat(4_000_000))).toBe("misfit");
     const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, place) => [`k${place}`, place]));
     expect(await outcome({ additionalProperties: { type: "number" } }, wide)).toBe("fits");
@@ -361,7 +361,7 @@ describe("hostile values", () => {
     if (made) expect(await outcome(made, 1)).not.toBe("odd");
   });
 
-  test("a tool takes a raw schema and its types", () => {
+  test("a tool accepts a raw schema and its types", () => {
     const server = new McpServer({ name: "raw", version: "1.0.0" });
     const input = jsonSchema<{ a: number }>({ type: "object", properties: { a: { type: "number" } }, required: ["a"] });
     server.tool("double", { input }, ({ a }) => String(a * 2));

@@ -1,4 +1,4 @@
-/** The command of the long runs: what it runs, and what it prints. */
+/** The command for long runs: what it runs, and what it prints. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,12 +15,12 @@ test("A22: npm run replay runs handlers in each place and prints counts and seed
     expect(stdout).toContain(`${place}: seeds 7 to 7: 8 passed, 0 failed`);
     expect(stdout).toMatch(new RegExp(`^${place}: 8 passed, 0 failed in \\d+ s`, "m"));
   }
-  // Where objects and the process are lost all the while, most cases meet that.
+  // Objects and the process are lost continuously here, so most cases are interrupted.
   for (const place of ["sessions", "tasks"]) {
     expect(stdout).toMatch(new RegExp(`^${place}: 8 passed.* [1-8] interrupted .* [1-9]\\d* times at [1-9]`, "m"));
   }
 });
 
-test("A22: npm run replay fails for a place that there is not", async () => {
+test("A22: npm run replay fails for an unknown place", async () => {
   await expect(run("--place", "elsewhere")).rejects.toThrow("--place elsewhere is none of rounds, connection");
 });

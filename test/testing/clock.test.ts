@@ -32,7 +32,7 @@ async function times(path = "/"): Promise<Times> {
   return (await (await fetch(worker.url(path))).json()) as Times;
 }
 
-test("the clock of every isolate moves ahead, alarms that are due run, and it stays so over a restart", async () => {
+test("the clock of every isolate advances, due alarms run, and this survives a restart", async () => {
   const before = await times("/begin");
   expect(await worker.advance(HOUR_MS / 2)).toBe(0);
   expect(await worker.advance(2 * HOUR_MS)).toBe(2);
@@ -48,7 +48,7 @@ test("the clock of every isolate moves ahead, alarms that are due run, and it st
   expect(await worker.advance(HOUR_MS)).toBe(1);
 });
 
-test("a server from its wrangler.toml: a session ends after its time and leaves nothing stored", async () => {
+test("a server from its wrangler.toml: a session expires and leaves nothing stored", async () => {
   await using reference = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
   const clientInfo = { name: "test", version: "1.0.0" };
   const post = async (message: object, headers: Record<string, string> = {}) => {
@@ -60,7 +60,7 @@ test("a server from its wrangler.toml: a session ends after its time and leaves 
   const opened = await post({ id: 1, method: "initialize", params });
   const session = { "Mcp-Session-Id": opened.headers["mcp-session-id"] ?? "", "MCP-Protocol-Version": "2025-11-25" };
   expect((await post({ method: "notifications/initialized" }, session)).status).toBe(202);
-  // A level is kept in the session's object.
+  // A level is stored in the session's object.
   const set = await post({ id: 2, method: "logging/setLevel", params: { level: "error" } }, session);
   expect(set.messages).toMatchObject([{ result: {} }]);
   const [id = ""] = await reference.objects("MCP_SESSION");

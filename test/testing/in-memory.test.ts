@@ -27,18 +27,18 @@ test.each(VERSIONS)("a tool is called in %s", async (version) => {
   expect(result.content).toEqual([{ type: "text", text: "3" }]);
 });
 
-test("the newest version is spoken unless another is named", async () => {
+test("the newest version is used unless another is given", async () => {
   await using client = await connectInMemory(createServer());
   expect(await client.request("server/discover")).toMatchObject({ supportedVersions: ["2026-07-28"] });
 });
 
-test("notifications are kept, and _meta of a request is sent along", async () => {
+test("notifications are collected, and _meta of a request is sent", async () => {
   await using client = await connectInMemory(createServer());
   await client.request("tools/call", { name: "add", arguments: { a: 1, b: 2 }, _meta: { progressToken: "p" } });
   expect(client.notifications).toMatchObject([{ method: "notifications/progress", params: { progressToken: "p" } }]);
 });
 
-test("questions of the server are answered, or fail as they are told to", async () => {
+test("questions of the server are answered, or fail as configured", async () => {
   const options = { version: "2025-11-25", capabilities: { elicitation: {} } };
   await using client = await connectInMemory(createServer(), {
     ...options,
@@ -55,13 +55,13 @@ test("questions of the server are answered, or fail as they are told to", async 
   expect(await other.request("tools/call", { name: "ask" })).toMatchObject({ isError: true });
 });
 
-test("an error is thrown with its code, or handed out as it came", async () => {
+test("an error is thrown with its code, or returned unchanged", async () => {
   await using client = await connectInMemory(createServer());
   await expect(client.request("tools/call", { name: "none" })).rejects.toMatchObject({ code: -32602 });
   expect(await client.ask("no/such/method")).toMatchObject({ error: { code: -32601 } });
 });
 
-test("what a handler throws is reported, and the client does not read it", async () => {
+test("an exception of a handler is reported, and the client does not see it", async () => {
   await using client = await connectInMemory(createServer());
   expect(JSON.stringify(await client.ask("tools/call", { name: "broken" }))).not.toContain("a secret");
   expect(client.reports).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** The packed package in a project of its own, as users have it, on each Node that it supports. */
+/** The packed package in a separate project, as users have it, on each supported Node version. */
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const FOLDER = mkdtempSync(join(tmpdir(), "mcp-edge-project-"));
 const PROJECT = join(FOLDER, "project");
 const NODES = [20, 22, 24] as const;
-/** Long enough to install two Nodes, once, on a loaded machine. */
+/** Long enough to install two versions of Node, once, on a loaded machine. */
 const INSTALL_MS = 180_000;
 
 const SERVER = `
@@ -66,7 +66,7 @@ await worker.stop();
 
 let tarball: string;
 
-/** A project that depends on the packed package. */
+/** Writes a project that depends on the packed package. */
 function writeProject(folder: string, devDependencies: object): void {
   mkdirSync(folder, { recursive: true });
   const dependencies = { "mcp-edge": `file:${tarball}` };
@@ -90,7 +90,7 @@ beforeAll(() => {
   tarball = join(FOLDER, filename);
   writeProject(PROJECT, {});
   execFileSync("npm", ["install", ...QUIETLY], { cwd: PROJECT, stdio: "ignore" });
-  // The wrangler of this checkout, which is of the range: the one npm would choose is 150 MB to download.
+  // Uses this checkout's wrangler, which is in the supported range; the one npm would choose is a 150 MB download.
   for (const name of ["wrangler", "miniflare", "esbuild"]) {
     symlinkSync(join(ROOT, "node_modules", name), join(PROJECT, "node_modules", name));
   }
@@ -112,7 +112,7 @@ test.each(NODES)(
   { timeout: INSTALL_MS },
   async (major) => {
     const folder = join(FOLDER, `chosen-${major}`);
-    // As many projects have it: by itself npm on Node 20 chooses a version of this range that says it works there.
+    // As in many projects: by itself npm on Node 20 chooses a version of this range that declares support for it.
     writeProject(folder, { wrangler: "^4.0.0" });
     const npm = join(execFileSync("npm", ["root", "--global"], { encoding: "utf8" }).trim(), "npm/bin/npm-cli.js");
     await run(nodeOf(major), [npm, "install", "--package-lock-only", ...QUIETLY], { cwd: folder });

@@ -1,4 +1,4 @@
-/** What the kit promises about streams, said with what users get to check it. */
+/** The guarantees about streams, tested with the tools that users get. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CutHow, newKeys, openStream, startWorker, type TestWorker } from "../../src/testing/index.ts";
 
@@ -39,7 +39,7 @@ async function openSession(): Promise<Record<string, string | undefined>> {
 
 const HOW: readonly CutHow[] = ["fin", "rst"];
 
-test.each(HOW)("a call cut anywhere by %s is resumed: every message once, also by a new instance", async (cutHow) => {
+test.each(HOW)("a call cut anywhere by %s is resumed: every message once, even by a new instance", async (cutHow) => {
   const params = { name: "count", arguments: {}, _meta: { progressToken: "p" } };
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
   const cuts = new Set<string>();

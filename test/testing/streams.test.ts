@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CutHow, openStream, startProxy, startWorker, type TestWorker, until } from "../../src/testing/index.ts";
 
-/** A Worker that streams, and tells which of its streams were cancelled. */
+/** A Worker that streams, and reports which of its streams were cancelled. */
 const source = `
 const cancelled = [];
 const encoder = new TextEncoder();
@@ -53,7 +53,7 @@ describe("openStream", () => {
     expect(stream.bytes).toBe(Buffer.byteLength(stream.raw));
   });
 
-  test("sends what it is told and reads a JSON body as one message", async () => {
+  test("sends the given body and reads a JSON body as one message", async () => {
     const stream = await openStream(worker.url("/json"), { body: { a: 1 } });
     await stream.end();
     expect(stream.messages).toEqual([{ method: "POST", sent: '{"a":1}', type: "application/json" }]);
@@ -66,7 +66,7 @@ describe("openStream", () => {
     expect(other.messages).toEqual([{ method: "PUT", sent: "b", type: "text/plain" }]);
   });
 
-  test.each(HOW)("cuts after as many bytes as it is told, by %s, and the Worker learns of it", async (cutHow) => {
+  test.each(HOW)("cuts after the given number of bytes, by %s, and the Worker notices", async (cutHow) => {
     const key = `after-${cutHow}`;
     for (const cutAfterBytes of [1, 30, 500]) {
       const stream = await openStream(worker.url(`/endless?slow&key=${key}`), { cutAfterBytes, cutHow });
@@ -77,7 +77,7 @@ describe("openStream", () => {
     await until("the Worker sees the cut", () => isCancelled(key));
   });
 
-  test.each(HOW)("cuts when it is told, by %s, and the Worker learns of it", async (how) => {
+  test.each(HOW)("cuts on request, by %s, and the Worker notices", async (how) => {
     const key = `now-${how}`;
     const stream = await openStream(worker.url(`/endless?slow&key=${key}`));
     await stream.waitFor("two events", ({ ids }) => ids.includes("2"));
@@ -92,7 +92,7 @@ describe("openStream", () => {
     expect(stream.raw).toBe("x".repeat(10));
   });
 
-  test("says what has come when what is waited for cannot come any more", async () => {
+  test("reports what has arrived when the awaited event can no longer arrive", async () => {
     const stream = await openStream(worker.url("/events"));
     await expect(stream.waitFor("a fourth event", ({ events }) => events.length === 4)).rejects.toThrow(
       /the stream ended \(complete\): a fourth event\..*a-3/s,
@@ -115,8 +115,8 @@ describe("openStream", () => {
   });
 });
 
-/** What a server sees of a client that does not read. */
-test("a slow reader makes the server wait: its writes are no longer taken", async () => {
+/** How a server sees a client that does not read. */
+test("a slow reader makes the server wait: its writes are no longer accepted", async () => {
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -160,7 +160,7 @@ describe("startProxy", () => {
     expect((await fetch(proxy.url("/json"))).status).toBe(200);
   });
 
-  test.each(HOW)("cuts each connection after so many bytes, heads included, by %s", async (how) => {
+  test.each(HOW)("cuts each connection after a number of bytes, heads included, by %s", async (how) => {
     await using proxy = await startProxy(worker.origin);
     proxy.cutAfter(400, how);
     const stream = await openStream(proxy.url(`/endless?slow&key=bytes-${how}`));
@@ -170,7 +170,7 @@ describe("startProxy", () => {
     expect((await fetch(proxy.url("/plain"))).status).toBe(200);
   });
 
-  test("by FIN all the bytes before the cut arrive", async () => {
+  test("by FIN all bytes before the cut arrive", async () => {
     await using proxy = await startProxy(worker.origin);
     proxy.cutAfter(300, "fin");
     const { hostname, port } = new URL(proxy.origin);
@@ -182,7 +182,7 @@ describe("startProxy", () => {
     expect(Buffer.concat(chunks)).toHaveLength(300);
   });
 
-  test("refuses new connections and keeps the old", async () => {
+  test("refuses new connections and keeps existing ones", async () => {
     await using proxy = await startProxy(worker.origin);
     const stream = await openStream(proxy.url("/endless?slow&key=kept"));
     proxy.refuse(true);
@@ -193,7 +193,7 @@ describe("startProxy", () => {
     expect((await openStream(proxy.url("/plain"))).status).toBe(200);
   });
 
-  test("throttled, an answer comes in small pieces and comes whole", async () => {
+  test("throttled, an answer arrives completely in small pieces", async () => {
     await using proxy = await startProxy(worker.origin);
     proxy.throttle({ bytes: 100, everyMs: 1 });
     const stream = await openStream(proxy.url("/plain"));
@@ -205,7 +205,7 @@ describe("startProxy", () => {
     expect(pieces).toBeGreaterThan(2);
   });
 
-  test("a server that is not there breaks the client's connection", async () => {
+  test("an unavailable server breaks the client's connection", async () => {
     const server = createServer();
     await listening(server);
     const { port } = server.address() as { port: number };

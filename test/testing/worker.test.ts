@@ -55,7 +55,7 @@ async function count(name: string, of = worker): Promise<Count> {
   return JSON.parse(await get(`/count?name=${name}`, of)) as Count;
 }
 
-test("bindings reach the Worker, and what it fetches is answered by the test", async () => {
+test("bindings reach the Worker, and the test answers its fetches", async () => {
   expect(await get("/greeting")).toBe("hello");
   expect(await get("/out")).toBe("from the test");
 });
@@ -64,12 +64,12 @@ test("a Durable Object class keeps its name", async () => {
   expect((await count(newName())).className).toBe("Counter");
 });
 
-test("an evicted object comes back as a new instance with what it stored", async () => {
+test("an evicted object returns as a new instance with its storage", async () => {
   const name = newName();
   const before = await count(name);
   expect(await count(name)).toMatchObject({ instance: before.instance, inMemory: 2 });
   expect(await worker.evict("COUNTER", name)).toBe(1);
-  // It is out of memory already.
+  // It is no longer in memory.
   expect(await worker.evict("COUNTER", name)).toBe(0);
   const after = await count(name);
   expect(after).toMatchObject({ inMemory: 1, stored: 3 });
@@ -85,7 +85,7 @@ test("all objects of a binding are evicted at once", async () => {
   expect(await count(other)).toMatchObject({ inMemory: 1, stored: 2 });
 });
 
-test("an aborted object comes back as a new instance with what it stored", async () => {
+test("an aborted object returns as a new instance with its storage", async () => {
   const name = newName();
   const before = await count(name);
   await worker.abort("COUNTER", name);
@@ -108,7 +108,7 @@ async function openSocket(name: string): Promise<{ socket: WebSocket; ask(): Pro
   return { socket, ask, closed };
 }
 
-test("an evicted object keeps its WebSockets asleep, or closes them; an aborted one loses them", async () => {
+test("an evicted object keeps its WebSockets hibernating, or closes them; an aborted one loses them", async () => {
   const name = newName();
   const one = await openSocket(name);
   const first = await one.ask();
@@ -123,7 +123,7 @@ test("an evicted object keeps its WebSockets asleep, or closes them; an aborted 
   await other.closed;
 });
 
-test("what an object stores can be read: keys, rows, alarm and size", async () => {
+test("an object's storage can be read: keys, rows, alarm and size", async () => {
   const name = newName();
   await count(name);
   const { keys, tables, alarmAtMs, bytes } = await worker.storage("COUNTER", name);
@@ -134,7 +134,7 @@ test("what an object stores can be read: keys, rows, alarm and size", async () =
   expect(await worker.sql("COUNTER", name, "SELECT value + ? AS sum FROM counts", 2)).toEqual([{ sum: 3 }]);
 });
 
-test("ids of objects with storage are listed, and name an object as well as its name does", async () => {
+test("ids of objects with storage are listed, and identify an object as its name does", async () => {
   const before = await worker.objects("COUNTER");
   const name = newName();
   await count(name);
@@ -144,7 +144,7 @@ test("ids of objects with storage are listed, and name an object as well as its 
   expect((await worker.storage("COUNTER", id ?? "")).tables).toEqual({ counts: [{ name: "all", value: 1 }] });
 });
 
-test("an alarm that is days away runs at once, may set the next one, and tells what it throws", async () => {
+test("an alarm that is days away runs at once, may set the next one, and reports its exception", async () => {
   const name = newName();
   expect(await worker.runAlarm("COUNTER", name)).toBe(false);
   await get(`/alarm?name=${name}&ms=500000000`);
@@ -156,13 +156,13 @@ test("an alarm that is days away runs at once, may set the next one, and tells w
   expect(await worker.runAlarm("COUNTER", name)).toBe(false);
 });
 
-test("a binding that is none is named, with those there are", async () => {
+test("an unknown binding is named, with the existing ones", async () => {
   await expect(worker.evict("COUNT", "one")).rejects.toThrow(
     '"COUNT" is no Durable Object binding of this Worker. It has: COUNTER.',
   );
 });
 
-test("after a kill the port is closed; a restart has it again, with all acknowledged writes", async () => {
+test("after a kill the port is closed; after a restart it is open again, with all acknowledged writes", async () => {
   await using own = await startWorker({ entry: ENTRY, objects: { COUNTER: "Counter" } });
   const { origin, pid } = own;
   for (let i = 0; i < 20; i += 1) await count("one", own);
@@ -176,7 +176,7 @@ test("after a kill the port is closed; a restart has it again, with all acknowle
   expect(await count("one", own)).toMatchObject({ inMemory: 1, stored: 21 });
 });
 
-test("several Workers at once: a kill ends one of them", async () => {
+test("several Workers at once: a kill ends only one of them", async () => {
   const options = { entry: ENTRY, objects: { COUNTER: "Counter" } };
   const [one, other] = await Promise.all([startWorker(options), startWorker(options)]);
   await using _one = one;
@@ -187,7 +187,7 @@ test("several Workers at once: a kill ends one of them", async () => {
   expect(other.pid).toBe(pid);
 });
 
-test("a wrangler configuration says entry, objects, vars and environment; options win over it", async () => {
+test("a wrangler configuration provides entry, objects, vars and environment; options take precedence", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wrangler-"));
   try {
     writeFileSync(join(folder, "counter.ts"), readFileSync(ENTRY));
@@ -206,7 +206,7 @@ test("a wrangler configuration says entry, objects, vars and environment; option
   }
 });
 
-test("with nodejs_compat Node's modules go by both names", async () => {
+test("with nodejs_compat Node's modules have both names", async () => {
   const source = `
     import { Buffer } from "buffer";
     import { basename } from "node:path";
@@ -228,7 +228,7 @@ test("a tool that is not installed is named with the command that installs it", 
   );
 });
 
-test("A26: a tool that is too old is passed over where there is one that is new enough", async () => {
+test("A26: a tool that is too old is skipped if there is one that is new enough", async () => {
   const folder = mkdtempSync(join(tmpdir(), "old-tool-"));
   const place = join(folder, "node_modules/esbuild");
   mkdirSync(place, { recursive: true });

@@ -1,4 +1,4 @@
-/** Changes to the rooms around the core: schemas, Node, the test kit, and the plain parts of HTTP. */
+/** Changes to the rooms around the core: schemas, Node, the test kit, and the simple parts of HTTP. */
 import type { Mutant } from "../mutant.ts";
 
 const VALIDATION = ["test/features/validation.test.ts"];

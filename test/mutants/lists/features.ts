@@ -1,4 +1,4 @@
-/** Changes to features: prompts, resources, notices, questions, rounds, once, replay and tasks. */
+/** Changes to features: prompts, resources, notifications, questions, rounds, once, replay and tasks. */
 import type { Mutant } from "../mutant.ts";
 
 const PROMPTS = ["test/features/prompts.test.ts"];

@@ -1,4 +1,4 @@
-/** Changes to the protocol's plain values: messages, versions, levels, bytes, keys, cursors, templates. */
+/** Changes to the protocol's values: messages, versions, levels, bytes, keys, cursors, templates. */
 import type { Mutant } from "../mutant.ts";
 
 const CORE = ["test/properties/core.test.ts"];

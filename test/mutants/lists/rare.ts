@@ -1,4 +1,4 @@
-/** Mutants that make a difference only in rare circumstances: a race, a loss at one moment, a limit, a hook that fails. */
+/** Mutants that matter only in rare circumstances: a race, a loss at one moment, a limit, a hook that fails. */
 import type { Mutant } from "../mutant.ts";
 
 export const RARE: readonly Mutant[] = [

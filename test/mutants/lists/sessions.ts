@@ -1,4 +1,4 @@
-/** Mutants of sessions: who they belong to, their streams and logs, and how they end. */
+/** Mutants of sessions: their owners, their streams and logs, and how they end. */
 import type { Mutant } from "../mutant.ts";
 
 export const SESSIONS: readonly Mutant[] = [

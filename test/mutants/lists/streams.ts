@@ -1,4 +1,4 @@
-/** Mutants of streams: who may still come back to one, what is kept of it, and when its place is free again. */
+/** Mutants of streams: who may resume one, what is stored of it, and when its place is free again. */
 import type { Mutant } from "../mutant.ts";
 
 export const STREAMS: readonly Mutant[] = [
