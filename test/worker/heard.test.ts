@@ -163,6 +163,23 @@ describe("a call that was answered 202", () => {
   });
 });
 
+describe("an answer that cannot be stored", () => {
+  test("D5: is replaced by an error at once, and the stream goes on", async () => {
+    const { reader, id } = await openAlone("MCP_SESSION");
+    await reader.initialize();
+    const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN NEW.frames LIKE '%"said 1"%'`;
+    await worker.worker.sql("MCP_SESSION", id, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+    for (const call of [1, 2]) {
+      expect(await reader.call(call, "say", { count: 1, size: 1 })).toBe(202);
+      expect(await reader.answer(call)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
+    }
+    expect(await reader.call(3, "say", { count: 2, size: 1 })).toBe(202);
+    expect(await reader.answer(3)).toMatchObject({ result: { content: [{ text: "said 2" }] } });
+    expect((await rows("MCP_SESSION", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
+    reader.stream.cut();
+  });
+});
+
 describe("limits", () => {
   test("A3: beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
     const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });

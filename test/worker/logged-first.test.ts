@@ -60,3 +60,17 @@ test("no part of an event of several rows is sent or kept if one of them cannot 
   const again = await (await session.get(stream.events[0]?.id)).end();
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
 });
+
+test("D5: a call whose answer cannot be stored ends with an error at once, and can be resumed to one", async () => {
+  for (const when of ["NEW.kind = 1", `NEW.frames LIKE '%"result"%'`]) {
+    const { session, object } = await open();
+    await refuse(object, when);
+    const stream = await (await flood(session, crypto.randomUUID(), 3)).end();
+    const error = { error: { code: -32603, data: { reason: "interrupted" } } };
+    expect(progressOf(stream.messages)).toEqual([1, 2, 3]);
+    expect(stream.messages.at(-1)).toMatchObject(error);
+    await worker.worker.sql(BINDING, object, "DROP TRIGGER refusing");
+    const again = await (await session.get(stream.events[0]?.id)).end();
+    expect(again.messages.at(-1)).toMatchObject(error);
+  }
+});

@@ -53,9 +53,9 @@ export class HeardStream implements CallStream {
 
   /** Says the answer and forgets that it was due, in one turn: both are stored, or neither. */
   end(text: string | undefined): void {
-    const { streams, onEnd } = this.#options;
+    const { streams, own, requests, onEnd } = this.#options;
     onEnd(text);
-    if (text !== undefined) this.write(text, false);
+    if (text !== undefined) streams.answerOn(own, text, requests);
     if (this.#id !== undefined) streams.answered(this.#id);
   }
 }

@@ -119,6 +119,13 @@ export class LoggedStream {
     this.#add(text, isNews ? EventKind.News : EventKind.Kept);
   }
 
+  /** Says one message at once. @throws {Error} when it cannot be stored; then nobody is sent it. */
+  say(text: string): void {
+    this.begin();
+    this.#add(text, EventKind.Kept);
+    this.#flush();
+  }
+
   /** Says the last one and ends the stream. @param text Undefined: the request was cancelled, and no answer is due. */
   end(text: string | undefined): void {
     if (this.#isOver) return;

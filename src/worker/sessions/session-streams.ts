@@ -42,6 +42,8 @@ export interface StreamHost {
   readonly caps: StreamCaps;
   /** When this life of the object began: every socket of the life before was lost by then. */
   readonly bornAtMs: number;
+  /** Reports that something could not be stored. */
+  readonly onError: (error: unknown) => void;
   /** Called when something is stored. */
   readonly onBegin: () => void;
   /** Whether a call whose run was lost goes on nevertheless. */
@@ -155,11 +157,36 @@ export class SessionStreams implements StreamOwner {
     this.#host.log.drop(id);
   }
 
+  /**
+   * Says the answer of a call on the stream that the client reads. When it cannot be stored, an error takes its place,
+   * which is not stored either: the client would wait in vain.
+   */
+  answerOn(own: number, text: string, requests: readonly RequestId[]): void {
+    if (this.#gone.has(own)) return;
+    try {
+      this.#ownOf(own).say(text);
+    } catch (error) {
+      this.#host.onError(error);
+      const frames = requests.map((id) => encodeEvent(unstored(id))).join("");
+      this.row(own, { seq: this.#host.log.last(own).seq, rank: 0, kind: EventKind.Kept, frames });
+    }
+  }
+
   /** Says something on the stream that the client reads, whether or not a Worker is there now. */
   sayOn(own: number, text: string, isNews: boolean): void {
-    if (this.#gone.has(own)) return;
+    if (!this.#gone.has(own)) this.#ownOf(own).write(text, isNews);
+  }
+
+  #ownOf(own: number): LoggedStream {
     const [carrier] = this.#carriersOf(own);
-    this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own).write(text, isNews);
+    return this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own);
+  }
+
+  /** Ends a call with an error in place of its answer, which could not be stored. */
+  fail(stream: CallStream, requests: readonly RequestId[], error: unknown): void {
+    this.#host.onError(error);
+    this.settle(stream);
+    this.#conclude(stream.id, requests.map(unstored));
   }
 
   // Of its streams
@@ -273,20 +300,29 @@ export class SessionStreams implements StreamOwner {
     if (this.isRunning(id)) return;
     const lost = JSON.parse(requests ?? "[]") as RequestId[] | HeardCall;
     if ("own" in lost) {
-      for (const request of lost.heard) this.sayOn(lost.own, interrupted(request), false);
+      for (const request of lost.heard) this.answerOn(lost.own, interrupted(request), [request]);
       this.answered(id);
       return;
     }
+    this.#conclude(id, lost.map(interrupted));
+  }
+
+  /** Ends the stream of a call that nobody writes to. Whoever waits is told even when it cannot be stored. */
+  #conclude(id: number, texts: readonly string[]): void {
     let { seq } = this.#host.log.last(id);
     let frames = "";
     const tag = this.#tagOf(id);
-    for (const request of lost) {
+    for (const text of texts) {
       seq += 1;
-      frames += encodeEvent(interrupted(request), encodeCursor(tag, { stream: id, seq }));
+      frames += encodeEvent(text, encodeCursor(tag, { stream: id, seq }));
     }
     const row = { seq, rank: 0, kind: EventKind.Final, frames };
-    this.#host.log.append(id, [row]);
-    for (const socket of this.#sockets(id)) this.#carrier(socket).row(row);
+    try {
+      this.#host.log.append(id, [row]);
+    } catch (error) {
+      this.#host.onError(error);
+    }
+    this.row(id, row);
   }
 
   /** Calls of an HTTP+SSE client that were lost with a former life of the object, whose Worker is back. */
@@ -488,6 +524,13 @@ export function socketTag(session: number, stream: number): string {
 }
 
 function interrupted(request: RequestId): string {
-  const message = "The call was interrupted: what ran it was reset. It may have had effects.";
+  return errorOf(request, "The call was interrupted: what ran it was reset. It may have had effects.");
+}
+
+function unstored(request: RequestId): string {
+  return errorOf(request, "The call has ended, but its answer could not be stored. It may have had effects.");
+}
+
+function errorOf(request: RequestId, message: string): string {
   return encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
 }

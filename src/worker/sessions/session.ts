@@ -144,8 +144,10 @@ export class Session<Env> {
       rerun: (memory) => ctx.waitUntil(this.#rerun(memory)),
       expire: (id) => this.#questions.expire(id),
     });
+    const onError = (error: unknown) =>
+      void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const goesOn = (row: StreamRow) => this.#lasting?.goesOn(row) ?? false;
-    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onBegin, goesOn });
+    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, goesOn });
   }
 
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
@@ -209,7 +211,7 @@ export class Session<Env> {
     const over = (what?: Outcome) => {
       if (what) {
         running.over = what;
-        if (stream.hasBegun || heard) stream.end(what.text);
+        if (stream.hasBegun || heard) this.#end(running);
       } else for (const slot of slots) slot.free();
       this.#posts.delete(running);
       if (memory) this.#lasting?.forget(stream.id);
@@ -365,6 +367,15 @@ export class Session<Env> {
 
   // Calls
 
+  /** Says the answer of a run that is over, or an error when it cannot be stored: nothing else would end the wait for it. */
+  #end({ post, stream, over }: RunningPost): void {
+    try {
+      stream.end(over?.text);
+    } catch (error) {
+      this.#streams.fail(stream, requestIds(post.messages), error);
+    }
+  }
+
   /** The answer to a POST: JSON, or the stream that carries it. */
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
@@ -381,7 +392,7 @@ export class Session<Env> {
     stream.begin();
     // It may have ended since, and then nobody else ends what had not begun.
     if (running.over) {
-      stream.end(running.over.text);
+      this.#end(running);
       this.#streams.settle(stream);
     }
     return { stream: stream.id };

@@ -186,4 +186,20 @@ export const STREAMS: readonly Mutant[] = [
     replace: "if (clientOf(caller).rules.elicitationModes) return;",
     tests: ["test/worker/elicitation-complete.test.ts"],
   },
+  {
+    id: "answer-that-is-not-stored-is-waited-for",
+    file: "src/worker/sessions/session.ts",
+    find: "this.#streams.fail(stream, requestIds(post.messages), error);",
+    replace: "void error;",
+    tests: ["test/worker/logged-first.test.ts"],
+    title: "D5:",
+  },
+  {
+    id: "sse-answer-that-is-not-stored-is-waited-for",
+    file: "src/worker/sessions/session-streams.ts",
+    find: 'const frames = requests.map((id) => encodeEvent(unstored(id))).join("");',
+    replace: 'const frames = requests.length < 0 ? unstored(0) : "";',
+    tests: ["test/worker/heard.test.ts"],
+    title: "D5:",
+  },
 ];
