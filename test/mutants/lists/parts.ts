@@ -440,7 +440,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (code === 1000 || code === OVER || code === SUPERSEDED) this.#end();",
     replace: "if (code === 1000 || code === OVER) this.#end();",
     tests: ["test/conformance/10-3-resume.test.ts"],
-    title: "of six that resume at once",
+    title: "duplicate delivery",
   },
   {
     id: "twice-is-once",
