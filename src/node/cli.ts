@@ -1,13 +1,15 @@
 /**
- * The command line. `mcp-edge keys` makes a sealing key for sessions.
+ * The command line. `mcp-edge dev` runs the server of a project, and `mcp-edge keys` makes a sealing key.
  *
  * @module
  */
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { dev } from "./dev.ts";
 
 const USAGE = `Usage:
+  mcp-edge dev [--path /mcp]  run wrangler dev, and print where the endpoint is; takes the options of wrangler dev
   mcp-edge keys               print a new sealing key
   mcp-edge keys --file FILE   put one into FILE as MCP_KEYS, unless it has one`;
 
@@ -55,4 +57,6 @@ function addKey(file: string, key: string): number {
   }
 }
 
-process.exitCode = main(process.argv.slice(2));
+const [command, ...rest] = process.argv.slice(2);
+// Everything but --path is wrangler's to read, --help too.
+process.exitCode = command === "dev" ? await dev(rest) : main(process.argv.slice(2));

@@ -8,6 +8,7 @@ import { hub } from "../worker/hub/index.ts";
 import { edge } from "../worker/index.ts";
 import { keys } from "../worker/keys/index.ts";
 import { once } from "../worker/once/index.ts";
+import { page } from "../worker/page/index.ts";
 import { replay } from "../worker/replay/index.ts";
 import { durable } from "../worker/sessions/index.ts";
 import { tasks } from "../worker/tasks/index.ts";
@@ -21,6 +22,7 @@ const app = edge(createReferenceServer(), {
   tasks: tasks(),
   replay: replay(),
   httpSse: httpSse(),
+  page: page(),
 });
 export default app;
 export const { McpSession, McpHub, McpKeys, McpOnce, McpTask } = app;

@@ -23,6 +23,7 @@ const OPTIONS: OptionTable<AnyOptions> = {
   keys: null,
   replay: null,
   httpSse: null,
+  page: null,
   auth: null,
   limits: null,
   jsonOnly: null,
@@ -39,6 +40,7 @@ const PARTS = {
   keys: "keys()",
   replay: "replay()",
   httpSse: "httpSse()",
+  page: "page()",
 } as const;
 
 /** @throws {KitError} `options-invalid` naming the mistake and what to write. */

@@ -84,6 +84,17 @@ export interface RoutesPart<Env> {
   mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
 }
 
+/** A page for people at the endpoint's URL. `page()` of `mcp-edge/worker/page` is one. */
+export interface PagePart {
+  /**
+   * Adds what it shows elsewhere in the app.
+   *
+   * @param path Path of the endpoint within the app.
+   * @returns Serves the requests to the endpoint's path that ask for the page; undefined for any other.
+   */
+  mount<Env>(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, path: string): ServeSome<Env>;
+}
+
 type ServeSome<Env> = (
   request: Request,
   env: Env,
@@ -161,6 +172,8 @@ export interface EdgeOptions<
   readonly replay?: ReplayPart;
   /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
   readonly httpSse?: RoutesPart<Env>;
+  /** Shows browsers what is here. Without it they get 405, or 400 where there are sessions. */
+  readonly page?: PagePart;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
   readonly limits?: Partial<Limits>;
@@ -207,7 +220,7 @@ export function edge<
   options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
 ): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
   checkEdge(source, options);
-  const { path = "/mcp", sessions, notices, httpSse, once, keys, tasks, replay, limits } = options;
+  const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
   // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
   const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly } = options;
   if (sessions || notices || once || keys || tasks) checkDate();
@@ -260,12 +273,14 @@ export function edge<
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
+  const servePage = page?.mount(app, endpoint, path);
   const handle = (request: Request, env: Env, execution: Execution | undefined) => {
     if (watch && typeof source !== "function") {
       watch(source[REGISTRY]);
       watch = undefined;
     }
-    return serveOlder?.(request, env, execution) ?? endpoint.handle(request, env, execution);
+    const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);
+    return special ?? endpoint.handle(request, env, execution);
   };
   // The first route of an app is the first to answer: what the router would do, without what it costs.
   const { fetch: route } = app;

@@ -6,5 +6,5 @@
 
 export type { AuthHook, AuthResult } from "../http/handler.ts";
 export type { OriginRules } from "../http/origin.ts";
-export type { EdgeApp, EdgeOptions, EdgeRuntime, NoticesPart, SessionsPart } from "./edge.ts";
+export type { EdgeApp, EdgeOptions, EdgeRuntime, NoticesPart, PagePart, SessionsPart } from "./edge.ts";
 export { edge } from "./edge.ts";

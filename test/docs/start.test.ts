@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startHttpTap } from "../oracle/http-tap.ts";
 
@@ -19,8 +20,14 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Runs `npm start` in a separate process group, and waits until the port answers. */
-async function npmStart(port: number, state: string): Promise<ChildProcess> {
+interface Started {
+  readonly child: ChildProcess;
+  /** What it printed until now. */
+  output(): string;
+}
+
+/** Runs `npm start` in a separate process group, and waits until it has printed where the endpoint is. */
+async function npmStart(port: number, state: string): Promise<Started> {
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
   const args = ["start", "--", "--port", String(port), "--persist-to", state];
   const child = spawn("npm", args, { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -30,17 +37,8 @@ async function npmStart(port: number, state: string): Promise<ChildProcess> {
       output += data;
     });
   }
-  await expect
-    .poll(
-      () =>
-        fetch(`http://127.0.0.1:${port}/mcp`).then(
-          ({ status }) => status,
-          () => output,
-        ),
-      { timeout: START_MS },
-    )
-    .toBe(400);
-  return child;
+  await expect.poll(() => output, { timeout: START_MS }).toContain("claude mcp add");
+  return { child, output: () => output };
 }
 
 /** Kills every process of the group at once, as a crash of the machine would. */
@@ -61,7 +59,7 @@ test("npm start serves at the given port, and a session survives kill -9 in the 
       headers: { "Content-Type": "application/json", ...headers },
       body: JSON.stringify({ jsonrpc: "2.0", ...message }),
     });
-  let child = await npmStart(port, state);
+  let { child } = await npmStart(port, state);
   try {
     const clientInfo = { name: "start", version: "1.0.0" };
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -72,7 +70,7 @@ test("npm start serves at the given port, and a session survives kill -9 in the 
     expect(level.status).toBe(200);
     expect(existsSync(state) && readdirSync(state).length).toBeGreaterThan(0);
     await killGroup(child);
-    child = await npmStart(port, state);
+    ({ child } = await npmStart(port, state));
     const called = await send(
       { id: 2, method: "tools/call", params: { name: "add", arguments: { a: 5, b: 3 } } },
       session,
@@ -84,4 +82,55 @@ test("npm start serves at the given port, and a session survives kill -9 in the 
     rmSync(state, { recursive: true, force: true });
   }
   tap.oracle.expectClean();
+});
+
+/** Whether anything listens at the port. */
+function answers(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/mcp`).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Processes of the group that are left. */
+function isGroupAlive(child: ChildProcess): boolean {
+  try {
+    return process.kill(-(child.pid ?? 0), 0);
+  } catch {
+    return false;
+  }
+}
+
+test("npm start prints the URL, what the server offers and commands that work; SIGINT and SIGTERM end all of it", {
+  timeout: 4 * START_MS,
+}, async () => {
+  const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];
+  const url = `http://127.0.0.1:${port}/mcp`;
+  try {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const { child, output } = await npmStart(port, state);
+      try {
+        const printed = output();
+        expect(printed).toContain(`\n${url}\n`);
+        expect(printed).toMatch(/\n\d+ tools, \d+ prompts, \d+ resources, \d+ resource templates\n/);
+        expect(printed).toContain("2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28");
+        expect(printed).toContain(`npx @modelcontextprotocol/inspector --transport http --server-url ${url}`);
+        expect(printed).toContain(`claude mcp add --transport http mcp-edge-reference ${url}`);
+        // Wrangler's own output is there too.
+        expect(printed).toContain(`Ready on http://127.0.0.1:${port}`);
+        const curl = /^ +(curl .*)$/m.exec(printed)?.[1] ?? "";
+        const { stdout } = await promisify(execFile)("sh", ["-c", `${curl} --silent`]);
+        expect(JSON.parse(stdout)).toMatchObject({ result: { tools: expect.any(Array) } });
+        // Ctrl-C reaches the whole group; kill only the process that is named.
+        if (signal === "SIGINT") process.kill(-(child.pid ?? 0), signal);
+        else child.kill(signal);
+        await expect.poll(() => isGroupAlive(child), { timeout: START_MS }).toBe(false);
+        expect(await answers(port)).toBe(false);
+      } finally {
+        if (isGroupAlive(child)) await killGroup(child);
+      }
+    }
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
 });

@@ -1,0 +1,109 @@
+/**
+ * A small page that tells a person who opens the endpoint in a browser what is there and how a client connects to it.
+ *
+ * @module
+ */
+import type { Registry } from "../core/define/registry.ts";
+import { VERSIONS } from "../core/protocol/versions.ts";
+
+/** The forms of the page. */
+export type PageForm = "html" | "text";
+
+/**
+ * The form of the page that a request asks for; undefined when it asks for something else. A client that takes event
+ * streams never asks for the page.
+ */
+export function pageForm({ method, headers }: Request): PageForm | undefined {
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  const accept = headers.get("Accept")?.toLowerCase() ?? "";
+  if (accept.includes("text/event-stream")) return undefined;
+  if (accept.includes("text/html")) return "html";
+  return accept.includes("text/plain") ? "text" : undefined;
+}
+
+/** The page. @param url The endpoint, as clients reach it. */
+export function pageOf(server: Registry, url: string, form: PageForm): Response {
+  const { title, lines, commands } = contentOf(server, url);
+  const headers = {
+    "Content-Type": `text/${form === "html" ? "html" : "plain"}; charset=utf-8`,
+    // What is shown depends on the caller.
+    "Cache-Control": "no-store",
+    Vary: "Accept",
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+  };
+  const body = form === "html" ? html(title, url, lines, commands) : text(title, url, lines, commands);
+  return new Response(body, { headers });
+}
+
+type Commands = readonly (readonly [client: string, command: string])[];
+
+function contentOf(server: Registry, url: string): { title: string; lines: string[]; commands: Commands } {
+  const served = VERSIONS.filter(({ version }) => server.versions.find(version));
+  const newest = served[served.length - 1] ?? VERSIONS[0];
+  const { name, title = name, version } = newest ? server.info(newest) : {};
+  const counts = [
+    count(server.tools.size, "tool"),
+    count(server.prompts.size, "prompt"),
+    count(server.resources.size, "resource"),
+    count(server.templates.size, "resource template"),
+  ];
+  return {
+    title: `${title} ${version}`,
+    lines: [counts.join(", "), `MCP ${served.map((rules) => rules.version).join(", ")}`],
+    commands: commandsFor(url, String(name), newest?.era === "modern" ? newest.version : undefined, newest?.version),
+  };
+}
+
+function count(size: number, noun: string): string {
+  return `${size} ${noun}${size === 1 ? "" : "s"}`;
+}
+
+/** One line for each client, to paste into a shell. */
+function commandsFor(url: string, name: string, modern: string | undefined, version: string | undefined): Commands {
+  // Safe inside single quotes, which URLs do not need.
+  const address = /^[\w.:/[\]~%@+,=-]*$/.test(url) ? url : `'${url.replaceAll("'", "%27")}'`;
+  const clientInfo = { name: "curl", version: "1" };
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": modern,
+    "io.modelcontextprotocol/clientInfo": clientInfo,
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const [method, params, headers] = modern
+    ? ["tools/list", { _meta }, ` -H 'MCP-Protocol-Version: ${modern}' -H 'Mcp-Method: tools/list'`]
+    : ["initialize", { protocolVersion: version, capabilities: {}, clientInfo }, ""];
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  return [
+    ["curl", `curl ${address} -H 'Content-Type: application/json'${headers} -d '${message}'`],
+    ["Inspector", `npx @modelcontextprotocol/inspector --transport http --server-url ${address}`],
+    ["Claude Code", `claude mcp add --transport http ${name.replaceAll(/[^\w-]+/g, "-")} ${address}`],
+  ];
+}
+
+function text(title: string, url: string, lines: readonly string[], commands: Commands): string {
+  return [title, url, "", ...lines, "", ...commands.map(([client, command]) => `${client}:\n  ${command}`), ""].join(
+    "\n",
+  );
+}
+
+function html(title: string, url: string, lines: readonly string[], commands: Commands): string {
+  const heading = escapeHtml(title);
+  const blocks = commands.map(
+    ([client, command]) => `<h2>${client}</h2><pre><code>${escapeHtml(command)}</code></pre>`,
+  );
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${heading}</title><style>${STYLE}</style></head><body><main><h1>${heading}</h1><p>This is an MCP server. Add this URL to an MCP client:</p><pre><code>${escapeHtml(url)}</code></pre>${lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("")}${blocks.join("")}</main></body></html>\n`;
+}
+
+/** Follows the reader's choice of dark or light; long lines wrap, so that nothing has to be scrolled sideways. */
+const STYLE =
+  ":root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}main{max-width:45rem;margin:2rem auto;padding:0 1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;padding:.5rem}";
+
+/** The SHA-256 hash of {@link STYLE} admits this style and no other. */
+const STYLE_HASH = "zLzifAa30Nq/0ZQN3ml4oTxkSuI4aX3i2mI25eOrm5M=";
+
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+function escapeHtml(value: string): string {
+  return value.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

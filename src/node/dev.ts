@@ -1,0 +1,121 @@
+/**
+ * `mcp-edge dev`: `wrangler dev`, which also says where the endpoint is, once the server answers.
+ *
+ * @module
+ */
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** What is not the project's own option goes on to wrangler. */
+interface DevOptions {
+  /** Path of the endpoint. */
+  readonly path: string;
+  readonly wrangler: readonly string[];
+}
+
+/** Takes `--path` out of the arguments; every other one is wrangler's. */
+function readOptions(args: readonly string[]): DevOptions {
+  let path = "/mcp";
+  const wrangler: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const [name, value] = (args[at] ?? "").split(/=(.*)/, 2);
+    if (name !== "--path") wrangler.push(args[at] ?? "");
+    else path = value ?? args[++at] ?? path;
+  }
+  return { path: path.startsWith("/") ? path : `/${path}`, wrangler };
+}
+
+/**
+ * Runs `wrangler dev` of the project in the current folder until it ends, with its output and its keyboard shortcuts.
+ *
+ * @param args Arguments of `wrangler dev`, and `--path` for an endpoint that is not at `/mcp`.
+ * @returns The exit code.
+ */
+export async function dev(args: readonly string[]): Promise<number> {
+  const { path, wrangler } = readOptions(args);
+  const program = findWrangler();
+  if (!program) {
+    console.error("mcp-edge: wrangler is not installed in this project. Write: npm install --save-dev wrangler");
+    return 1;
+  }
+  // The fourth channel is how wrangler reports that it is ready, and at which port.
+  const child = spawn(process.execPath, [program, "dev", ...wrangler], {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  child.on("message", (message) => {
+    const address = readReady(message);
+    if (address) void introduce(`${schemeOf(wrangler)}://${address}${path}`);
+  });
+  // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
+  const forward = (signal: NodeJS.Signals) => {
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, forward);
+  endWithNpm(() => child.kill("SIGTERM"));
+  return new Promise((resolve) => {
+    child.once("error", (error) => {
+      console.error(`mcp-edge: wrangler cannot be started: ${error.message}`);
+      resolve(1);
+    });
+    // Ended by a signal, as it was told to.
+    child.once("close", (code) => resolve(code ?? 0));
+  });
+}
+
+/** npm passes signals to the shell that it starts a script with, and the shell does not pass them on: it only ends. */
+function endWithNpm(end: () => void): void {
+  const { ppid } = process;
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const timer = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(timer);
+    end();
+  }, 250);
+  timer.unref();
+}
+
+/** The program itself, not the command that starts it: the command does not pass on every signal. */
+function findWrangler(): string | undefined {
+  try {
+    const file = createRequire(join(process.cwd(), "package.json")).resolve("wrangler/package.json");
+    return join(dirname(file), "wrangler-dist/cli.js");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the server listens, from the message that wrangler sends when it is ready. */
+function readReady(message: unknown): string | undefined {
+  if (typeof message !== "string" || !message.includes("DEV_SERVER_READY")) return undefined;
+  const { ip, port } = JSON.parse(message) as { ip: string; port: number };
+  // All interfaces: this machine is one of them.
+  const host = ip === "0.0.0.0" || ip === "*" || ip === "::" ? "127.0.0.1" : ip;
+  return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
+}
+
+function schemeOf(args: readonly string[]): "http" | "https" {
+  return args.join(" ").includes("--local-protocol https") || args.includes("--local-protocol=https")
+    ? "https"
+    : "http";
+}
+
+/** Prints the page of the endpoint; where there is none, its URL. */
+async function introduce(url: string): Promise<void> {
+  const page = await readPage(url);
+  const lines = page ?? `${url}\n\nAdd the option page: page() to edge() to see here and in a browser what it offers.`;
+  const rule = "─".repeat(20);
+  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
+}
+
+/** The page as text. Undefined where the server shows none, refuses it, or has a certificate of its own. */
+async function readPage(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { headers: { Accept: "text/plain" } });
+    const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
+    return isPage ? await response.text() : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * mcp-edge/worker/page: a page for people who open the endpoint in a browser.
+ *
+ * @module
+ */
+import type { Hono } from "hono/tiny";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import type { Execution } from "../../core/protocol/execution.ts";
+import type { Admitted, Endpoint } from "../../http/handler.ts";
+import { type PageForm, pageForm, pageOf } from "../../http/page.ts";
+import type { Bindings, PagePart } from "../edge.ts";
+import { executionOf } from "../execution.ts";
+
+/** Options of {@link page}. */
+export interface PageOptions {
+  /**
+   * Whether `/` shows the page too. It does only where nothing else answers: a route of yours for `/`, static assets, and
+   * a Hono app that the endpoint is mounted in all come first.
+   *
+   * @default true
+   */
+  readonly root?: boolean;
+}
+
+const OPTIONS: OptionTable<PageOptions> = { root: null };
+
+/**
+ * Answers a browser that opens the endpoint's URL with a small page: what the server offers, and a line to paste for
+ * curl, the MCP Inspector and Claude Code. `Accept: text/plain` gets the same as text. Whoever `auth` refuses does not
+ * see it, and counts are those of the caller. Requests of MCP clients are served as without it.
+ *
+ * The page has no scripts, and its Content-Security-Policy admits none.
+ *
+ * @throws {KitError} `options-invalid` for an option that does not exist.
+ * @example
+ * ```ts
+ * export default edge(server, { page: page() });
+ * ```
+ */
+export function page(options: PageOptions = {}): PagePart {
+  checkOptions("page(): ", options, OPTIONS);
+  const { root = true } = options;
+  return {
+    mount: (app, endpoint, path) => {
+      // A path with variables does not tell where the endpoint is.
+      if (root && !/[:*]/.test(path)) showAtRoot(app, endpoint, path);
+      return (request, env, execution) => {
+        const form = pageForm(request);
+        const { origin, pathname } = new URL(request.url);
+        return form && show(endpoint, request, env, execution, form, origin + pathname);
+      };
+    },
+  };
+}
+
+function showAtRoot<Env>(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, path: string): void {
+  app.notFound(async (context) => {
+    const { raw } = context.req;
+    const { origin, pathname } = new URL(raw.url);
+    const form = pathname === "/" ? pageForm(raw) : undefined;
+    const response =
+      form && (await show(endpoint, raw, context.env as Env, executionOf(context), form, origin + path, path));
+    // A refusal stays the endpoint's: at `/` there is nothing then.
+    return response?.ok ? response : context.text("404 Not Found", 404);
+  });
+}
+
+/** @param at Path of the endpoint, where it is another than that of the request. */
+function show<Env>(
+  endpoint: Endpoint<Env>,
+  request: Request,
+  env: Env,
+  execution: Execution | undefined,
+  form: PageForm,
+  url: string,
+  at?: string,
+): Response | Promise<Response> {
+  const serve = ({ server }: Admitted<Env>) => Promise.resolve(pageOf(server, url, form));
+  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve, at);
+}
+
+/**
+ * The endpoint refuses requests of other sites. A person who follows a link from there to the page is none: what a
+ * navigation brings is shown to the person, and the other site cannot read it.
+ */
+function withoutSite(request: Request): Request {
+  if (request.headers.get("Sec-Fetch-Mode") !== "navigate") return request;
+  const headers = new Headers(request.headers);
+  headers.delete("Sec-Fetch-Site");
+  return new Request(request, { headers });
+}

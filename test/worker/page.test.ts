@@ -1,0 +1,169 @@
+/** The page for people who open the endpoint in a browser. */
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+
+const SOURCE = `
+import { McpServer } from "mcp-edge";
+import { edge } from "mcp-edge/worker";
+import { keys } from "mcp-edge/worker/keys";
+import { page } from "mcp-edge/worker/page";
+import { durable } from "mcp-edge/worker/sessions";
+import { Hono } from "hono";
+
+const make = (options) => {
+  const server = new McpServer({ name: "page", version: "1.0.0", ...options });
+  server.tool("one", {}, () => "1");
+  server.tool("two", {}, () => "2");
+  return server;
+};
+const main = edge(make({ title: '<b>"Page" & more</b>' }), { sessions: durable(), keys: keys(), page: page() });
+export const { McpSession, McpKeys } = main;
+
+const app = new Hono();
+app.route("/mounted", edge(make({}), { page: page() }));
+const apps = {
+  main,
+  mounted: app,
+  noRoot: edge(make({}), { page: page({ root: false }) }),
+  none: edge(make({}), {}),
+  own: edge(make({}), { page: page() }).get("/", (context) => context.text("the user's own")),
+  legacy: edge(make({ protocolVersions: ["2024-11-05", "2025-11-25"] }), { page: page() }),
+  odd: edge(make({ name: "a b; c" }), { path: "/:tenant/mcp", page: page() }),
+  auth: edge(make({ visible: ({ name }) => name === "one" }), {
+    page: page(),
+    auth: (request) => (request.headers.get("Authorization") === "Bearer ok" ? { issuer: "i", subject: "s" } : null),
+  }),
+};
+export default {
+  fetch: (request, env, context) => apps[request.headers.get("X-App") ?? "main"].fetch(request, env, context),
+};
+`;
+
+const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+let worker: TestWorker;
+beforeAll(async () => {
+  const objects = { MCP_SESSION: "McpSession", MCP_KEY_STORE: "McpKeys" };
+  worker = await startWorker({ entry: { source: SOURCE }, objects });
+});
+afterAll(() => worker.stop());
+
+function get(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Response> {
+  return fetch(worker.url(path), { method, headers: { Accept: HTML, ...headers } });
+}
+
+/** The status for headers that `fetch` does not let a program set. */
+function statusOf(path: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(worker.url(path), { headers: { Accept: HTML, ...headers } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+describe("the page at the endpoint", () => {
+  test("a browser sees the URL, what is offered and a line for each client", async () => {
+    const response = await get("/mcp");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
+    const text = await response.text();
+    expect(text).toContain(`<code>${worker.url("/mcp")}</code>`);
+    expect(text).toContain("2 tools, 0 prompts, 0 resources, 0 resource templates");
+    expect(text).toContain(`claude mcp add --transport http page ${worker.url("/mcp")}`);
+    expect(text).toContain('<html lang="en">');
+    expect(text).toContain("color-scheme:light dark");
+  });
+
+  test("names are escaped, and nothing but the style of the page may be loaded or run", async () => {
+    const response = await get("/mcp");
+    const text = await response.text();
+    expect(text).not.toContain("<b>");
+    expect(text).toContain("&#60;b&#62;&#34;Page&#34; &#38; more&#60;/b&#62;");
+    const [, style = ""] = /<style>(.*)<\/style>/s.exec(text) ?? [];
+    const hash = createHash("sha256").update(style).digest("base64");
+    const policy = response.headers.get("Content-Security-Policy");
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(text).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|\bon\w+=/);
+    expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
+  });
+
+  test("HEAD gets the headers without a body; text/plain gets text", async () => {
+    const head = await get("/mcp", {}, "HEAD");
+    expect([head.status, head.headers.get("Content-Type"), await head.text()]).toEqual([
+      200,
+      "text/html; charset=utf-8",
+      "",
+    ]);
+    const plain = await get("/mcp", { Accept: "text/plain" });
+    expect(await plain.text()).toMatch(new RegExp(`^<b>"Page" & more</b> 1\\.0\\.0\n${worker.url("/mcp")}\n`));
+  });
+
+  test("requests of MCP clients mean what they do without the page", async () => {
+    const bare = async (accept: string, more = {}) => {
+      const response = await get("/mcp", { Accept: accept, ...more });
+      await response.body?.cancel();
+      return response.status;
+    };
+    expect(await bare("text/event-stream")).toBe(400);
+    expect(await bare("text/html, text/event-stream")).toBe(400);
+    expect(await bare("*/*")).toBe(400);
+    expect(await bare("application/json")).toBe(406);
+    expect(await bare("text/html", { "X-App": "none" })).toBe(405);
+    expect((await get("/mcp", {}, "POST")).status).toBe(415);
+  });
+
+  test("whoever auth refuses does not see it; others see the counts that are theirs", async () => {
+    const refused = await get("/mcp", { "X-App": "auth" });
+    expect(refused.status).toBe(401);
+    expect(await refused.text()).not.toContain("page");
+    expect((await get("/", { "X-App": "auth" })).status).toBe(404);
+    const shown = await get("/mcp", { "X-App": "auth", Authorization: "Bearer ok" });
+    expect(await shown.text()).toContain("1 tool,");
+    expect((await get("/", { "X-App": "auth", Authorization: "Bearer ok" })).status).toBe(200);
+  });
+
+  test("a foreign host is refused, and a link from another site leads to the page", async () => {
+    expect(await statusOf("/mcp", { Host: "rebound.example" })).toBe(403);
+    expect(await statusOf("/", { Host: "rebound.example" })).toBe(404);
+    const cross = { "Sec-Fetch-Site": "cross-site" };
+    expect(await statusOf("/mcp", cross)).toBe(403);
+    expect(await statusOf("/mcp", { ...cross, "Sec-Fetch-Mode": "navigate" })).toBe(200);
+  });
+
+  test("a server of legacy versions gets a line for curl that works there", async () => {
+    const text = await (await get("/mcp", { "X-App": "legacy", Accept: "text/plain" })).text();
+    expect(text).toContain("MCP 2024-11-05, 2025-11-25\n");
+    expect(text).toContain('"method":"initialize"');
+  });
+
+  test("the lines are safe to paste, whatever the path and the name are", async () => {
+    const text = await (await get("/it's$(x)/mcp", { "X-App": "odd", Accept: "text/plain" })).text();
+    expect(text).toContain(`claude mcp add --transport http a-b-c '${worker.url("/it%27s$(x)/mcp")}'`);
+    expect((await get("/", { "X-App": "odd" })).status).toBe(404);
+  });
+});
+
+describe("the page at /", () => {
+  test("is there where nothing else answers, and names the endpoint", async () => {
+    const response = await get("/");
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(`<code>${worker.url("/mcp")}</code>`);
+    expect((await get("/", { Accept: "application/json" })).status).toBe(404);
+    expect((await get("/other")).status).toBe(404);
+  });
+
+  test("a route of the user's own, a parent app, and root: false come first", async () => {
+    expect(await (await get("/", { "X-App": "own" })).text()).toBe("the user's own");
+    expect((await get("/", { "X-App": "mounted" })).status).toBe(404);
+    expect((await get("/mounted", { "X-App": "mounted" })).status).toBe(404);
+    expect((await get("/mounted/mcp", { "X-App": "mounted" })).status).toBe(200);
+    expect((await get("/", { "X-App": "noRoot" })).status).toBe(404);
+    expect((await get("/mcp", { "X-App": "noRoot" })).status).toBe(200);
+  });
+});
