@@ -13,7 +13,10 @@ export const echoInput = z.object({
 
 export const emitInput = z.object({ count: z.number().int().min(0).max(200_000).describe("Events to report") });
 
-export const EMIT = { name: "emit", description: "Reports its progress so many times, then answers" } as const;
+export const EMIT = {
+  name: "emit",
+  description: "Reports its progress the given number of times, then answers",
+} as const;
 
 export interface EchoTool {
   readonly name: string;

@@ -23,7 +23,7 @@ const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnc
   asked: { open: () => ({ run: askedOverConnection }), atOnce: 50 },
   /** Processes over stdio, with clients of both eras. */
   stdio: { open: openStdio, atOnce: 50 },
-  /** Legacy sessions on workerd, whose objects end at chosen points of each case, and which is killed now and then. */
+  /** Legacy sessions on workerd. Objects are aborted at chosen points of each case, and workerd is killed now and then. */
   sessions: { open: openSessions, atOnce: 40 },
   /** Tasks, under the same disturbances. */
   tasks: { open: openTasks, atOnce: 40 },
@@ -42,7 +42,7 @@ const names = values.place === "all" ? Object.keys(PLACES) : values.place.split(
 let hasFailed = false;
 for (const name of names) {
   const place = PLACES[name];
-  if (!place) throw new Error(`--place ${name} is none of ${Object.keys(PLACES).join(", ")}.`);
+  if (!place) throw new Error(`--place ${name} is unknown; use one of ${Object.keys(PLACES).join(", ")}.`);
   const { passed, failed, seconds, interrupted } = await runCases({
     open: place.open,
     runs: Number(values.runs),

@@ -64,7 +64,7 @@ export function findProblem(file: string, specifier: string): string | undefined
   return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed import`;
 }
 
-/** The same for one file of src/core that imports another. */
+/** Describes what is wrong with an import between two files of src/core, or returns undefined. */
 function findProblemInCore(file: string, imported: string): string | undefined {
   const [from, to] = [coreRoomOf(file), coreRoomOf(imported)];
   if (from === "index.ts" || from === to) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Removes what the package `node` brings besides the program: 68 MB of C headers and manuals. Runs after `npm ci`.
+ * Removes the C headers and manuals from the package `node`, 68 MB in all. Runs after `npm ci`.
  */
 import { globSync, rmSync } from "node:fs";
 import { ROOT } from "./tools.ts";

@@ -1,6 +1,6 @@
 /**
- * The public surface as text: one file for each entry, in docs/reference/api. A change of the surface changes a file, so
- * that it is made on purpose and seen in a review.
+ * The public surface as text: one file per entry, in docs/reference/api. A change of the surface changes a file, so it
+ * is visible in a review.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { ROOT } from "../tools.ts";
@@ -11,18 +11,18 @@ export const REPORTS = `${ROOT}docs/reference/api/`;
 const HEADER =
   "This file is generated. If the change of the public surface is intended: npm run build && npm run api -- --write";
 
-/** The name of the file that describes an entry, such as `worker-sessions.txt`. */
+/** Returns the name of an entry's report file, such as `worker-sessions.txt`. */
 function fileOf(module: string): string {
   return `${module.replace(/^mcp-edge\/?/, "").replaceAll("/", "-") || "index"}.txt`;
 }
 
-/** The report of each entry, by the name of its file. */
+/** Returns the report of each entry, by file name. */
 export function reportsOf(entries: readonly Entry[]): Map<string, string> {
   const homes = homesOf(entries);
   return new Map(entries.map((entry) => [fileOf(entry.module), reportOf(entry, homes)]));
 }
 
-/** The first entry that exports each declaration: the others refer to it. */
+/** Returns the first entry that exports each declaration; other entries refer to it. */
 function homesOf(entries: readonly Entry[]): Map<string, string> {
   const homes = new Map<string, string>();
   for (const { module, names } of entries) {
@@ -59,12 +59,12 @@ export function writeReports(reports: ReadonlyMap<string, string>): void {
   for (const [file, text] of reports) writeFileSync(REPORTS + file, text);
 }
 
-/** The reports that the repository holds, by the name of their file. */
+/** Reads the reports in the repository, by file name. */
 export function readReports(): Map<string, string> {
   return new Map(readdirSync(REPORTS).map((file) => [file, readFileSync(REPORTS + file, "utf8")]));
 }
 
-/** One line for each report that differs: the first line that is not the same. */
+/** Returns one line for each report that differs, with its first difference. */
 export function differencesOf(expected: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): string[] {
   const files = [...new Set([...expected.keys(), ...found.keys()])].sort();
   return files.flatMap((file) => {

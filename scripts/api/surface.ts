@@ -1,7 +1,7 @@
 /**
- * Reads the public surface of the package: what each entry of `exports` in package.json gives to a program that imports
- * it, as the emitted declarations say. It uses the API of TypeScript 7, which is not declared stable yet; package.json
- * therefore names one exact version of TypeScript.
+ * Reads the public surface of the package from the emitted declarations: the names that each entry of `exports` in
+ * package.json provides. It uses the API of TypeScript 7, which is not declared stable yet; package.json therefore
+ * requires one exact version of TypeScript.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,19 +22,19 @@ export interface Member {
   readonly name: string;
   /** The declaration, without its comment. */
   readonly text: string;
-  /** The doc comment without its tags; empty: there is none. */
+  /** The doc comment without its tags; empty if there is none. */
   readonly doc: string;
-  /** Tags of the doc comment, each with its text. */
+  /** The tags of the doc comment, each with its text. */
   readonly tags: readonly (readonly [name: string, text: string])[];
   readonly isOptional: boolean;
-  /** The declared type; undefined for what has none, such as a method. */
+  /** The declared type; undefined for members without one, such as methods. */
   readonly type: string | undefined;
 }
 
 /** A name that an entry exports, or an interface that an exported one extends. */
 export interface PublicName {
   readonly name: string;
-  /** Where it is declared, from the top of `dist`. */
+  /** The path of its declaration file, relative to `dist`. */
   readonly file: string;
   readonly isExported: boolean;
   /** Its declarations, without comments and without members that are not public. */
@@ -42,17 +42,17 @@ export interface PublicName {
   readonly doc: string;
   readonly tags: Member["tags"];
   readonly members: readonly Member[];
-  /** Names of the package's own that the declaration mentions. */
+  /** Names of other declarations of the package that the declaration refers to. */
   readonly mentions: readonly string[];
   /** Names of the interfaces of the package that this one extends. */
   readonly bases: readonly string[];
 }
 
-/** What an entry of the package exports. */
+/** The exports of one entry of the package. */
 export interface Entry {
-  /** As a program imports it, such as `mcp-edge/worker`. */
+  /** The import specifier, such as `mcp-edge/worker`. */
   readonly module: string;
-  /** Its declaration file, from the top of `dist`. */
+  /** The path of its declaration file, relative to `dist`. */
   readonly file: string;
   readonly names: readonly PublicName[];
 }
@@ -75,7 +75,7 @@ export function readSurface(): Entry[] {
   const entries = entryFiles();
   const missing = entries.find(({ file }) => !existsSync(DIST + file));
   if (missing) throw new Error(`dist/${missing.file} does not exist. Run npm run build first.`);
-  // A configuration of its own, so that only declarations are read. The name is unique: tests may run at the same time.
+  // A separate configuration that includes only declarations. Its name is unique, because tests may run concurrently.
   const config = `${DIST}tsconfig.surface-${process.pid}.json`;
   const include = entries.map(({ file }) => `./${file}`);
   writeFileSync(config, JSON.stringify({ extends: "../tsconfig.json", include: [], files: include, exclude: [] }));
@@ -96,7 +96,7 @@ function namesOf(project: Project, file: string): PublicName[] {
   if (!module) throw new Error(`TypeScript found no exports in dist/${file}.`);
   const symbols = new Map<TsSymbol, boolean>(project.checker.getExportsOfModule(module).map((each) => [each, true]));
   const names: PublicName[] = [];
-  // Grows while it is walked: an interface that is not exported is public as far as an exported one extends it.
+  // The map grows during the loop: an unexported interface is public if an exported one extends it.
   for (const [symbol, isExported] of symbols) {
     const nodes = declarationsOf(project, symbol);
     if (nodes.length === 0) continue;
@@ -107,7 +107,7 @@ function namesOf(project: Project, file: string): PublicName[] {
   return unique(names).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** An alias and what it stands for are two symbols with one declaration. */
+/** Removes duplicates: an alias and its target are two symbols with one declaration. */
 function unique(names: readonly PublicName[]): PublicName[] {
   const found = new Map<string, PublicName>();
   for (const name of names) {
@@ -117,7 +117,7 @@ function unique(names: readonly PublicName[]): PublicName[] {
   return [...found.values()];
 }
 
-/** Declarations within the package, of what a symbol stands for. */
+/** Returns the declarations of a symbol, or of an alias's target, that are within the package. */
 function declarationsOf(project: Project, symbol: TsSymbol): Node[] {
   const [first] = symbol.declarations;
   const node = first?.resolve(project);
@@ -153,7 +153,7 @@ function nameOf(
   };
 }
 
-/** Interfaces of the package that a declaration extends, also inside `Partial<...>` and the like. */
+/** Returns the interfaces of the package that a declaration extends, even inside of `Partial<...>` and the like. */
 function basesOf(project: Project, node: Node): TsSymbol[] {
   if (node.kind !== SyntaxKind.InterfaceDeclaration && node.kind !== SyntaxKind.ClassDeclaration) return [];
   const clauses = (node as InterfaceDeclaration | ClassDeclaration).heritageClauses ?? [];
@@ -212,7 +212,7 @@ function literalMembers(type: Node): Node[] {
   return parts.flatMap(literalMembers);
 }
 
-/** What the kinds of members have in common. */
+/** The properties that all kinds of members share. */
 interface MemberNode extends Node {
   readonly name?: Node;
   readonly type?: Node;
@@ -255,7 +255,7 @@ const NAMELESS = new Map([
   [SyntaxKind.IndexSignature, "[index]"],
 ]);
 
-/** The last doc comment before a declaration. That of a constant stands before its statement. */
+/** Returns the last doc comment before a declaration. The comment of a constant is before its statement. */
 function docOf(node: Node): Pick<Member, "doc" | "tags"> {
   const owner = node.kind === SyntaxKind.VariableDeclaration ? node.parent.parent : node;
   const text = owner.getSourceFile().text.slice(owner.getFullStart(), owner.getStart());
@@ -274,7 +274,7 @@ function docOf(node: Node): Pick<Member, "doc" | "tags"> {
   };
 }
 
-/** The text of a declaration without comments and without members that are not public. */
+/** Returns the text of a declaration without comments and without members that are not public. */
 function textOf(node: Node): string {
   const isConstant = node.kind === SyntaxKind.VariableDeclaration;
   const owner = isConstant ? node.parent.parent : node;

@@ -2,7 +2,7 @@
 import type { Entry } from "./surface.ts";
 
 export interface Coverage {
-  /** One line for each name or member that has no doc comment. */
+  /** One line for each name or member without a doc comment. */
   readonly missing: readonly string[];
   readonly names: number;
   readonly members: number;

@@ -239,7 +239,7 @@ export class HeardPeer {
     if (!text.startsWith(`${key} `)) this.#violate("broken", `${key}: its result is ${text}`);
     else if (lane?.cancelMs === undefined) {
       const said = Number(text.slice(key.length + 1));
-      this.#miss(said - progress, `${key}: ${said} said, ${progress} heard`);
+      this.#miss(said - progress, `${key}: ${said} sent, ${progress} received`);
     }
   }
 
@@ -292,7 +292,7 @@ export class HeardPeer {
     const deadline = Date.now() + HANG_MS;
     for (let isRepeated = false; this.isOpen; isRepeated = true) {
       if ((await this.#post(message, isRepeated)) === 202) return;
-      if (Date.now() > deadline) throw new Error(`${JSON.stringify(message)} is not taken`);
+      if (Date.now() > deadline) throw new Error(`${JSON.stringify(message)} is not accepted`);
       await delay(15);
     }
   }
@@ -307,7 +307,7 @@ export class HeardPeer {
     const answer = await openStream(this.#endpoint, { body: message, headers }).catch(() => undefined);
     const end = await answer?.end({ timeoutMs: HANG_MS });
     if (!answer || end !== "complete") {
-      if (!isKilled()) tally.violate("broken", `${name}: a POST got no answer, though nothing was killed`);
+      if (!isKilled()) tally.violate("broken", `${name}: a POST got no answer although nothing was killed`);
       return undefined;
     }
     const { status, raw } = answer;

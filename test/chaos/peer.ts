@@ -187,7 +187,7 @@ export class Peer {
       if (end === "complete" && outcomes.length > 0) {
         // Nothing follows an outcome.
         end = await this.#get(ledger, undefined, hear, undefined);
-        if (end === "complete") tally.violate("broken", `${key}: the stream goes on after its outcome`);
+        if (end === "complete") tally.violate("broken", `${key}: the stream continues after its outcome`);
         break;
       }
       end = await this.#get(ledger, lane.readings[turn], hear, undefined);
@@ -256,7 +256,7 @@ export class Peer {
     if (isJson || lane.cancelMs !== undefined || this.#isEnding) return;
     // Dropped messages can include others than progress, such as the cancellation of a question.
     if (ledger.pruned === 0 ? said !== progress : said > progress + ledger.pruned) {
-      tally.violate("lost", `${key}: ${said} said, ${progress} heard, ${ledger.pruned} forgotten`);
+      tally.violate("lost", `${key}: ${said} sent, ${progress} received, ${ledger.pruned} dropped`);
     }
   }
 

@@ -121,7 +121,7 @@ export class World {
       await this.#becomes(
         home,
         home.sinceMs + 2 * resumeMs,
-        "a session that was ended keeps nothing but that",
+        "an ended session stores only that it has ended",
         tally,
         (state) =>
           Object.values(state.tables).every((rows) => rows.length === 0) &&
@@ -132,7 +132,7 @@ export class World {
       await this.#becomes(
         home,
         home.sinceMs + trustMs,
-        "nothing is left of a session whose time is over",
+        "nothing is left of an expired session",
         tally,
         ({ keys, tables, alarmAtMs }) =>
           Object.keys(keys).length === 0 && Object.keys(tables).length === 0 && alarmAtMs === undefined,

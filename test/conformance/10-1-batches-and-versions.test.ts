@@ -70,8 +70,8 @@ describe("10.1 2025-03-26 batches in", () => {
 
   test.each([
     ["with initialize", [initialize(OLD, 1), ping(2)], 400],
-    ["of initialize alone", [initialize(OLD, 1)], 400],
-    ["of nothing", [], 400],
+    ["with only initialize", [initialize(OLD, 1)], 400],
+    ["without members", [], 400],
     ["that repeats an id", [ping(1), ping(1)], 400],
   ])("10.1 2025-03-26 batch %s is refused with 400 -32600 and opens no session", async (_, batch, status) => {
     for (const headers of [{}, { "mcp-protocol-version": OLD }]) {

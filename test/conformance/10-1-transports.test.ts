@@ -95,11 +95,11 @@ describe.each(ERAS)("10.1 Content-Type (%s)", (era) => {
 describe.each(ERAS)("10.1 the body (%s)", (era) => {
   test.each([
     ["empty", ""],
-    ["cut off", '{"jsonrpc":"2.0","id":1,"method":"pi'],
-    ["with a comma too many", '{"jsonrpc":"2.0","id":1,"method":"ping",}'],
+    ["truncated", '{"jsonrpc":"2.0","id":1,"method":"pi'],
+    ["with a trailing comma", '{"jsonrpc":"2.0","id":1,"method":"ping",}'],
     ["two messages", '{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}'],
     ["NaN", '{"jsonrpc":"2.0","id":NaN,"method":"ping"}'],
-    ["no UTF-8", Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', "latin1")],
+    ["not UTF-8", Buffer.from('{"jsonrpc":"2.0","id":1,"method":"\xff"}', "latin1")],
   ])("10.1 malformed JSON is -32700 without an id: %s", async (_, body) => {
     expectError(await sent(era, { body }), 400, -32700);
   });

@@ -49,7 +49,7 @@ describe.each(VERSIONS)("10.3 replay order (%s)", (version) => {
     const [key, id] = [newKey(), newKey()];
     const stream = await interrupted(session, key, id);
     const resumed = await session.get(idOf(stream.raw, (message) => message.method !== undefined));
-    await resumed.has("what was missed", ({ messages }) => messages.length === 1);
+    await resumed.has("the missed events", ({ messages }) => messages.length === 1);
     await lab.tool("free", { key });
     await resumed.end();
     expect(progressOf(resumed.messages)).toEqual([2, 3]);
@@ -175,7 +175,7 @@ describe("10.3 GET-stream resume", () => {
     expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
     const resumed = await session.get(cursorsOf(first).at(-1));
     expect(resumed.status).toBe(200);
-    await until("the resumed stream hears of the update", async () => {
+    await until("the resumed stream gets the update", async () => {
       await lab.tool("touch");
       return resumed.messages.length > 0;
     });

@@ -172,7 +172,7 @@ function heard(streams: readonly Cuttable[]): number {
 /** Changes the watched resource until one of these streams has received the update. */
 async function touchUntilHeard(streams: readonly Cuttable[]): Promise<void> {
   const before = heard(streams);
-  await until("a stream hears of the update", async () => {
+  await until("a stream gets the update", async () => {
     await lab.tool("touch");
     return heard(streams) > before;
   });

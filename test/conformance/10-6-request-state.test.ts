@@ -114,12 +114,12 @@ describe.each(FORMS)("10.6 the integrity of requestState, of a handler that asks
     ["without its last byte", (state) => state.slice(0, -2)],
     ["half", (state) => state.slice(0, state.length / 2)],
     ["without its first character", (state) => state.slice(1)],
-    ["with a character more", (state) => `${state}A`],
+    ["with an additional character", (state) => `${state}A`],
     ["twice", (state) => state + state],
     ["with white space around it", (state) => ` ${state}\n`],
     ["in capitals", (state) => state.toUpperCase()],
     ["the plain text", () => "secret state of book"],
-    ["not of its alphabet", (state) => `${state.slice(0, -1)}☃`],
+    ["with a character outside of its alphabet", (state) => `${state.slice(0, -1)}☃`],
     ["with a zero character", (state) => `${state}\u0000`],
     ["long", (state) => state.padEnd(50_000, "A")],
   ])("10.6 %s: refused", async (_, change) => {
@@ -153,8 +153,8 @@ describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $
 
   test.each<[string, string | undefined, string | undefined]>([
     ["of one user, presented by another", "alice", "bob"],
-    ["of a user, presented by nobody", "alice", undefined],
-    ["of nobody, presented by a user", undefined, "bob"],
+    ["of a user, presented anonymously", "alice", undefined],
+    ["of an anonymous caller, presented by a user", undefined, "bob"],
   ])("10.6 the principal: %s", async (_, owner, presenter) => {
     const as = (token: string | undefined): ModernOptions => (token === undefined ? {} : { token });
     const state = await stateOf({ value: "Oslo" }, as(owner));
@@ -178,11 +178,11 @@ describe.each(FORMS)("10.6 the binding of requestState, of a handler that asks $
   test.each<[string, unknown, unknown]>([
     ["another text", "Oslo", "Rome"],
     ["another case", "Oslo", "oslo"],
-    ["a number for a text", "1", 1],
-    ["null for nothing", undefined, null],
-    ["false for null", null, false],
-    ["a member more", { a: 1 }, { a: 1, b: 2 }],
-    ["a member less", { a: 1, b: 2 }, { a: 1 }],
+    ["a number instead of text", "1", 1],
+    ["null instead of an absent value", undefined, null],
+    ["false instead of null", null, false],
+    ["an additional member", { a: 1 }, { a: 1, b: 2 }],
+    ["a missing member", { a: 1, b: 2 }, { a: 1 }],
     ["another order in a list", [1, 2], [2, 1]],
     ["deep inside", { a: [{ b: 1 }] }, { a: [{ b: 2 }] }],
   ])("10.6 the arguments: %s", async (_, before, after) => {

@@ -17,7 +17,7 @@ describe("10.7 annotations that a client would reject are refused when they are 
     ["empty", { a: header("") }],
     ["with a space", { a: header("My Region") }],
     ["with a line break", { a: header("Region\r\nX: y") }],
-    ["no text", { a: header(1) }],
+    ["not text", { a: header(1) }],
     ["of type number", { a: header("A", "number") }],
     ["of type array", { a: header("A", "array") }],
     ["without a type", { a: { "x-mcp-header": "A" } }],

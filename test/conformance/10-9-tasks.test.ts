@@ -307,7 +307,7 @@ describe("10.9 listening", () => {
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
     const reading = new Reading(await listening([taskId]));
-    await reading.has("where it stands", () => statusesOf(reading, taskId).includes("input_required"));
+    await reading.has("its status", () => statusesOf(reading, taskId).includes("input_required"));
     await client.finish(taskId);
     await reading.has("its end", () => statusesOf(reading, taskId).includes("completed"));
     const [acknowledged, ...news] = reading.messages;
@@ -322,7 +322,7 @@ describe("10.9 listening", () => {
   test("a cancelled task is reported", async () => {
     const taskId = await client.start("hold", { key: newKey() });
     const reading = new Reading(await listening([taskId]));
-    await reading.has("where it stands", () => statusesOf(reading, taskId).includes("working"));
+    await reading.has("its status", () => statusesOf(reading, taskId).includes("working"));
     await client.cancel(taskId);
     await reading.has("its end", () => statusesOf(reading, taskId).includes("cancelled"));
   });
@@ -331,7 +331,7 @@ describe("10.9 listening", () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     const reading = new Reading(await listening([taskId]));
-    await reading.has("where it stands", () => statusesOf(reading, taskId).includes("working"));
+    await reading.has("its status", () => statusesOf(reading, taskId).includes("working"));
     const [hub = ""] = await worker.objects("MCP_HUB");
     await worker.abort("MCP_HUB", hub);
     await release(key);

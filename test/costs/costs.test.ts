@@ -160,7 +160,7 @@ test.each([
   ["one turn", "telling", 4],
   ["20 bursts", "bursting", 23],
 ])(
-  "the resumption of 1,000 events of %s asks one thing of the object and reads its rows once",
+  "resuming 1,000 events of %s makes one request to the object and reads its rows once",
   async (how, name, rowsRead) => {
     const session = await open();
     const [first = ""] = /(?<=^id: ).*/m.exec(await call(name, session)) ?? [];

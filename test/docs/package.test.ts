@@ -1,4 +1,4 @@
-/** The package as it is published: its manifest, its types in a project of a user, and what a reader finds in it. */
+/** The published package: its manifest, its types in a user's project, and its documents. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const PROJECT = mkdtempSync(join(tmpdir(), "mcp-edge-package-"));
 const PACKAGE = join(PROJECT, "node_modules/mcp-edge");
 
-/** What the two checkers give, as far as it is used here. */
+/** The parts of the two checkers' results that are used here. */
 interface Publint {
   publint(options: { pack: { tarball: ArrayBuffer }; strict: boolean }): Promise<{ messages: readonly unknown[] }>;
 }
@@ -22,7 +22,7 @@ interface AreTheTypesWrong {
   }>;
 }
 
-/** By a name that is not literal, so that the types of the checkers are not part of the type check. */
+/** Imports a module by a computed name, so that the types of the checkers are not part of the type check. */
 async function load<Module>(name: string): Promise<Module> {
   return (await import(name)) as Module;
 }
@@ -55,17 +55,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(PROJECT, { recursive: true, force: true }));
 
-test("publint finds nothing in the packed package", async () => {
+test("publint reports no problem in the packed package", async () => {
   const { publint } = await load<Publint>("publint");
   const bytes = new Uint8Array(tarball).buffer;
   expect((await publint({ pack: { tarball: bytes }, strict: true })).messages).toEqual([]);
 });
 
-test("attw finds that the types of every entry resolve, for ES modules", async () => {
+test("attw resolves the types of every entry, for ES modules", async () => {
   const { checkPackage, createPackageFromTarballData } = await load<AreTheTypesWrong>("@arethetypeswrong/core");
   const { types, problems = [] } = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   expect(types).toMatchObject({ kind: "included" });
-  // The package has ES modules only, and `exports`, which "moduleResolution": "node10" does not read.
+  // The package has only ES modules, and uses `exports`, which "moduleResolution": "node10" does not read.
   const isExpected = ({ kind, resolutionKind }: { kind: string; resolutionKind?: string }) =>
     resolutionKind === "node10" || (kind === "CJSResolvesToESM" && resolutionKind === "node16-cjs");
   expect(problems.filter((problem) => !isExpected(problem))).toEqual([]);
@@ -82,7 +82,7 @@ function check(imported: readonly string[], options: object): ReturnType<typeof 
   return runToolQuietly("tsc", ["-p", PROJECT]);
 }
 
-test("entries without Workers type-check in a project that has the types of Node only", () => {
+test("entries without Workers type-check in a project with only the types of Node", () => {
   for (const name of ["@types/node", "undici-types"]) link(name);
   const found = modules.filter((entry) => !entry.startsWith("./worker"));
   expect(found).toContain("./testing");
@@ -90,7 +90,7 @@ test("entries without Workers type-check in a project that has the types of Node
   expect(check(found, options)).toEqual({ status: 0, output: "" });
 });
 
-test("entries for Workers type-check in a project that has the types of Workers only", () => {
+test("entries for Workers type-check in a project with only the types of Workers", () => {
   link("@cloudflare/workers-types");
   const found = modules.filter((entry) => entry !== "./node" && entry !== "./testing");
   expect(found).toContain("./worker");
@@ -98,7 +98,7 @@ test("entries for Workers type-check in a project that has the types of Workers 
   expect(check(found, options)).toEqual({ status: 0, output: "" });
 });
 
-test("the package contains the templates, and the relative links of its README lead somewhere", () => {
+test("the package contains the templates, and the relative links of its README are valid", () => {
   for (const file of ["package.json", "wrangler.toml", "README.md", "src/index.ts"]) {
     expect(existsSync(join(PACKAGE, "templates/weather", file)), file).toBe(true);
   }

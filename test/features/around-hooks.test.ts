@@ -84,7 +84,7 @@ describe.each(ALL_VERSIONS)("%s", (version) => {
 });
 
 test.each(LEGACY_VERSIONS)(
-  "H4 a hook that passes on what next() gives leaves a bare result as it is in %s",
+  "H4 a hook that returns the result of next() does not change a bare result in %s",
   async (version) => {
     const server = new McpServer({ ...IDENTITY, around: [(_, next) => next()] });
     server.method("bare", ({ value }) => value);

@@ -21,7 +21,7 @@ async function finish(peer: Peer): Promise<Json> {
     const inputResponses = Object.fromEntries(asked.map(([key, question]) => [key, answer(question)]));
     more = { inputResponses, requestState: result.requestState };
   }
-  throw new Error("it asks for ever");
+  throw new Error("it asks forever");
 }
 
 describe.each(["2025-11-25", MODERN_VERSION])("in %s", (version) => {

@@ -56,7 +56,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     run: (ctx) => joined([later(ctx, 80, "a"), later(ctx, 20, "b"), later(ctx, 50, "c")]),
     text: "a b c",
   },
-  "a branch asks again and again while others sleep": {
+  "a branch asks repeatedly while others sleep": {
     run: (ctx) => joined([later(ctx, 30, "a"), (async () => (await nameOf(ctx, "b")) + (await later(ctx, 10, "c")))()]),
     text: "a bc",
   },
@@ -72,7 +72,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     run: (ctx) => new Promise((resolve, reject) => setTimeout(() => nameOf(ctx, "a").then(resolve, reject), 20)),
     text: "a",
   },
-  "one question waits for what another releases": {
+  "one question waits for another to be answered": {
     run: (ctx) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       return joined([promise.then(() => nameOf(ctx, "b")), telling(nameOf(ctx, "a"), resolve)]);
@@ -94,7 +94,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     },
     text: "b",
   },
-  "of two that race the first is enough": {
+  "a race of two questions": {
     run: (ctx) => Promise.race([nameOf(ctx, "a"), sleep(60_000).then(() => "slept")]),
     text: "a",
   },
@@ -125,12 +125,12 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     text: "a a",
     fails: STALLED,
   },
-  "one branch waits for what never comes": {
+  "one branch waits for something that never happens": {
     run: (ctx) => joined([nameOf(ctx, "a"), never]),
     fails: TOO_LATE,
     failsLive: TOO_LATE,
   },
-  "one branch asks on, another waits for what never comes": {
+  "one branch asks again, another waits for something that never happens": {
     run: (ctx) => joined([later(ctx, 10, "a").then(() => later(ctx, 10, "b")), never]),
     fails: TOO_LATE,
     failsLive: TOO_LATE,

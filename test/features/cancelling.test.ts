@@ -111,7 +111,7 @@ const KINDS: readonly Kind[] = [
     }),
   },
   {
-    kind: "the catch-all reader",
+    kind: "a resource provider's reader",
     method: "resources/read",
     params: { uri: "test://elsewhere" },
     define: (held) => ({
@@ -119,7 +119,7 @@ const KINDS: readonly Kind[] = [
     }),
   },
   {
-    kind: "the catch-all list",
+    kind: "a resource provider's list",
     method: "resources/list",
     params: {},
     define: (held) => ({

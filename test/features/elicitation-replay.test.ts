@@ -126,8 +126,8 @@ describe("E5 asking a modern client for something that it has not declared", () 
   const visit: Ask = (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" });
 
   test.each<[string, Ask, Json, Json]>([
-    ["a form of a client with nothing", form, {}, { elicitation: { form: {} } }],
-    ["a form of a client with URL mode alone", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
+    ["a form of a client without elicitation", form, {}, { elicitation: { form: {} } }],
+    ["a form of a client with only URL mode", form, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
     ["a URL of a client whose elicitation is {}", visit, { elicitation: {} }, { elicitation: { url: {} } }],
   ])("E5 %s: -32021 with the missing capability, nothing sent", async (_, ask, capabilities, requiredCapabilities) => {
     const { request } = await open(ask, { capabilities });

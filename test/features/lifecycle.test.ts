@@ -143,7 +143,7 @@ describe("C2 capabilities", () => {
 });
 
 test.each(LEGACY_VERSIONS)(
-  "C2 %s: a capability that the client declares as false is one it does not have",
+  "C2 %s: a capability that the client declares as false counts as missing",
   async (version) => {
     const server = createServer();
     server.tool("able", {}, (_, ctx) => JSON.stringify([ctx.client.can("roots"), ctx.client.can("roots.listChanged")]));

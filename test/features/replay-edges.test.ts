@@ -68,7 +68,7 @@ async function finish(peer: Peer, answer: Answer = echo) {
   for (let result = await call(peer); ; result = await call(peer, reply(result, answer))) {
     if (result.resultType !== "input_required") return { result, text: textOf(result), rounds };
     rounds.push(askedIn(result));
-    if (rounds.length > 20) throw new Error("it asks for ever");
+    if (rounds.length > 20) throw new Error("it asks forever");
   }
 }
 
@@ -234,7 +234,7 @@ describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (
         return "begun";
       });
       done.resolve();
-      // A later run does not do the step again, and asks for itself.
+      // A later run does not repeat the step, and asks again.
       return `${first} ${await (behind ?? value(ctx, "later?"))}`;
     });
     expect(text).toBe("begun later?");

@@ -76,7 +76,7 @@ async function repeat(
     });
     more = { inputResponses: Object.fromEntries(answers), requestState: result.requestState };
   }
-  throw new Error("it asks for ever");
+  throw new Error("it asks forever");
 }
 
 const form = z.object({ value: z.string() });

@@ -113,7 +113,7 @@ describe.each(ALL_VERSIONS)("resources in %s", (version) => {
       .resourceTemplate("note:///by/{name}", {}, (_, { name }) => `template ${name}`)
       .resourceProvider({
         list: async () => [
-          { uri: "note:///one", name: "what is defined wins" },
+          { uri: "note:///one", name: "the defined one takes precedence" },
           { uri: "far:///x", name: "x", size: 3 },
         ],
         read: async (uri) => (uri.startsWith("far:") ? `provider ${uri}` : undefined),

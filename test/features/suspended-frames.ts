@@ -143,7 +143,7 @@ async function runAsTask(handler: Handler): Promise<void> {
       limits: DEFAULT_LIMITS,
       ending: new AbortController(),
       logLevel: undefined,
-      asker: askNobody("nobody is here"),
+      asker: askNobody("no client"),
       onError: () => undefined,
     },
     {

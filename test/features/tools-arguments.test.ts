@@ -83,7 +83,7 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
       ["a missing field", {}, "count", /required|expected|undefined/i],
       ["a wrong type", { count: "two" }, "count", /type|expected|integer|number/i],
       ["a number out of range", { count: 0 }, "count", /minimum|small|>=|less/i],
-      ["a value that is no choice", { count: 1, unit: "k" }, "unit", /enum|option|expected|"c"/i],
+      ["a value that is not in the enum", { count: 1, unit: "k" }, "unit", /enum|option|expected|"c"/i],
       ["a field inside an object", { count: 1, place: { city: 7 } }, "place.city", /string/i],
       ["a member of a list", { count: 1, tags: ["a", 7] }, /tags(\[1\]|\.1)/, /string/i],
       ["null for a value", { count: null }, "count", /type|expected|integer|number/i],

@@ -33,7 +33,7 @@ const PAIRS: readonly (readonly [name: string, create: () => Pair])[] = [
     },
   ],
   [
-    "StdioServerTransport of ours",
+    "our StdioServerTransport",
     () => {
       const [up, down] = streams();
       return [
@@ -42,7 +42,7 @@ const PAIRS: readonly (readonly [name: string, create: () => Pair])[] = [
       ];
     },
   ],
-  ["a pair of ours in memory", createPair],
+  ["our in-memory pair", createPair],
 ];
 
 const ME = { name: "official", version: "1.0.0" };

@@ -74,8 +74,8 @@ describe("A11", () => {
   test.each([
     ["a key of 100 KB", { ["k".repeat(100_000)]: 1 }],
     ["5000 keys", Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key-${index}`, 1]))],
-    ["a key that JSON writes six times as long", { ["\u0000".repeat(100_000)]: 1 }],
-    ["a key of characters of four bytes", { ["😀".repeat(50_000)]: 1 }],
+    ["a key that is six times as long in JSON", { ["\u0000".repeat(100_000)]: 1 }],
+    ["a key of four-byte characters", { ["😀".repeat(50_000)]: 1 }],
   ])("%s is truncated, in the messages of zod and raw JSON Schema", async (_, args) => {
     const inputs = [z.strictObject({}), jsonSchema({ type: "object", additionalProperties: false })];
     for (const input of [...inputs, jsonSchema({ type: "object", propertyNames: { maxLength: 3 } })]) {
@@ -149,8 +149,8 @@ describe("A16", () => {
     ["raw JSON Schema at a lone surrogate in a nested name", nested, { a: [{ "\udc00x": "1" }] }],
     ["zod in a refinement", z.object({}).refine(secret), {}],
     ["another library", strict(secret), {}],
-    ["another library later", strict(() => Promise.reject(new Error("no database at 10.0.0.7"))), {}],
-    ["another library, something that is no error", strict(() => Promise.reject(undefined)), {}],
+    ["another library, asynchronously", strict(() => Promise.reject(new Error("no database at 10.0.0.7"))), {}],
+    ["another library, a rejection without an error", strict(() => Promise.reject(undefined)), {}],
   ];
 
   test.each(THROWING)(

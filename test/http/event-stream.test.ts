@@ -48,7 +48,7 @@ test("A5: while a reader does not read, one frame per changed subject waits beyo
   stream.end();
 });
 
-test("a reader that takes nothing for longer than slowReaderMs is given up, and its stream fails", async () => {
+test("the stream of a reader that reads nothing for longer than slowReaderMs fails", async () => {
   vi.useFakeTimers();
   const limits = resolveLimits({ heartbeatMs: 10, slowReaderMs: 100, streamBufferBytesMax: 10 });
   const stream = new EventStream(limits);
@@ -61,7 +61,7 @@ test("a reader that takes nothing for longer than slowReaderMs is given up, and 
   await expect(body?.getReader().read()).rejects.toThrow("The client has stopped reading.");
 });
 
-test("a stream that has ended sends no more heartbeats and takes no more frames", async () => {
+test("a stream that has ended sends no more heartbeats and accepts no more frames", async () => {
   vi.useFakeTimers();
   const stream = new EventStream(resolveLimits({}));
   const text = stream.respond().text();

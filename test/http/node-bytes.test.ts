@@ -90,7 +90,7 @@ const SERVED: readonly (readonly [cell: string, how: (ask: Ask) => Raw])[] = [
   ["HTTP/1.0", () => ({ version: "1.0" })],
   ["Expect: 100-continue", () => ({ lines: ["Expect: 100-continue"] })],
   ["a header line of 12,000 characters", () => ({ lines: [`X-Long: ${"x".repeat(12_000)}`] })],
-  ["an Accept of 2,000 types more", () => ({ lines: [`Accept: ${"a/b, ".repeat(2_000)}c/d`] })],
+  ["an Accept with 2,000 additional types", () => ({ lines: [`Accept: ${"a/b, ".repeat(2_000)}c/d`] })],
   ["a header that is not ASCII", () => ({ lines: ["X-Wide: \xff\xfe"] })],
   ["an upgrade to an unsupported protocol", () => ({ lines: ["Upgrade: websocket"] })],
   [

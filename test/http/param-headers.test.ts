@@ -1,4 +1,4 @@
-/** Arguments that clients repeat in `Mcp-Param-*` headers, where a name is that of something every object inherits. */
+/** Arguments in `Mcp-Param-*` headers whose names are those of inherited members of objects. */
 import { expect, test } from "vitest";
 import { McpServer } from "../../src/core/index.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
@@ -8,7 +8,7 @@ import { CONTENT, requestOf, standardHeaders } from "./messages.ts";
 const INHERITED = ["constructor", "toString", "valueOf"];
 
 test.each(INHERITED)(
-  "an argument named %j is expected in its header where it is sent, and only there",
+  "an argument named %j is expected in its header if it is sent, and otherwise not",
   async (name) => {
     const input = jsonSchema({
       type: "object",

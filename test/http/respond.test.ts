@@ -1,11 +1,11 @@
-/** One answer as JSON or as a stream, and bodies within their bounds: what only a peer that breaks the rules would show. */
+/** Answers as JSON or as a stream, and limits on bodies, with peers that violate the protocol. */
 import { describe, expect, test } from "vitest";
 import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { readBody } from "../../src/http/body.ts";
 import { type Run, respond } from "../../src/http/respond.ts";
 
 describe("respond", () => {
-  test("for a client that is far behind, notifications are dropped, and neither questions nor the answer", async () => {
+  test("for a slow client notifications are dropped, but neither questions nor the answer", async () => {
     const run: Run = async (emit) => {
       for (let id = 1; id <= 3; id += 1) {
         emit({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: id } });
@@ -31,14 +31,14 @@ describe("readBody", () => {
   const post = (body: BodyInit, headers: Record<string, string> = {}) =>
     new Request("https://server.example/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
 
-  test("refuses a body that is larger than it said and than is allowed", async () => {
+  test("refuses a body that exceeds both its announced length and the limit", async () => {
     const limits = resolveLimits({ bodyBytesMax: 10 });
     const body = JSON.stringify("x".repeat(20));
     const { refusal } = await readBody(post(body, { "Content-Length": "5" }), limits);
     expect(refusal).toEqual({ reason: "body-too-large", bytesMax: 10 });
   });
 
-  test("A19: refuses a body in chunks that ends within a character", async () => {
+  test("A19: refuses a chunked body that ends within a character", async () => {
     const bytes = Uint8Array.of(...new TextEncoder().encode("{}"), 0xe2, 0x82);
     const body = new ReadableStream({
       start: (controller) => {

@@ -238,9 +238,9 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
   });
 
   test.each<[string, number, (api: WeatherApi) => void]>([
-    ["the point cannot be had", 21, (api) => api.on("/points/21,-150", broken)],
+    ["the point cannot be fetched", 21, (api) => api.on("/points/21,-150", broken)],
     [
-      "the forecast cannot be had",
+      "the forecast cannot be fetched",
       22,
       (api) => {
         api.on("/points/22,-150", () => geoJson(point(`${WEATHER_API}/gridpoints/HFO/22,22/forecast`)));
@@ -256,7 +256,7 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
       },
     ],
     [
-      "redirects lead in a circle",
+      "redirects form a loop",
       24,
       (api) => api.on("/points/24,-150", () => problem(301, "Moved", "Moved", { location: "/points/24,-150" })),
     ],
@@ -271,11 +271,11 @@ function answersOfBothTools(setup: () => { api: WeatherApi; call: CallTool }): v
 
   test.each([
     ["another host", 31, "https://weather.example/forecast"],
-    ["a host that begins alike", 32, "https://api.weather.gov.evil.example/forecast"],
+    ["a host with the same beginning", 32, "https://api.weather.gov.evil.example/forecast"],
     ["the API's name as a user name", 33, "https://api.weather.gov@evil.example/forecast"],
     ["another port", 34, "https://api.weather.gov:8443/forecast"],
     ["plain http", 35, "http://api.weather.gov/gridpoints/STO/41,68/forecast"],
-    ["no URL", 36, "/gridpoints/STO/41,68/forecast"],
+    ["not a URL", 36, "/gridpoints/STO/41,68/forecast"],
   ])("a forecast URL of %s is never fetched", async (_, latitude, url) => {
     const { api, call } = setup();
     api.on(`/points/${latitude},-150`, () => geoJson(point(url)));

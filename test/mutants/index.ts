@@ -57,6 +57,6 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
     find: "return id === undefined ? undefined : namespace.idFromString(id);",
     replace: "return namespace.idFromString(id as string);",
     reason:
-      "`idFromString()` throws for undefined as for any text that is no id, and that is caught: there is no such task.",
+      "`idFromString()` throws for undefined as for any text that is not an id; the error is caught and means an unknown task.",
   },
 ];

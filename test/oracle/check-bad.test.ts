@@ -50,7 +50,7 @@ const ALWAYS: readonly Bad[] = [
     problem: "the result has no resultType",
   },
   {
-    name: "no resultType in 2026-07-28 for a method nobody knows",
+    name: "no resultType in 2026-07-28 for an unknown method",
     message: result({}),
     about: server("2026-07-28", "nobody/knows"),
     problem: "the result has no resultType",

@@ -22,5 +22,7 @@ test("A22: npm run replay runs handlers in each place and prints counts and seed
 });
 
 test("A22: npm run replay fails for an unknown place", async () => {
-  await expect(run("--place", "elsewhere")).rejects.toThrow("--place elsewhere is none of rounds, connection");
+  await expect(run("--place", "elsewhere")).rejects.toThrow(
+    "--place elsewhere is unknown; use one of rounds, connection",
+  );
 });

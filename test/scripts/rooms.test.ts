@@ -76,7 +76,7 @@ describe("the rooms of src/core", () => {
     return a !== undefined && b !== undefined && a < b;
   };
 
-  test.each(pairs)("%s imports %s only where that is below it", (from, to) => {
+  test.each(pairs)("%s may import %s only if that is below it", (from, to) => {
     const problem = findProblem(`core/${from}/file.ts`, `../${to}/other.ts`);
     if (isBelow(to, from)) expect(problem).toBeUndefined();
     else expect(problem).toContain(`core/${from} -> core/${to}`);
@@ -95,7 +95,7 @@ describe("the rooms of src/core", () => {
     expect(findProblem(`core/${low}/file.ts`, `../${high}/other.ts`)).toContain("is not an allowed import");
   });
 
-  test("types count as values do", () => {
+  test("type imports count like value imports", () => {
     const [specifier = ""] = importsOf('import type { Call } from "../run/call.ts";\n');
     expect(findProblem("core/define/tool.ts", specifier)).toContain("core/define -> core/run");
   });
@@ -107,7 +107,7 @@ describe("the rooms of src/core", () => {
     }
   });
 
-  test("a folder that has no place in the order is refused", () => {
+  test("a folder that is not in the order is refused", () => {
     expect(findProblem("core/attic/file.ts", "../protocol/errors.ts")).toContain("is not a known room");
     expect(findProblem("core/serve/file.ts", "../attic/file.ts")).toContain("is not an allowed import");
   });

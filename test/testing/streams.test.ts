@@ -156,7 +156,7 @@ describe("startProxy", () => {
     expect(proxy.cut(how)).toBe(2);
     for (const stream of streams) expect(await stream.end()).toBe("lost");
     for (const key of keys) await until("the Worker sees the cut", () => isCancelled(key));
-    await until("both are gone", () => proxy.connections === 0);
+    await until("both are closed", () => proxy.connections === 0);
     expect((await fetch(proxy.url("/json"))).status).toBe(200);
   });
 

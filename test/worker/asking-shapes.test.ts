@@ -44,7 +44,7 @@ async function byRounds(name: string): Promise<Members> {
     if (result.resultType !== "input_required") return result;
     more = { inputResponses: answersTo(result, echo), requestState: result.requestState };
   }
-  throw new Error("it asks for ever");
+  throw new Error("it asks forever");
 }
 
 const openSession = () => Session.open(tap.url, { capabilities: { elicitation: {} } });
@@ -82,7 +82,7 @@ async function asTask(name: string): Promise<Members> {
     if (task.status === "completed") return task.result as Members;
     await client.update(taskId, answersTo(task, echo));
   }
-  throw new Error("it asks for ever");
+  throw new Error("it asks forever");
 }
 
 async function abortAll(): Promise<void> {
@@ -90,7 +90,7 @@ async function abortAll(): Promise<void> {
 }
 
 const CARRIERS: readonly [string, (name: string) => Promise<Members>, failure: "fails" | "failsLive"][] = [
-  ["by rounds", byRounds, "fails"],
+  ["in rounds", byRounds, "fails"],
   ["in a session", inSession, "failsLive"],
   ["in a session whose object is reset while it asks", (name) => inSession(name, abortAll), "failsLive"],
   ["as a task", asTask, "fails"],

@@ -141,7 +141,7 @@ describe("limits", () => {
     const before = await worker.worker.objects("SMALL_SESSION");
     const session = await Session.open(await at("Small"));
     const stream = await session.stream("hold", { key: newKey(), events: 3, size: 30_000 });
-    await stream.has("all news", ({ messages }) => messages.length === 3);
+    await stream.has("all notifications", ({ messages }) => messages.length === 3);
     const made = (await worker.worker.objects("SMALL_SESSION")).filter((id) => !before.includes(id));
     for (const id of made) await worker.worker.abort("SMALL_SESSION", id);
     await stream.end();
@@ -224,7 +224,7 @@ test("A5: a GET stream that is not read keeps a limited amount of memory; one no
   // A stream that is read again gets new notifications.
   const before = reading.messages.length;
   await told(session.call("shout", { key: "again" }));
-  await reading.has("what is said now", ({ messages }) => {
+  await reading.has("the new message", ({ messages }) => {
     return messages.slice(before).some(({ params }) => (params as Members | undefined)?.data === "x");
   });
   cutter.abort();
@@ -338,7 +338,7 @@ describe("messages that belong to no call", () => {
     const stream = await session.get();
     await say(session, 1, 0);
     const isLast = ({ params }: Members) => (params as Members).data === "the roots are others now";
-    await stream.has("what came last", ({ messages }) => messages.some(isLast));
+    await stream.has("the last message", ({ messages }) => messages.some(isLast));
     expect(stream.messages).toHaveLength(4);
     stream.cut();
   });
@@ -393,7 +393,7 @@ test("a notification is sent only on the latest GET stream, and on another after
   await latest.has("the last notice", ({ messages }) => messages.some(isOfB));
   expect(first.messages).toEqual([]);
   latest.cut();
-  await until("the other hears", async () => {
+  await until("the other stream is notified", async () => {
     await tool("touch", "test://a");
     return first.messages.length > 0;
   });
@@ -518,7 +518,7 @@ test("DELETE deletes the log at once, and a call that still runs keeps its strea
 });
 
 describe("streams", () => {
-  /** A session, and the id of its object, which is made by what `use` does. */
+  /** A session and the id of its object, which `use` creates. */
   async function openAlone(use: (session: Session) => Promise<unknown>): Promise<{ session: Session; object: string }> {
     const others = await worker.worker.objects("PLAIN_SESSION");
     const session = await Session.open(await at("Plain"), { silent: true });
@@ -527,7 +527,7 @@ describe("streams", () => {
     return { session, object };
   }
 
-  test("a GET stream that is resumed is told that each list of the server may have changed, and of no other list", async () => {
+  test("a resumed GET stream gets a change notification for each list of the server, and for no other list", async () => {
     const session = await Session.open(await at("Plain"));
     const first = await session.get();
     await first.has("the priming event", ({ events }) => events.length > 0);
@@ -539,18 +539,18 @@ describe("streams", () => {
     again.cut();
   });
 
-  test("when the latest GET stream of a session is left, the one before it hears of notices again", async () => {
+  test("when the latest GET stream of a session is closed, the previous one gets notifications again", async () => {
     const session = await Session.open(await at("Plain"));
     const [first, second] = [await session.get(), await session.get()];
     second.cut();
-    await until("the first hears of a list", async () => {
+    await until("the first stream gets a list change", async () => {
       await tool("shout", "list");
       return methodsOf(first.messages).includes("notifications/tools/list_changed");
     });
     first.cut();
   });
 
-  test("the number of a stream is never used again, even when its object has forgotten everything", async () => {
+  test("a stream number is never reused, even if its object has deleted everything", async () => {
     const numberOf = ({ events }: Cuttable) => Number.parseInt(events[0]?.id?.split("-")[1] ?? "", 36);
     const call = (session: Session) => flood(session, { key: newKey(), events: 2 });
     let earlier = Number.NaN;
@@ -565,7 +565,7 @@ describe("streams", () => {
     expect(numberOf(await (await call(session)).end())).toBeGreaterThan(earlier);
   });
 
-  test("the stream of a call that was cancelled before it said anything is over, and cannot be resumed", async () => {
+  test("the stream of a call that was cancelled before its first message has ended and cannot be resumed", async () => {
     const session = await Session.open(await at("Plain"));
     const stream = await session.stream("hold", { key: newKey() }, "cancelled");
     await stream.has("the priming event", ({ events }) => events.length > 0);

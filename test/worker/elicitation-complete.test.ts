@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => worker?.stop());
 
-/** Has the tests of a group send their messages through the oracle, which knows Streamable HTTP only. */
+/** Sends the messages of a group's tests through the oracle, which supports only Streamable HTTP. */
 function watchMessages(): void {
   beforeEach(async () => {
     tap = await startHttpTap(`${worker.origin}/mcp`);
@@ -42,9 +42,9 @@ describe("E3 the completion of a URL elicitation", () => {
   watchMessages();
 
   test.each([
-    ["is told from the handler that asked, to its session alone", async () => undefined],
+    ["is sent from the handler that asked, to its session only", async () => undefined],
     [
-      "is told by a run that goes on after its object was evicted: the id is the same",
+      "is sent by a run that continues after its object was evicted, with the same id",
       () => worker.evict("MCP_SESSION"),
     ],
   ])("E3 %s", async (_, lose) => {
@@ -104,7 +104,7 @@ describe("E3 the completion of URL elicitations after the error -32042", () => {
 
 describe("E3 over HTTP+SSE", () => {
   test.each(["pay", "sync"])(
-    "E3: the completion is told on the one stream of the client that was asked (%s)",
+    "E3: the completion is sent on the only stream of the client that was asked (%s)",
     async (name) => {
       const [reader, other] = [await openReader(), await openReader()];
       await reader.post(request("tools/call", { name, arguments: {} }, 1));
@@ -124,7 +124,7 @@ describe("E3 over HTTP+SSE", () => {
     (messages as Members[]).filter(({ method }) => method === COMPLETE).map(({ params }) => idOf(params));
   const idOf = (from: unknown) => (from as { elicitationId: string }).elicitationId;
 
-  /** A client of HTTP+SSE that has introduced itself with 2025-11-25. */
+  /** A client of HTTP+SSE that has initialized with 2025-11-25. */
   async function openReader() {
     const stream = await openStream(worker.url("/mcp"), {});
     await stream.waitFor("the endpoint", ({ events }) => events.length > 0);
@@ -136,7 +136,7 @@ describe("E3 over HTTP+SSE", () => {
     const find = (holds: (message: Members) => boolean) => (stream.messages as Members[]).slice(1).find(holds);
     await post(initialize("2025-11-25", "hello", { elicitation: { form: {}, url: {} } }));
     await stream.waitFor("the handshake", () => find(({ id }) => id === "hello") !== undefined);
-    /** Agrees to the question, if there is one. Resolves with the ids of the elicitations that the client was given. */
+    /** Agrees to the question, if there is one. Resolves with the ids of the elicitations that the client got. */
     const asked = async (): Promise<string[]> => {
       const isAsked = ({ id, method, error }: Members) => method === "elicitation/create" || (id === 1 && !!error);
       await stream.waitFor("the question", () => find(isAsked) !== undefined);

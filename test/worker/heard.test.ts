@@ -164,7 +164,7 @@ describe("a call that was answered 202", () => {
 });
 
 describe("an answer that cannot be stored", () => {
-  test("D5: is replaced by an error at once, and the stream goes on", async () => {
+  test("D5: is replaced by an error at once, and the stream continues", async () => {
     const { reader, id } = await openAlone("MCP_SESSION");
     await reader.initialize();
     const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN NEW.frames LIKE '%"said 1"%'`;

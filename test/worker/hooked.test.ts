@@ -180,7 +180,7 @@ describe("U1: custom methods and notifications over HTTP", () => {
         expect((await client.send(notification(method, { count: 1 }), headers)).status).toBe(202);
       }
       const heard: unknown[] = [];
-      await until("it is heard", async () => heard.push(...((await json("/heard")) as unknown[])) > 0);
+      await until("the notification is handled", async () => heard.push(...((await json("/heard")) as unknown[])) > 0);
       // Stateless clients of the first two versions send no version header.
       const assumed = path === "/stateless" && version < "2025-06-18" ? "2025-03-26" : version;
       expect(heard).toEqual([[1, `at ${path}`, "anna", assumed, expect.arrayContaining(["MCP_SESSION"])]]);

@@ -332,7 +332,7 @@ describe("B4 notifications that cannot be delivered", () => {
     const before = (await errors()).length;
     await publish("tools");
     await Promise.all(all.map((listener) => listener.hears(TOOLS)));
-    await until("onError heard", async () => (await errors()).length > before);
+    await until("onError was called", async () => (await errors()).length > before);
     expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notice: 1$/)]);
     for (const { notices } of all) expect(notices).toEqual([TOOLS]);
   });

@@ -211,7 +211,7 @@ test("an answer whose id is the name of an inherited member is ignored", async (
     return rows.filter(([name]) => /^(call|more):/.test(name));
   };
   const before = await stored();
-  // Past the oracle, to which these answer no question.
+  // Bypasses the oracle, for which these answer no question.
   const direct = session.with({}, `${worker.origin}/mcp`);
   for (const id of ["constructor", "toString", "__proto__"]) {
     const answered = await direct.send({ jsonrpc: "2.0", id, result: { action: "decline" } });

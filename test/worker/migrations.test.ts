@@ -163,7 +163,7 @@ describe("a database of layout 1", () => {
     const { session, id } = await open();
     await fill(id, [{ stream: OWN, from: 1, messages: [notice] }], session);
     const resumed = await session.get(cursor(id, OWN, 0));
-    await resumed.has("what was said", ({ messages }) => messages.some(({ method }) => method === notice.method));
+    await resumed.has("the earlier events", ({ messages }) => messages.some(({ method }) => method === notice.method));
     const said = ({ messages }: Cuttable) => messages.filter(({ method }) => method === notice.method);
     expect(said(resumed)).toEqual([notice]);
     resumed.cut();

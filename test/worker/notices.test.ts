@@ -81,12 +81,12 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
     const reading = new Reading(await client.get());
     await told(client.call("say", { name: "unasked" }));
     await told(client.request("logging/setLevel", { level: "error" }));
-    await told(client.call("say", { name: "too light" }));
+    await told(client.call("say", { name: "not severe enough" }));
     await told(client.request("logging/setLevel", { level: "warning" }));
-    await told(client.call("say", { name: "grave enough" }));
+    await told(client.call("say", { name: "severe enough" }));
     await reading.has("a log message", (each) => methodsOf(each).includes("notifications/message"));
     expect(reading.messages).toMatchObject([
-      { params: { level: "warning", logger: "changing", data: "grave enough" } },
+      { params: { level: "warning", logger: "changing", data: "severe enough" } },
     ]);
   });
 });

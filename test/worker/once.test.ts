@@ -217,12 +217,12 @@ describe("A12: a call with a key", () => {
       };
     const refused = {
       "unknown tool": code({}, "no_such_tool"),
-      "arguments that are no object": code({ arguments: 5 }),
+      "arguments that are not an object": code({ arguments: 5 }),
       "a forged state": code({ requestState: "A".repeat(200) }),
-      "a state that is no text": code({ requestState: 5 }),
+      "a state that is not a string": code({ requestState: 5 }),
       "the state of other arguments": code({ requestState, arguments: { key, more: "x" } }),
       "the state of another principal": code({ requestState }, "ask_and_pay", "bob"),
-      "answers that are no objects": code({ inputResponses: { sure: 1 } }),
+      "answers that are not objects": code({ inputResponses: { sure: 1 } }),
       "a capability that is lacking": code({}, "needs_sampling"),
     };
     for (const [what, present] of Object.entries(refused)) {
@@ -447,6 +447,6 @@ test("A12: a call of several rounds is forgotten keepMs after its first request"
   await worker.advance(3 * hourMs);
   expect(await asks({})).toEqual(["second"]);
   await worker.advance(2 * hourMs);
-  // 25 hours after it was first presented it is a call that nobody knows.
+  // 25 hours after its first request the call is unknown.
   expect(await asks({})).toEqual(["first"]);
 });

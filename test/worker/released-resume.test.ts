@@ -136,7 +136,7 @@ async function connected(connect: Connect, reconnection: Reconnection = PATIENT)
   // Some releases do not reopen a GET whose connection was cut before its head had arrived.
   const heard: string[] = [];
   client.onnotification((method) => heard.push(method));
-  await until("it hears on its GET stream", async () => {
+  await until("its GET stream delivers a notification", async () => {
     await change();
     return heard.length > 0;
   });
@@ -281,7 +281,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     for (const resumptionToken of ["garbage", id]) {
       const before = errors.length;
       const call = new Call(client, "count", { key }, { resumptionToken, timeout: 1_000 });
-      await until("the client hears of it", () => errors.length > before);
+      await until("the client gets the error", () => errors.length > before);
       expect(await call.outcome).toMatchObject({ error: expect.any(Error) });
       const asked = resumptions().filter((each) => cursorsOf([each])[0] === resumptionToken);
       expect(asked.map(({ status }) => status)).toEqual([400]);
@@ -313,7 +313,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
       proxy.cut();
       await until("it is open again", () => getStreams().length >= expected);
       heard.length = 0;
-      await until("it hears", async () => {
+      await until("it gets a notification", async () => {
         await change();
         return heard.includes("notifications/tools/list_changed");
       });

@@ -146,7 +146,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     const stream = before.isOver ? await kept.session.get(before.events.at(-1)?.id) : before;
     // A stream that was opened again is also notified of each list, because changes may have been missed.
     const updates = () => stream.messages.filter(({ method }) => method === "notifications/resources/updated");
-    await until("an update is heard", async () => {
+    await until("an update arrives", async () => {
       await tool("touch", { key: uri });
       return updates().length > 0;
     });
@@ -245,12 +245,15 @@ describe("a session that only", () => {
   test.each<[what: string, use: (session: Session) => Promise<unknown>]>([
     ["was used", async () => undefined],
     ["listed its tools", (session) => session.request("tools/list")],
-    ["was asked for a tool there is not", (session) => session.call("nothing", {})],
+    ["called an unknown tool", (session) => session.call("nothing", {})],
     ["answered calls as JSON, many at once", (session) => Promise.all([1, 2, 3].map(() => echo(session)))],
-    ["cancelled what never ran", (session) => session.send(notification("notifications/cancelled", { requestId: 7 }))],
-    ["was used by a stranger", (session) => session.with({ authorization: "Bearer bob" }).request("ping")],
-    ["was resumed with garbage", (session) => session.get("garbage", WRONG)],
-    ["had a GET stream open on which nothing was said", silent],
+    [
+      "cancelled an unknown request",
+      (session) => session.send(notification("notifications/cancelled", { requestId: 7 })),
+    ],
+    ["was used by another principal", (session) => session.with({ authorization: "Bearer bob" }).request("ping")],
+    ["was resumed with an invalid event id", (session) => session.get("garbage", WRONG)],
+    ["had an open GET stream without messages", silent],
   ])("%s stores nothing, not a byte", async (_, use) => {
     const before = written("Plain");
     const session = await Session.open(await at("Plain"), { token: "alice" });
@@ -307,9 +310,9 @@ describe("use that extends a session with idleTimeoutMs is", () => {
     ["a request", (session) => session.request("ping")],
     ["a request that is refused", (session) => session.request("no/such/method")],
     ["a notification", (session) => session.send(notification("notifications/cancelled", { requestId: 7 }))],
-    ["an answer to no question", (session) => session.send({ jsonrpc: "2.0", id: 7, result: {} }, WRONG)],
+    ["a response to no question", (session) => session.send({ jsonrpc: "2.0", id: 7, result: {} }, WRONG)],
     ["a GET stream", (session) => session.get().then((stream) => stream.cut())],
-    ["a resumption that is refused", (session) => session.get("garbage", WRONG)],
+    ["a refused resume request", (session) => session.get("garbage", WRONG)],
   ])("%s", async (_, use) => {
     const kept = await Kept.open("Idle", {}, (session) => session.request("logging/setLevel", { level: "info" }));
     const before = (await kept.state()).goodUntilMs ?? Date.now();

@@ -177,9 +177,9 @@ test("A9: when a principal takes over an anonymous session, its open GET streams
   expect([said(older.stream), said(newer.stream)]).toEqual([0, 0]);
   for (const id of [undefined, older.id, newer.id]) expect((await anonymous.get(id)).status).toBe(404);
   const hers = await alice.get();
-  await hers.has("what was said", (stream) => said(stream) === 1);
+  await hers.has("the earlier message", (stream) => said(stream) === 1);
   await provoke(alice);
-  await hers.has("what is said now", (stream) => said(stream) === 2);
+  await hers.has("the new message", (stream) => said(stream) === 2);
   expect(hers.isOver).toBe(false);
   hers.cut();
 });

@@ -98,7 +98,7 @@ export class TaskClient {
       if (task.status === "completed") return textOf(task);
       await this.update(taskId, answersTo(task, answer));
     }
-    throw new Error("it asks for ever");
+    throw new Error("it asks forever");
   }
 }
 

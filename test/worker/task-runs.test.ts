@@ -144,7 +144,7 @@ describe("tries of a task's step", () => {
     const key = newKey();
     const tries = async () => triesOf(key, "killed", fresh);
     const taskId = await other.start("killed", { key, fails: 3 });
-    await until("its second try is under way", async () => (await tries()).length === 2);
+    await until("its second try is running", async () => (await tries()).length === 2);
     await fresh.restart();
     expect(await other.finish(taskId)).toBe("killed 4");
     expect(await tries()).toEqual([1, 2, 2, 3, 4]);
@@ -268,7 +268,7 @@ describe("a question beside a step that waits", () => {
     await asleep(taskId);
     // The alarm ends with the run, so it is not awaited here.
     const passing = pass(60_000);
-    await until("the next try is under way", async () => (await triesOf(key, "flaky")).length === 2);
+    await until("the next try is running", async () => (await triesOf(key, "flaky")).length === 2);
     await client.update(
       taskId,
       answersTo(task, () => "Ada"),

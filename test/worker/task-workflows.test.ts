@@ -191,7 +191,7 @@ test("a second request for work joins the run in progress", async () => {
   await hasBegun(key);
   const work = async () => (await fetch(worker.url(`/work/${objectOf(taskId)}`), { method: "POST" })).json();
   const both = [work(), work()];
-  // They have reached the object when it has answered later ones.
+  // They have reached the object once it has answered later ones.
   for (let count = 0; count < 5; count += 1) await client.get(taskId);
   await release(key);
   expect(await Promise.all(both)).toMatchObject([{ status: "completed" }, { status: "completed" }]);

@@ -163,7 +163,7 @@ export class RandomRun {
         await Promise.all([this.#unlessLost(update), beside]);
       } else await pause(5);
     }
-    throw new Error(`The task did not come to its end: ${JSON.stringify(task)}`);
+    throw new Error(`The task did not finish: ${JSON.stringify(task)}`);
   }
 
   /** Gives the same answer to a question however often it is sent. */

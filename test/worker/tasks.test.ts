@@ -113,7 +113,7 @@ describe("a task", () => {
     for (const [name, answer] of Object.entries(answers)) {
       expect(await effectsOf(key)).toEqual(["run"]);
       await client.update(taskId, { [name]: answer });
-      // Whatever is due is run at once.
+      // Due work runs immediately.
       await worker.advance(0);
     }
     expect(textOf(await client.reaches(taskId, "completed"))).toBe("Two? Three?");

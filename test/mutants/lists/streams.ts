@@ -64,7 +64,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "const next = Math.max(this.#lastStream + 1, Date.now());",
     replace: "const next = this.#lastStream + 1;",
     tests: ["test/worker/durable.test.ts"],
-    title: "the number of a stream is never used again",
+    title: "a stream number is never reused",
   },
   {
     id: "log-end-of-cancelled-call",
@@ -80,7 +80,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "lists: filter.lists.filter((list) => notices.lists.includes(list))",
     replace: "lists: filter.lists",
     tests: ["test/worker/durable.test.ts"],
-    title: "a GET stream that is resumed",
+    title: "a resumed GET stream gets",
   },
   {
     id: "bridge-hides-a-gap-of-lists",
@@ -88,7 +88,7 @@ export const STREAMS: readonly Mutant[] = [
     find: "for (const kind of offered.lists) this.#tell({ kind });",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
-    title: "a GET stream that is resumed",
+    title: "a resumed GET stream gets",
   },
   {
     id: "http-sse-without-sessions",
