@@ -200,16 +200,11 @@ function membersOf(node: Node): Node[] {
   return type ? literalMembers(type) : [];
 }
 
-const CONTAINERS = new Set([SyntaxKind.UnionType, SyntaxKind.IntersectionType, SyntaxKind.ParenthesizedType]);
-
-/** Members of the object types that a type is made of. */
+/** Members of an object type. Those of a union belong to its parts, which the comment of the union explains. */
 function literalMembers(type: Node): Node[] {
-  if (type.kind === SyntaxKind.TypeLiteral) return [...(type as unknown as { members: Iterable<Node> }).members];
-  const { typeName } = type as { typeName?: { text?: string } };
-  const parts: Node[] = [];
-  const collect = (each: Node): undefined => void parts.push(each);
-  if (CONTAINERS.has(type.kind) || typeName?.text === "Readonly") type.forEachChild(collect);
-  return parts.flatMap(literalMembers);
+  if (type.kind !== SyntaxKind.TypeLiteral) return [];
+  const members = [...(type as unknown as { members: Iterable<Node> }).members];
+  return members.filter(({ kind }) => kind !== SyntaxKind.IndexSignature);
 }
 
 /** The properties that all kinds of members share. */

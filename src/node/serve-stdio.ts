@@ -12,9 +12,11 @@ import { failureLine } from "../core/protocol/error-reports.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
+/** Options of {@link serveStdio}. */
 export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {
   /** What handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
   readonly env?: Env;
+  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
 }
 

@@ -12,10 +12,11 @@ import { type JSONRPCMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 
+/** Options of {@link StdioServerTransport}. */
 export interface StdioTransportOptions {
-  /** @default process.stdin */
+  /** The stream that messages are read from. @default process.stdin */
   readonly input?: Readable;
-  /** @default process.stdout */
+  /** The stream that messages are written to. @default process.stdout */
   readonly output?: Writable;
   /** Bytes of one line. A longer one is answered with an error and skipped. @default limits.bodyBytesMax */
   readonly lineBytesMax?: number;
@@ -51,13 +52,23 @@ export class StdioServerTransport implements Transport {
   #isSkipping = false;
   #isClosed = false;
   #settleEnded: () => void = () => undefined;
+  /** Receives each valid message. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  /** Called once, when the transport is closed. */
   onclose: (() => void) | undefined;
+  /** Receives the errors of the streams. */
   onerror: ((error: Error) => void) | undefined;
+  /** Receives what is no valid message. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
   /** Resolves when the input has ended, or the transport was closed: nothing more will arrive. */
   readonly ended: Promise<void>;
 
+  /**
+   * Makes a transport that does not read yet.
+   *
+   * @throws {KitError} `options-invalid` for an option that does not exist
+   * or a number out of its range.
+   */
   constructor(options: StdioTransportOptions = {}) {
     checkOptions("new StdioServerTransport(): ", options, OPTIONS);
     this.#input = options.input ?? process.stdin;
@@ -70,6 +81,7 @@ export class StdioServerTransport implements Transport {
     });
   }
 
+  /** Begins to read. */
   async start(): Promise<void> {
     this.#input.on("data", this.#onData);
     this.#input.on("end", this.#onEnd);
@@ -97,6 +109,7 @@ export class StdioServerTransport implements Transport {
     });
   }
 
+  /** Stops reading. The output stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -23,9 +23,9 @@ export interface WorkerOptions {
   readonly workflows?: Readonly<Record<string, string>>;
   /** Variables and secrets: text or JSON values. */
   readonly bindings?: Readonly<Record<string, unknown>>;
-  /** @default that of the configuration file, or 2026-10-20 */
+  /** The compatibility date of the Worker. @default that of the configuration file, or 2026-10-20 */
   readonly compatibilityDate?: string;
-  /** @default those of the configuration file, or enable_request_signal */
+  /** The compatibility flags of the Worker. @default those of the configuration file, or enable_request_signal */
   readonly compatibilityFlags?: readonly string[];
   /** Answers every fetch the Worker makes: what stands where the internet would. Without it the fetches go out. */
   readonly outbound?: (request: Request) => Response | Promise<Response>;

@@ -9,7 +9,7 @@ const CONTENT = { "content-type": "application/json", accept: "application/json,
 
 /** What to send, and how badly to read the answer. */
 export interface StreamOptions {
-  /** @default "GET", or "POST" with a body */
+  /** The HTTP method. @default "GET", or "POST" with a body */
   readonly method?: string;
   /** Several values make several header lines. The headers MCP asks of every client are added, unless given. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -25,8 +25,11 @@ export interface StreamOptions {
 
 /** One event of a stream, as it came. */
 export interface StreamEvent {
+  /** The id of the event; undefined when it has none. */
   readonly id: string | undefined;
+  /** The kind of the event; undefined when it has none. */
   readonly event: string | undefined;
+  /** The data of the event. */
   readonly data: string;
 }
 
@@ -63,6 +66,7 @@ export function openStream(url: string, options: StreamOptions = {}): Promise<Ht
 
 /** An answer that is read while it comes. Made by `openStream`. */
 export class HttpStream implements AsyncDisposable {
+  /** The HTTP status of the answer. */
   readonly status: number;
   /** Names in lower case; several lines of one name are joined. */
   readonly headers: Readonly<Record<string, string>>;
@@ -159,6 +163,7 @@ export class HttpStream implements AsyncDisposable {
     return this.ended ?? "lost";
   }
 
+  /** Closes the connection, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut();
   }

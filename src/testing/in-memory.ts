@@ -129,6 +129,7 @@ export class InMemoryClient implements AsyncDisposable {
     });
   }
 
+  /** Sends a notification. */
   notify(method: string, params?: Members): void {
     this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
   }
@@ -144,6 +145,7 @@ export class InMemoryClient implements AsyncDisposable {
     await this.connection.close();
   }
 
+  /** The same as `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

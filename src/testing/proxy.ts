@@ -5,7 +5,9 @@ import { type CutHow, cutSocket } from "./cut.ts";
 
 /** How slowly answers pass: so many bytes, then a pause. */
 export interface Pace {
+  /** Bytes that pass at a time. */
   readonly bytes: number;
+  /** Milliseconds from one time to the next. */
   readonly everyMs: number;
 }
 
@@ -42,6 +44,7 @@ export class CuttableProxy implements AsyncDisposable {
     this.#server = createServer((client) => this.#accept(client));
   }
 
+  /** Begins to listen; `startProxy` has done this. */
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -102,6 +105,7 @@ export class CuttableProxy implements AsyncDisposable {
     await closed;
   }
 
+  /** The same as `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

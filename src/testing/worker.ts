@@ -120,6 +120,7 @@ export class TestWorker implements AsyncDisposable {
     rmSync(this.stateFolder, { recursive: true, force: true });
   }
 
+  /** The same as `stop()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

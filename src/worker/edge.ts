@@ -34,7 +34,9 @@ import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 
 /** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
 export interface EdgeRuntime<Env> {
+  /** The limits of the endpoint. */
   readonly limits: Limits;
+  /** Receives exceptions when the server has no `onError`. */
   readonly onError: ErrorReporter;
   /** Whether the server depends on the request. */
   readonly isPerRequest: boolean;
@@ -139,6 +141,7 @@ export interface TasksPart<Env, Objects extends object> {
   };
 }
 
+/** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
 export interface EdgeOptions<
   Env,
   Sessions extends object,
@@ -176,6 +179,7 @@ export interface EdgeOptions<
   readonly page?: PagePart;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
+  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /** Every POST is answered by one JSON object; see the README for what that drops. @default false */
   readonly jsonOnly?: boolean;

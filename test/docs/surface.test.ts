@@ -1,7 +1,8 @@
 /** The public surface changes on purpose, and every name and member of it has a doc comment. */
 import { expect, test } from "vitest";
 import { differencesOf, readReports, reportsOf } from "../../scripts/api/report.ts";
-import { readSurface } from "../../scripts/api/surface.ts";
+import { type PublicName, readSurface } from "../../scripts/api/surface.ts";
+import { coverageOf } from "../../scripts/api/undocumented.ts";
 
 const entries = readSurface();
 
@@ -22,4 +23,26 @@ test("a changed line, a new file and a removed file are each a difference", () =
   expect(differencesOf(a, new Map())).toHaveLength(1);
   expect(differencesOf(new Map(), a)).toHaveLength(1);
   expect(differencesOf(a, a)).toEqual([]);
+});
+
+test("a name or a member without a doc comment is found, also one that has tags only", () => {
+  const members = entries.flatMap(({ names }) => names).find(({ name }) => name === "Annotations")?.members ?? [];
+  expect(members.map(({ name, doc }) => [name, doc !== ""])).toContainEqual(["priority", true]);
+  const bare = members.map((member) => ({ ...member, doc: "" })).slice(0, 1);
+  const name: PublicName = {
+    name: "Bare",
+    file: "core/bare.d.ts",
+    isExported: true,
+    text: "",
+    doc: "",
+    tags: [["default", "1"]],
+    members: bare,
+    mentions: [],
+    bases: [],
+  };
+  expect(coverageOf([{ module: "mcp-edge", file: "", names: [name, name] }])).toEqual({
+    missing: ["src/core/bare.ts: Bare has no doc comment", "src/core/bare.ts: Bare.audience has no doc comment"],
+    names: 1,
+    members: 1,
+  });
 });

@@ -15,8 +15,11 @@ export type ElicitResult<Content = JsonObject> =
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
 
+/** A folder or file that the client says the server may work with. @see MCP 2026-07-28, client/roots */
 export interface Root {
+  /** Where it is, as a `file://` URI. */
   readonly uri: string;
+  /** The name of the root, for people. */
   readonly name?: string;
 }
 

@@ -12,8 +12,11 @@ import type { VersionRules } from "../protocol/versions.ts";
 
 /** A form as the wire has it, for those who write it by hand. */
 export interface ElicitationSchema {
+  /** A form is an object. */
   readonly type: "object";
+  /** The fields of the form: strings, numbers, booleans and choices. */
   readonly properties: { readonly [name: string]: JsonObject };
+  /** Names of the fields that have to be filled in. @default none */
   readonly required?: readonly string[];
 }
 

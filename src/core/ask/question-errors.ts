@@ -11,6 +11,7 @@ import { quote } from "../protocol/quote.ts";
 
 /** Why a question could not be answered. A handler may catch it and go on without. */
 export class QuestionError extends Error {
+  /** Tells the class of the error. */
   override readonly name = "QuestionError";
   /**
    * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
@@ -22,6 +23,7 @@ export class QuestionError extends Error {
   /** What the client has not declared, for `unsupported`. */
   readonly missing: readonly ClientCapabilityName[];
 
+  /** The kit makes these; a test may make its own. */
   constructor(
     reason: QuestionError["reason"],
     message: string,

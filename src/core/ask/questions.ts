@@ -13,7 +13,9 @@ import { QuestionError } from "./question-errors.ts";
 
 /** One request to a client, by method and params: the value of an entry of `inputRequests`. */
 export interface Question {
+  /** The kind of question. */
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  /** The parameters of the question, as the protocol defines them. */
   readonly params?: JsonObject;
 }
 

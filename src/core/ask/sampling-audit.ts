@@ -15,14 +15,19 @@ import { QuestionError } from "./question-errors.ts";
 export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   /** The request whose handler asked. */
   readonly requestId: RequestId;
+  /** The client that was asked. */
   readonly client: ClientFacts;
+  /** Who the request acts for; undefined for an anonymous one. */
   readonly principal: Principal | undefined;
+  /** Name of the tool that asked. */
   readonly tool?: string;
+  /** Name of the prompt that asked. */
   readonly prompt?: string;
   /** Tokens asked for. */
   readonly maxTokens: number;
   /** As the client answered. */
   readonly model?: string;
+  /** Why the model stopped, as the client answered. */
   readonly stopReason?: string;
   /** cancelled: the call ended first. The others are the reasons of `QuestionError`. */
   readonly outcome: "answered" | "cancelled" | QuestionError["reason"];

@@ -14,18 +14,25 @@ import type { Ping, Question } from "./questions.ts";
 
 /** `sampling/createMessage` parameters. @see `CreateMessageRequestParams` in the schema */
 export interface SampleParams extends JsonObject {
+  /** The conversation so far; at least one message. */
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: unknown }[];
   /** At least 1. */
   readonly maxTokens: number;
+  /** A system prompt that the client may use, change or ignore. */
   readonly systemPrompt?: string;
   /** From 0 to `limits.temperatureMax`, which is 1 unless it was set. */
   readonly temperature?: number;
 }
 
+/** The answer of the client's model. @see MCP 2026-07-28, client/sampling */
 export interface SampleResult extends JsonObject {
+  /** The name of the model that answered. */
   readonly model: string;
+  /** Who speaks, as a rule the assistant. */
   readonly role: "user" | "assistant";
+  /** The content: one block or, since 2025-11-25, several. */
   readonly content: unknown;
+  /** Why the model stopped, such as `endTurn` or `maxTokens`. */
   readonly stopReason?: string;
 }
 

@@ -20,6 +20,7 @@ export interface UrlElicitation {
 
 /** Consent, not completion: `accept` says that the person agreed to open the URL, not what happened there. */
 export interface ElicitUrlResult {
+  /** Whether the user agreed to open the URL, declined, or closed the question. */
   readonly action: "accept" | "decline" | "cancel";
   /** The id that was given or made. */
   readonly elicitationId: string;

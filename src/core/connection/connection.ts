@@ -40,9 +40,11 @@ import { type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempot
 import { RootsTeller } from "../serve/roots.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
 
+/** Options of {@link connect}. */
 export interface ConnectOptions<Env> {
   /** What handlers see as `ctx.env`. */
   readonly env?: Env;
+  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /** Keeps what comes of calls that run once. @default outcomesInMemory(), for this connection */
   readonly outcomes?: OutcomeKeeper;

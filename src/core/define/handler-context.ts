@@ -46,9 +46,11 @@ export interface ContextCall {
   readonly progressAfter?: number | undefined;
 }
 
+/** More about the progress of a request. */
 export interface ProgressOptions {
   /** The value at which the work is done, when it is known. */
   readonly total?: number;
+  /** What is being done, for people. Sent since 2025-03-26. */
   readonly message?: string;
 }
 
@@ -58,8 +60,11 @@ export interface ProgressOptions {
  * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
  */
 export interface TraceContext {
+  /** The trace and the span of the caller. */
   readonly traceparent?: string;
+  /** What tracing systems of other vendors add. */
   readonly tracestate?: string;
+  /** Names and values that travel with the trace. */
   readonly baggage?: string;
 }
 
@@ -99,6 +104,7 @@ export class HandlerContext<Env = unknown> {
   /** The state that run gave to `inputRequired`. */
   readonly requestState: string | undefined;
 
+  /** The kit makes these, one for each run of a handler. */
   constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, read: OwnReader) {
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;

@@ -16,7 +16,9 @@ export interface RequestData<Env = unknown> extends Omit<RequestDescription, "re
   readonly requestId?: RequestId;
   /** What a notification says. */
   readonly params?: JsonObject;
+  /** The result, once `next()` has returned it. */
   result?: JsonObject;
+  /** The exception, once `next()` has thrown it. */
   error?: unknown;
 }
 
@@ -36,6 +38,7 @@ export type AroundHook<Env = unknown> = (
 
 /** What is known when a request is over. */
 export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId" | "params"> {
+  /** The id that the client gave the request. */
   readonly requestId: RequestId;
   /**
    * How it ended. error: with an error, or with a tool's result that says `isError`. cancelled: its client cancelled it,

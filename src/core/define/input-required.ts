@@ -13,8 +13,11 @@ const ASKS: unique symbol = Symbol.for("mcp-edge.input-required");
 
 /** What a handler returns to ask: see `inputRequired`. */
 export interface InputRequired {
+  /** Marks the value, so that another copy of the package recognises it. */
   readonly [ASKS]: true;
+  /** The questions, each under a key that its answer comes back under. */
   readonly inputRequests: { readonly [key: string]: Question };
+  /** The state that comes back with the answers, sealed; undefined: none. */
   readonly requestState: string | undefined;
 }
 

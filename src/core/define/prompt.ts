@@ -25,27 +25,38 @@ import type { InputRequired } from "./input-required.ts";
 
 /** One argument in a plain list. Values are always strings. */
 export interface PromptArgument {
+  /** The name, as clients send it. */
   readonly name: string;
+  /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
+  /** What the argument is for. */
   readonly description?: string;
-  /** @default false */
+  /** Whether a call without it is refused with -32602. @default false */
   readonly required?: boolean;
 }
 
 /** Arguments as a schema of an object of strings, or as a plain list. */
 export type PromptArguments = AnySchema | readonly PromptArgument[] | undefined;
 
+/** Describes a prompt. @see MCP 2026-07-28, server/prompts, "Prompt" */
 export interface PromptOptions<Args extends PromptArguments = undefined, Env = unknown> {
+  /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
+  /** What the prompt is for. */
   readonly description?: string;
+  /** The arguments, as a schema or as a list. @default none */
   readonly arguments?: Args;
   /** Completers of arguments, by name. */
   readonly complete?: Completers<Env>;
+  /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
+/** One message of a prompt. */
 export interface PromptMessage {
+  /** Who speaks. */
   readonly role: "user" | "assistant";
   /** A string is one text block. */
   readonly content: ContentBlock | string;
@@ -64,6 +75,7 @@ export type PromptValues<Args extends PromptArguments> = Args extends AnySchema
   ? InferOutput<Args>
   : { readonly [name: string]: string | undefined };
 
+/** Makes the messages of a prompt. Throw `McpError` to refuse the request. */
 export type PromptHandler<Args extends PromptArguments, Env> = (
   args: PromptValues<Args>,
   ctx: HandlerContext<Env>,
@@ -71,9 +83,13 @@ export type PromptHandler<Args extends PromptArguments, Env> = (
 
 /** A prompt as a value; see {@link definePrompt}. */
 export interface PromptDefinition<Env = unknown> {
+  /** Tells the kind of definition. */
   readonly kind: "prompt";
+  /** The name, as clients send it. */
   readonly name: string;
+  /** What is listed of the prompt. */
   readonly options: PromptOptions<PromptArguments, Env>;
+  /** Makes the messages of the prompt. */
   handler(args: never, ctx: HandlerContext<Env>): PromptReturn | Promise<PromptReturn>;
 }
 

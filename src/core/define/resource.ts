@@ -27,10 +27,15 @@ import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
 
 /** One thing a read gives. Without `uri` and `mimeType` those of the resource count. */
 export interface ResourceContent {
+  /** The URI of this part. @default the URI that was read */
   readonly uri?: string;
+  /** The media type. @default that of the definition */
   readonly mimeType?: string;
+  /** The contents as text. Give this or `blob`. */
   readonly text?: string;
+  /** The contents as bytes. Give this or `text`. */
   readonly blob?: Base64OrBytes;
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
@@ -54,25 +59,33 @@ export type TemplateReader<Env> = (
   ctx: HandlerContext<Env>,
 ) => ReadReturn | Promise<ReadReturn>;
 
+/** Options that resources and resource templates have in common. */
 interface CommonOptions {
-  /** @default the URI */
+  /** The name, for programs. @default the URI */
   readonly name?: string;
+  /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
+  /** What it is, for people and models. */
   readonly description?: string;
   /** A media type, such as `text/plain; charset=utf-8` (RFC 6838). */
   readonly mimeType?: string;
+  /** Hints for the client about how to use the contents. */
   readonly annotations?: Annotations;
+  /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
   /** How long what is read may be kept. @default the server's hint for `resources/read` */
   readonly cache?: CacheHint;
 }
 
+/** Describes a resource. @see MCP 2026-07-28, server/resources, "Resource" */
 export interface ResourceOptions extends CommonOptions {
   /** Bytes, where known. */
   readonly size?: number;
 }
 
+/** Describes a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
 export interface TemplateOptions<Env = unknown> extends CommonOptions {
   /** Completers of variables, by name. */
   readonly complete?: Completers<Env>;
@@ -80,17 +93,25 @@ export interface TemplateOptions<Env = unknown> extends CommonOptions {
 
 /** A resource as a value; see `defineResource`. */
 export interface ResourceDefinition<Env = unknown> {
+  /** Tells the kind of definition. */
   readonly kind: "resource";
+  /** The URI, of any scheme. */
   readonly uri: string;
+  /** What is listed of the resource. */
   readonly options: ResourceOptions;
+  /** Reads the resource. */
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
 /** A template as a value; see `defineResourceTemplate`. */
 export interface TemplateDefinition<Env = unknown> {
+  /** Tells the kind of definition. */
   readonly kind: "template";
+  /** The URI template (RFC 6570). */
   readonly uriTemplate: string;
+  /** What is listed of the template. */
   readonly options: TemplateOptions<Env>;
+  /** Reads a resource whose URI matches the template. */
   read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
@@ -102,7 +123,9 @@ export interface ResourceProvider<Env = unknown> {
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
+/** A resource as a provider lists it. */
 export interface ListedResource extends Omit<ResourceOptions, "cache"> {
+  /** The URI, of any scheme. */
   readonly uri: string;
 }
 

@@ -42,16 +42,21 @@ export type Definition<Env> =
 
 /** What is known of an HTTP request beside its body; a web `Request` is one. */
 export interface RequestFacts {
+  /** The URL of the request. */
   readonly url: string;
+  /** The headers of the request; names have no case. */
   readonly headers: { get(name: string): string | null };
 }
 
 /** For whom a server is asked what it offers. */
 export interface CallerFacts<Env> {
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   readonly env: Env;
+  /** Who the request acts for; undefined for an anonymous one. */
   readonly principal: Principal | undefined;
 }
 
+/** Makes the value that the handlers of one request get as `ctx.context`. `request` is undefined on stdio. */
 export type ContextFunction<Env> = (
   request: RequestFacts | undefined,
   env: Env,
@@ -60,9 +65,11 @@ export type ContextFunction<Env> = (
 
 /** Whose subscription it is. */
 export interface SubscriptionPlace<Env> {
+  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   readonly env: Env;
   /** Undefined when anonymous, and when a session that nobody uses any more ends. */
   readonly principal: Principal | undefined;
+  /** The client that subscribes. */
   readonly client: ClientFacts;
   /** Aborts when the request that subscribes or unsubscribes is cancelled; never where the client is simply gone. */
   readonly signal: AbortSignal;
@@ -82,11 +89,15 @@ export type SubscribeHook<Env> = (
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement has the type void.
 ) => boolean | undefined | void | Promise<boolean | undefined | void>;
 
+/** Describes a server and says how it behaves. */
 export interface ServerOptions<Env> extends Implementation {
   /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
+  /** Tools made by `defineTool`. */
   readonly tools?: readonly ToolDefinition<Env>[];
+  /** Prompts made by `definePrompt`. */
   readonly prompts?: readonly PromptDefinition<Env>[];
+  /** Resources and templates made by `defineResource` and `defineResourceTemplate`. */
   readonly resources?: readonly (ResourceDefinition<Env> | TemplateDefinition<Env>)[];
   /** Entries on a page of each list. @default all at once */
   readonly pageSize?: number;
@@ -94,6 +105,7 @@ export interface ServerOptions<Env> extends Implementation {
   readonly capabilities?: JsonObject;
   /** Protocol versions to serve. @default all the kit knows */
   readonly protocolVersions?: readonly string[];
+  /** How long clients of 2026-07-28 may keep results, for each method. @default they ask again each time */
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
   /** Around every request, the first one outermost. */
   readonly around?: readonly AroundHook<Env>[];

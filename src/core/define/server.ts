@@ -35,6 +35,8 @@ export class McpServer<Env = unknown> {
   declare readonly [ENV]: (env: Env) => void;
 
   /**
+   * Makes a server; `edge()` or `serveStdio()` serves it.
+   *
    * @throws {KitError} `options-invalid` for an option that does not exist or a number out of its range; or when a
    *   definition of a list is refused: the text names its place in the list.
    * @throws {RangeError} when `protocolVersions` is empty or names an unknown version.
@@ -160,10 +162,12 @@ export class McpServer<Env = unknown> {
     this[REGISTRY].publish({ kind: "tools" });
   }
 
+  /** Tells clients that the list of prompts changed. Adding and removing prompts does so by itself. */
   promptsChanged(): void {
     this[REGISTRY].publish({ kind: "prompts" });
   }
 
+  /** Tells clients that the list of resources changed. Adding and removing them does so by itself. */
   resourcesChanged(): void {
     this[REGISTRY].publish({ kind: "resources" });
   }

@@ -28,14 +28,15 @@ import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
  * then uses its default: not read-only, destructive, not idempotent, open world.
  */
 export interface ToolAnnotations {
+  /** The name, for people. `title` of the tool itself takes precedence. */
   readonly title?: string;
-  /** @default false */
+  /** Whether the tool changes nothing. @default false */
   readonly readOnlyHint?: boolean;
-  /** @default true */
+  /** Whether the tool may delete or overwrite something. @default true */
   readonly destructiveHint?: boolean;
-  /** @default false */
+  /** Whether a second call with the same arguments changes nothing more. @default false */
   readonly idempotentHint?: boolean;
-  /** @default true */
+  /** Whether the tool reaches beyond its server, as a web search does. @default true */
   readonly openWorldHint?: boolean;
 }
 
@@ -49,9 +50,13 @@ export interface ToolHints {
 
 /** A full tool result, for handlers that want to say everything themselves. */
 export interface ToolResult {
+  /** The content for the model. @default the structured content as JSON text */
   readonly content?: readonly ContentBlock[];
+  /** The result as data. It has to fit the output schema, if the tool has one. */
   readonly structuredContent?: unknown;
+  /** Whether the tool failed. Then the output schema is not enforced. @default false */
   readonly isError?: boolean;
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
@@ -85,14 +90,19 @@ export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone,
 
 /** What a tool is, beside its name and handler. */
 export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
+  /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
+  /** What the tool does, for the model. */
   readonly description?: string;
   /** Schema of the arguments; its root is an object. Without it the tool takes none. */
   readonly input?: In;
   /** Schema of the structured result. Results that do not fit are not sent. */
   readonly output?: Out;
+  /** Hints for the client about what the tool does. */
   readonly annotations?: ToolAnnotations;
+  /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
   /**
    * Milliseconds the handler may run, at most 2^31 - 1; then `ctx.signal` aborts and the client gets an error result.
@@ -135,10 +145,14 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
 
 /** A tool as a value: made by {@link defineTool}, added to any number of servers. */
 export interface ToolDefinition<Env = unknown> {
+  /** Tells the kind of definition. */
   readonly kind: "tool";
+  /** The name, as clients send it. */
   readonly name: string;
+  /** What is listed of the tool, and how its calls run. */
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   // Method syntax: a definition that needs no bindings fits a server that has some.
+  /** Does the work of the tool. */
   handler(args: never, ctx: HandlerContext<Env>): unknown;
 }
 

@@ -12,6 +12,7 @@ export interface Principal {
   readonly issuer: string;
   /** The subject within the issuer. */
   readonly subject: string;
+  /** What the subject may do, such as the scopes of an access token. */
   readonly scopes?: readonly string[];
   /** Whatever else the `auth` hook wants handlers to see. */
   readonly claims?: JsonObject;
@@ -30,19 +31,29 @@ export function readPrincipal(value: unknown): Principal | undefined {
 
 /** Name and version of a client or server, as it states them. Not verified: for display and logs only. */
 export interface Implementation {
+  /** The name, for programs. */
   readonly name: string;
+  /** The version, in whatever form its author uses. */
   readonly version: string;
+  /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
+  /** What it is, for people. Sent since 2025-11-25. */
   readonly description?: string;
+  /** A web page about it. Sent since 2025-11-25. */
   readonly websiteUrl?: string;
+  /** Icons that the other side may show for it. Sent since 2025-11-25. */
   readonly icons?: readonly import("./content.ts").Icon[];
 }
 
 /** Capabilities as a client declares them; unknown members are kept. */
 export interface ClientCapabilities extends JsonObject {
+  /** Declared by a client that lets its model answer `ctx.sample`. */
   readonly sampling?: JsonObject;
+  /** Declared by a client that asks its user for `ctx.elicit` and `ctx.elicitUrl`. */
   readonly elicitation?: JsonObject;
+  /** Declared by a client that lists its roots for `ctx.listRoots`. */
   readonly roots?: JsonObject;
+  /** The extensions that the client supports, by name, each with its settings. */
   readonly extensions?: JsonObject;
 }
 
@@ -60,10 +71,14 @@ export type ClientCapabilityName =
 
 /** The client a handler talks to. */
 export class ClientFacts {
+  /** What the protocol version of this request has and lacks. */
   readonly rules: VersionRules;
+  /** The capabilities that the client declared. */
   readonly capabilities: ClientCapabilities;
+  /** How the client describes itself; undefined when it does not. */
   readonly info: Implementation | undefined;
 
+  /** The kit makes these; a test may make its own. */
   constructor(rules: VersionRules, capabilities: ClientCapabilities, info?: Implementation) {
     this.rules = rules;
     this.capabilities = capabilities;
@@ -83,10 +98,12 @@ export class ClientFacts {
     return this.info?.version;
   }
 
+  /** The protocol version of this request, such as `2026-07-28`. */
   get protocolVersion(): string {
     return this.rules.version;
   }
 
+  /** `modern` from 2026-07-28 on, where every request stands alone; `legacy` before, where there are sessions. */
   get era(): "legacy" | "modern" {
     return this.rules.era;
   }

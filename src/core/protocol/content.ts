@@ -12,9 +12,11 @@ import type { VersionRules } from "./versions.ts";
 
 /** Who content is for, how much it matters, when it last changed (ISO 8601). */
 export interface Annotations {
+  /** For whom the content is meant. @default both */
   readonly audience?: readonly ("user" | "assistant")[];
   /** 0 to 1; 1 is effectively required. */
   readonly priority?: number;
+  /** When the content last changed, as ISO 8601 text such as `2026-07-28T12:00:00Z`. */
   readonly lastModified?: string;
 }
 
@@ -22,67 +24,114 @@ export interface Annotations {
 export interface Icon {
   /** An `https:` or `data:` URI. */
   readonly src: string;
+  /** The media type, where the URI does not tell it. */
   readonly mimeType?: string;
+  /** Sizes the icon is made for, such as `48x48`, or `any` for vector formats. */
   readonly sizes?: readonly string[];
+  /** The background that the icon is drawn for. @default any */
   readonly theme?: "light" | "dark";
 }
 
 /** Base64 text (RFC 4648, section 4, padded), or bytes that the kit encodes. */
 export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
 
+/** Members that every kind of content has. */
 interface BlockCommon {
+  /** Hints for the client about how to use the content. */
   readonly annotations?: Annotations;
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
+/** Text. @see MCP 2026-07-28, server/tools, "Text Content" */
 export interface TextContent extends BlockCommon {
+  /** Tells the kind of content. */
   readonly type: "text";
+  /** The text itself. */
   readonly text: string;
 }
 
+/** An image. @see MCP 2026-07-28, server/tools, "Image Content" */
 export interface ImageContent extends BlockCommon {
+  /** Tells the kind of content. */
   readonly type: "image";
+  /** The bytes of the image. */
   readonly data: Base64OrBytes;
+  /** The media type of the image, such as `image/png`. */
   readonly mimeType: string;
 }
 
+/**
+ * A sound recording. Versions before 2025-03-26 lack it; their clients are sent text in its place.
+ *
+ * @see MCP 2026-07-28, server/tools, "Audio Content"
+ */
 export interface AudioContent extends BlockCommon {
+  /** Tells the kind of content. */
   readonly type: "audio";
+  /** The bytes of the recording. */
   readonly data: Base64OrBytes;
+  /** The media type of the recording, such as `audio/wav`. */
   readonly mimeType: string;
 }
 
+/** The contents of a resource as text. @see MCP 2026-07-28, server/resources, "Resource Contents" */
 export interface TextResourceContents {
+  /** The URI of the resource. */
   readonly uri: string;
+  /** The media type of the text, such as `text/plain`. */
   readonly mimeType?: string;
+  /** The text itself. */
   readonly text: string;
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
+/** The contents of a resource as bytes. @see MCP 2026-07-28, server/resources, "Resource Contents" */
 export interface BlobResourceContents {
+  /** The URI of the resource. */
   readonly uri: string;
+  /** The media type of the bytes, such as `image/png`. */
   readonly mimeType?: string;
+  /** The bytes themselves. */
   readonly blob: Base64OrBytes;
+  /** Metadata for the client, kept as it is. */
   readonly _meta?: JsonObject;
 }
 
+/**
+ * A resource inside a result, so that the client need not read it.
+ *
+ * @see MCP 2026-07-28, server/tools, "Embedded Resources"
+ */
 export interface EmbeddedResource extends BlockCommon {
+  /** Tells the kind of content. */
   readonly type: "resource";
+  /** The contents of the resource. */
   readonly resource: TextResourceContents | BlobResourceContents;
 }
 
+/** A link to a resource that the client may read. @see MCP 2026-07-28, server/tools, "Resource Links" */
 export interface ResourceLink extends BlockCommon {
+  /** Tells the kind of content. */
   readonly type: "resource_link";
+  /** The URI of the resource. */
   readonly uri: string;
+  /** The name of the resource, for programs. */
   readonly name: string;
+  /** The name of the resource, for people. */
   readonly title?: string;
+  /** What the resource is, for people and models. */
   readonly description?: string;
+  /** The media type of the resource, where it is known. */
   readonly mimeType?: string;
   /** Bytes. */
   readonly size?: number;
+  /** Icons that a client may show for the resource. */
   readonly icons?: readonly Icon[];
 }
 
+/** One piece of content: text, an image, sound, a resource or a link to one. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
 
 const TOKEN = "[\\w!#$%&'*+.^`|~-]+";

@@ -14,7 +14,9 @@ export interface ErrorPlace {
   readonly method: string;
   /** Absent for a notification. */
   readonly requestId?: RequestId;
+  /** Name of the tool called. */
   readonly tool?: string;
+  /** Name of the prompt asked for. */
   readonly prompt?: string;
   /** Of the resource. */
   readonly uri?: string;

@@ -23,17 +23,23 @@ function isBranded(value: unknown, brand: string): boolean {
  * @see MCP 2026-07-28, basic, "Error Codes"
  */
 export class McpError extends Error {
+  /** Tells the class of the error. */
   override readonly name = "McpError";
+  /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "McpError";
+  /** The JSON-RPC error code. */
   readonly code: number;
+  /** More about the error, as JSON; undefined sends none. */
   readonly data: unknown;
 
+  /** Makes an error that the client is sent as it is. */
   constructor(code: number, message: string, data?: unknown) {
     super(message);
     this.code = code;
     this.data = data;
   }
 
+  /** Whether a value is such an error, also one of another copy of the package. */
   static is(value: unknown): value is McpError {
     return value instanceof McpError || isBranded(value, "McpError");
   }
@@ -54,19 +60,23 @@ export class BusyError extends McpError {
  * @see MCP 2026-07-28, server/tools, "Error Handling"
  */
 export class ToolError extends Error {
+  /** Tells the class of the error. */
   override readonly name = "ToolError";
+  /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "ToolError";
   /** Content to send instead of the message as one text block. */
   readonly content: readonly unknown[] | undefined;
   /** Structured content to send beside it. The output schema is not enforced on errors. */
   readonly structuredContent: unknown;
 
+  /** Makes a failure whose text the model reads. */
   constructor(message: string, more: { content?: readonly unknown[]; structuredContent?: unknown } = {}) {
     super(message);
     this.content = more.content;
     this.structuredContent = more.structuredContent;
   }
 
+  /** Whether a value is such an error, also one of another copy of the package. */
   static is(value: unknown): value is ToolError {
     return value instanceof ToolError || isBranded(value, "ToolError");
   }
@@ -97,15 +107,20 @@ export type KitErrorCode =
 
 /** Wrong configuration or wrong use. Stays local: a client never sees its text. */
 export class KitError extends Error {
+  /** Tells the class of the error. */
   override readonly name = "KitError";
+  /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "KitError";
+  /** The kind of mistake, for programs. */
   readonly code: KitErrorCode;
 
+  /** Makes an error about configuration or use of the kit. */
   constructor(code: KitErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
   }
 
+  /** Whether a value is such an error, also one of another copy of the package. */
   static is(value: unknown): value is KitError {
     return value instanceof KitError || isBranded(value, "KitError");
   }
@@ -113,11 +128,14 @@ export class KitError extends Error {
 
 /** Why a signal aborted: the client cancelled the request. Nothing is sent for it any more. */
 export class CancelledError extends Error {
+  /** Tells the class of the error. */
   override readonly name = "CancelledError";
+  /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "CancelledError";
   /** What the client gave as its reason. */
   readonly reason: string | undefined;
 
+  /** Makes the error from the reason that the client gave, if it is text. */
   constructor(reason: unknown) {
     const text = typeof reason === "string" ? reason : undefined;
     super(
@@ -126,6 +144,7 @@ export class CancelledError extends Error {
     this.reason = text;
   }
 
+  /** Whether a value is such an error, also one of another copy of the package. */
   static is(value: unknown): value is CancelledError {
     return value instanceof CancelledError || isBranded(value, "CancelledError");
   }

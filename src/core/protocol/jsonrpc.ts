@@ -11,22 +11,35 @@
 export type RequestId = string | number;
 export type JsonObject = { [key: string]: unknown };
 
+/** A request, which is answered once. @see MCP 2026-07-28, basic, "Requests" */
 export interface JSONRPCRequest {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
+  /** The id that the answer repeats. */
   readonly id: RequestId;
+  /** The method, such as `tools/call`. */
   readonly method: string;
+  /** The parameters of the method. */
   readonly params?: JsonObject | undefined;
 }
 
+/** A notification, which is not answered. @see MCP 2026-07-28, basic, "Notifications" */
 export interface JSONRPCNotification {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
+  /** The method, such as `notifications/progress`. */
   readonly method: string;
+  /** The parameters of the method. */
   readonly params?: JsonObject | undefined;
 }
 
+/** The answer to a request that succeeded. @see MCP 2026-07-28, basic, "Responses" */
 export interface JSONRPCResultResponse {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
+  /** The id of the request. */
   readonly id: RequestId;
+  /** The result of the method. */
   readonly result: JsonObject;
 }
 
@@ -36,21 +49,30 @@ export interface JSONRPCErrorObject {
   readonly data?: unknown;
 }
 
+/** The answer to a request that failed. @see MCP 2026-07-28, basic, "Responses" */
 export interface JSONRPCErrorResponse {
+  /** The version of JSON-RPC. */
   readonly jsonrpc: "2.0";
   /** Absent only when the id of the offending message could not be read. */
   readonly id?: RequestId | undefined;
+  /** The code, a text for people, and data if there is any. */
   readonly error: JSONRPCErrorObject;
 }
 
+/** A single message of either side. */
 export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResultResponse | JSONRPCErrorResponse;
 
 /** Error codes this kit emits. @see MCP 2026-07-28, basic, "Error Codes" */
 export const ErrorCode = {
+  /** The message is not JSON. */
   ParseError: -32700,
+  /** The message is not a request, or cannot be served as it is. */
   InvalidRequest: -32600,
+  /** The method does not exist, or not for this client. */
   MethodNotFound: -32601,
+  /** The parameters do not fit the method. */
   InvalidParams: -32602,
+  /** The server failed. */
   InternalError: -32603,
   /** 2025-11-25 only. */
   UrlElicitationRequired: -32042,

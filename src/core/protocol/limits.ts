@@ -78,6 +78,7 @@ export interface Limits {
 
 const MIB = 1024 * 1024;
 
+/** The limits that apply where none are given. */
 export const DEFAULT_LIMITS: Limits = {
   bodyBytesMax: 4 * MIB,
   bodyDepthMax: 64,

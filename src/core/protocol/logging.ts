@@ -19,6 +19,7 @@ export const LOGGING_LEVELS = [
   "emergency",
 ] as const;
 
+/** How severe a log message is (RFC 5424). */
 export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
 
 /** A level as a peer names it. @throws {McpError} -32602 listing the levels. */

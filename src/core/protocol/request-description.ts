@@ -9,9 +9,13 @@ import type { JSONRPCNotification, JSONRPCRequest, RequestId } from "./jsonrpc.t
 
 /** A request, its client, and the tool, prompt or resource it names. */
 export interface RequestDescription {
+  /** The method, such as `tools/call`. */
   readonly method: string;
+  /** The id that the client gave the request. */
   readonly requestId: RequestId;
+  /** The client that sent the request. */
   readonly client: ClientFacts;
+  /** Who the request acts for; undefined for an anonymous one. */
   readonly principal: Principal | undefined;
   /** Of the task whose handler runs, or that is over; absent on a request, that which makes the task included. */
   readonly taskId?: string;

@@ -12,16 +12,20 @@ import { printable } from "./quote.ts";
 
 /** One thing that does not fit. */
 export interface SchemaIssue {
+  /** What does not fit, for people. */
   readonly message: string;
+  /** Where it is: names and indexes from the root on. */
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
+/** The outcome of a validation: the value, or what does not fit. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
 /** Standard Schema, version 1: what validates. */
 export interface StandardSchema<Input = unknown, Output = Input> {
+  /** The members that Standard Schema defines. */
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
@@ -32,6 +36,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 
 /** Standard JSON Schema, version 1: what describes itself to clients. */
 export interface StandardJsonSchema {
+  /** The members that Standard JSON Schema defines. */
   readonly "~standard": {
     readonly jsonSchema: {
       readonly input: (options: { readonly target: "draft-2020-12" }) => Record<string, unknown>;
@@ -42,7 +47,9 @@ export interface StandardJsonSchema {
 
 /** A Standard Schema with its JSON Schema beside it, for libraries that cannot describe themselves. */
 export interface SchemaPair<Input = unknown, Output = Input> {
+  /** Validates values. */
   readonly schema: StandardSchema<Input, Output>;
+  /** The JSON Schema that clients are shown. */
   readonly jsonSchema: Record<string, unknown>;
 }
 

@@ -7,6 +7,7 @@
 import type { Step, StepContext } from "../define/handler-run.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
 
+/** How often and when a step is tried again. */
 export interface RetryOptions {
   /** How often it is tried again after the first time. */
   readonly retries: number;

@@ -32,6 +32,7 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
   /** The params of each elicitation. */
   readonly elicitations: readonly JsonObject[];
 
+  /** Makes the error from the URLs, and the text of the error itself. */
   constructor(elicitations: readonly UrlElicitation[], text = "This request needs you to open a URL first.") {
     const params = elicitations.map(urlParams);
     super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });

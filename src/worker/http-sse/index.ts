@@ -13,6 +13,7 @@ import type { RoutesPart } from "../edge.ts";
 import { executionOf } from "../execution.ts";
 import { deliver } from "./delivery.ts";
 
+/** Options of {@link httpSse}. */
 export interface HttpSseOptions {
   /**
    * A further path that clients can GET the stream from, for clients that are configured with one, such as "/sse".
