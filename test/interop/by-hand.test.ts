@@ -132,7 +132,7 @@ describe("lines piped into the weather template", () => {
   });
   afterAll(() => weather?.stop());
 
-  /** `printf '%s\n' ... | node src/stdio.ts` */
+  /** `printf '%s\n' ... | node templates/weather/src/stdio.ts` */
   async function pipe(lines: readonly string[]): Promise<{ readonly code: number | null; readonly answers: Answer[] }> {
     const { command, args, expectClean } = weather.command();
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
