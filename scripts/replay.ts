@@ -3,7 +3,7 @@
  * run. Prints counts and seeds; for sessions and tasks also how many cases were interrupted, and at how many points. A
  * seed fixes the handlers and the points at which each loses its object.
  *
- * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, or `all`; `--runs N` is the number of
+ * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, `sessions-near`, `tasks-near`, or `all`; `--runs N` is the number of
  * cases in each place; `--seed S` is the first seed, `--only I` runs one case of it (a failure prints both); `--at-once
  * N` is the number of concurrent cases.
  */
@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { askedOverConnection, roundsOverConnection, roundsOverHttp } from "../test/properties/replay-places.ts";
 import { type OpenPlace, runCases } from "../test/properties/replay-runs.ts";
 import { openStdio } from "../test/properties/replay-stdio.ts";
-import { openSessions, openTasks } from "../test/worker/replay-storm-places.ts";
+import { openNear, openStorm } from "../test/worker/replay-storm-places.ts";
 
 /** The places, each with the number of cases that run concurrently. */
 const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnce: number }>> = {
@@ -24,9 +24,12 @@ const PLACES: Readonly<Record<string, { readonly open: OpenPlace; readonly atOnc
   /** Processes over stdio, with clients of both eras. */
   stdio: { open: openStdio, atOnce: 50 },
   /** Legacy sessions on workerd. Objects are aborted at chosen points of each case, and workerd is killed now and then. */
-  sessions: { open: openSessions, atOnce: 40 },
+  sessions: { open: openStorm("sessions"), atOnce: 40 },
   /** Tasks, under the same disturbances. */
-  tasks: { open: openTasks, atOnce: 40 },
+  tasks: { open: openStorm("tasks"), atOnce: 40 },
+  /** The same with clients that run within the Worker: only objects are lost, and a case needs much less CPU time. */
+  "sessions-near": { open: openNear("sessions"), atOnce: 40 },
+  "tasks-near": { open: openNear("tasks"), atOnce: 100 },
 };
 
 const { values } = parseArgs({

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type JSONRPCRequest, McpServer } from "../../src/core/index.ts";
 import type { Json } from "../features/peer.ts";
-import { Choices, nameOfKey, Person, runStraight, type Straight } from "./replay-person.ts";
+import { Choices, nameOfKey, Person, runStraight, type Straight, textOf } from "./replay-person.ts";
 import { type Script, textOfScript } from "./replay-script.ts";
 
 /**
@@ -14,8 +14,6 @@ export interface Case {
   readonly choices: readonly number[];
 }
 
-/** The capabilities that a client of these handlers declares. */
-export const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 /** Handlers may sample without limit. */
 export const LIMITS = { samplesPerCallMax: 1_000, samplesPerSessionMax: 1e9 };
 
@@ -98,10 +96,6 @@ export async function driveRounds(send: Send, { personSeed, choices }: Case, eff
     }
     more = dropsState ? { inputResponses } : { inputResponses, requestState: result.requestState };
   }
-}
-
-export function textOf(result: Json): string {
-  return (result.content as { text: string }[])[0]?.text ?? "";
 }
 
 /**

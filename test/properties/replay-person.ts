@@ -3,6 +3,9 @@ import type { JSONRPCRequest } from "../../src/core/index.ts";
 import type { Json } from "../features/peer.ts";
 import { type Asking, type Script, textOfScript } from "./replay-script.ts";
 
+/** The capabilities that a client of these handlers declares. */
+export const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
 /** A sequence of decisions from a list that starts again at its end. */
 export class Choices {
   #at = 0;
@@ -102,4 +105,9 @@ export async function runStraight(script: Script, person: Person): Promise<Strai
     (hasFailed ? failed : done).push(nameOfKey(key));
   });
   return { text, done, failed };
+}
+
+/** The text of a tool result. */
+export function textOf(result: Json): string {
+  return (result.content as { text: string }[])[0]?.text ?? "";
 }

@@ -7,7 +7,6 @@ import { newKeys } from "../harness/workerd.ts";
 import { CAPABILITIES_KEY, isMembers, type Members, meta, requestOf, standardHeaders } from "../http/messages.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import {
-  ABLE,
   type Case,
   driveRounds,
   Effects,
@@ -16,9 +15,8 @@ import {
   LIMITS,
   type Send,
   serverOf,
-  textOf,
 } from "./replay-drive.ts";
-import { Choices, Person, runStraight } from "./replay-person.ts";
+import { ABLE, Choices, Person, runStraight, textOf } from "./replay-person.ts";
 
 /** Runs one case. Rejects with what is wrong. */
 export type RunCase = (each: Case) => Promise<void>;

@@ -51,7 +51,7 @@ export const BATCH = 1_000;
 /** Milliseconds after which a case counts as hanging. */
 const CASE_MS = 180_000;
 /** Milliseconds after which a case that passed is reported. */
-const LONG_MS = 30_000;
+const LONG_MS = 60_000;
 
 /** Runs `runs` cases. The next batch begins while the last cases of the previous one are still running. */
 export async function runCases({ open, runs, seed, only, atOnce, report }: RunsOptions): Promise<Outcome> {

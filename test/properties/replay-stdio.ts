@@ -7,8 +7,8 @@ import { isObject, type JSONRPCRequest } from "../../src/core/protocol/jsonrpc.t
 import type { Json } from "../features/peer.ts";
 import { CAPABILITIES_KEY, initialize, meta, notification, request } from "../http/messages.ts";
 import { NODE } from "../oracle/node.ts";
-import { ABLE, type Case, driveRounds, Effects, judgeRounds, judgeUninterrupted, textOf } from "./replay-drive.ts";
-import { Choices, Person, runStraight } from "./replay-person.ts";
+import { type Case, driveRounds, Effects, judgeRounds, judgeUninterrupted } from "./replay-drive.ts";
+import { ABLE, Choices, Person, runStraight, textOf } from "./replay-person.ts";
 import type { Place } from "./replay-runs.ts";
 import type { Told } from "./replay-stdio-server.ts";
 

@@ -11,7 +11,7 @@ import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.t
 import { nameOfKey, type Straight } from "../properties/replay-person.ts";
 import type { Interrupted } from "../properties/replay-runs.ts";
 import type { Counted } from "./fixtures/replay-storm.ts";
-import { send, textOfReply } from "./replay-storm-http.ts";
+import { send } from "./replay-storm-http.ts";
 
 const BINDINGS = { MCP_SESSION: "McpSession", MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" } as const;
 /** Minimum and maximum milliseconds before the first loss of the process. */
@@ -70,7 +70,8 @@ export class Storm {
     this.#server.keepAliveTimeout = 600_000;
   }
 
-  static async start(seed: number): Promise<Storm> {
+  /** @param how Whether the process is lost as well. */
+  static async start(seed: number, how: { readonly isKilled: boolean } = { isKilled: true }): Promise<Storm> {
     const storm = new Storm(seed);
     await new Promise<void>((resolve) => storm.#server.listen(0, "127.0.0.1", resolve));
     const { port } = storm.#server.address() as AddressInfo;
@@ -79,7 +80,7 @@ export class Storm {
       objects: BINDINGS,
       bindings: { MCP_KEYS: newKeys(), COUNTER: `http://127.0.0.1:${port}` },
     });
-    storm.#blowing = storm.#blow();
+    if (how.isKilled) storm.#blowing = storm.#blow();
     return storm;
   }
 
@@ -101,9 +102,9 @@ export class Storm {
   }
 
   /** How often an attempt has lost its object or the process. */
-  async lossesOf({ id, kills }: Attempt): Promise<number> {
+  async lossesOf(id: string): Promise<number> {
     await this.insist(() => this.#collect());
-    return kills + (this.#losses.get(id)?.length ?? 0);
+    return (this.#attempts.get(id)?.kills ?? 0) + (this.#losses.get(id)?.length ?? 0);
   }
 
   /** Repeats `work` while the Worker is unavailable. */
@@ -142,7 +143,7 @@ export class Storm {
   /** @param last Whether the process ends after this. */
   async #collect(last = false): Promise<void> {
     const reply = await send(this.url(last ? "/losses?last" : "/losses"), {});
-    for (const [id, points] of JSON.parse(await textOfReply(reply)) as [string, string[]][]) {
+    for (const [id, points] of JSON.parse(await reply.text()) as [string, string[]][]) {
       this.#losses.set(id, points);
     }
   }
