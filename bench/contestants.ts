@@ -9,7 +9,7 @@ export interface Contestant {
   readonly hasModern: boolean;
   /** Whether it serves calls of older versions without a session. */
   readonly hasStateless: boolean;
-  /** Where its sessions are kept; undefined if it has none. */
+  /** The storage of its sessions; undefined if it has none. */
   readonly sessions?: "durable" | "memory";
   /** Path of the endpoint with sessions. @default "/mcp" */
   readonly sessionPath?: string;

@@ -43,7 +43,7 @@ function send(message: object, headers: Record<string, string> = {}, url = tap.u
 interface Costs {
   /** Counts since the previous call. */
   readonly counts: Counts;
-  /** What the last used object has stored. */
+  /** The storage of the object that was used last. */
   readonly stored?: { readonly keys: number; readonly rows: number; readonly alarm: boolean };
 }
 

@@ -51,7 +51,7 @@ Object.assign(globalThis, {
   ReadableStream: class {
     constructor(...args: ConstructorParameters<typeof Stream>) {
       uses.streams += 1;
-      // biome-ignore lint/correctness/noConstructorReturn: what is made is the platform's own.
+      // biome-ignore lint/correctness/noConstructorReturn: returns an object of the platform's own class.
       return new Stream(...args);
     }
   },

@@ -22,7 +22,7 @@ function freePort(): Promise<number> {
 
 interface Started {
   readonly child: ChildProcess;
-  /** What it printed until now. */
+  /** The output so far. */
   output(): string;
 }
 

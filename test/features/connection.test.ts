@@ -274,7 +274,7 @@ describe("H7 protocolVersions", () => {
     expect(answer).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
   });
 
-  test("with modern versions only makes initialize answer which versions there are", async () => {
+  test("with modern versions only names them in the answer to initialize", async () => {
     const server = new McpServer({ ...IDENTITY, protocolVersions: [MODERN_VERSION] });
     const peer = await openPeer(server, "2025-11-25", { handshake: false });
     const answer = await peer.request("initialize", { protocolVersion: "2025-11-25", ...CLIENT });

@@ -282,7 +282,7 @@ describe("requestState in 2026-07-28", () => {
   });
 });
 
-test("E1 versions without questions or capabilities still list the tools", async () => {
+test("E1 in every version a client without capabilities still gets the tool list", async () => {
   for (const version of ALL_VERSIONS) {
     const peer = await openPeer(newServer(), version);
     expect(resultOf(await peer.request("tools/list")).tools).toHaveLength(2);

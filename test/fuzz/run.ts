@@ -27,7 +27,7 @@ export interface FuzzResult {
   readonly checked: number;
   /** Number of inputs that were slower than a second once, but not when they were repeated. */
   readonly slowOnce: number;
-  /** What must not happen, with the input that caused it. */
+  /** Descriptions of violations, with the input that caused them. */
   readonly findings: readonly string[];
   /** Memory of workerd in MiB, after the warm-up and at the end. */
   readonly memoryMib: { readonly before: number; readonly after: number };

@@ -18,7 +18,7 @@ function named<Target>(peer: Peer<Target>): [name: string, peer: Peer<Target>] {
   return [`${peer.name} speaks ${peer.version}, lists and calls both tools`, peer];
 }
 
-/** What every client does, over any transport. */
+/** Lists and calls both tools. Every client does this, over any transport. */
 async function useBothTools({ client }: Connected): Promise<void> {
   expect(client.getServerVersion()).toMatchObject({ name: "weather", version: "1.0.0" });
   const { tools } = await client.listTools();

@@ -15,7 +15,7 @@ import { StreamableHTTPClientTransport as Http202506 } from "sdk-2025-06-18/clie
 
 const ME = { name: "interop", version: "1.0.0" };
 
-/** What every release of the client can do. */
+/** The interface that every release of the client has. */
 interface AnyClient<T> {
   connect(transport: T): Promise<void>;
   getServerVersion(): { name: string; version: string } | undefined;

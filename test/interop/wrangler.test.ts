@@ -1,4 +1,4 @@
-/** What `wrangler deploy` would upload, without an account and without a network. */
+/** `wrangler deploy --dry-run` without an account and without a network. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,9 +1,9 @@
-/** What a transport can tell the oracle about a message, and what the message itself tells. */
+/** Hints of a transport about a message, and facts that the message itself contains. */
 
 import { ASSUMED_VERSION, isModern, LEGACY, MODERN, NEWEST_LEGACY, type Side } from "./methods.ts";
 import { isJson, type Json } from "./spec.ts";
 
-/** What the transport knows about a message. Everything is optional: stdio knows nothing. */
+/** Facts that the transport knows about a message. All are optional: stdio knows none. */
 export interface Hint {
   /** The version that the transport names (a header, a session). Several if it is ambiguous: one of them must match. */
   readonly version?: string | readonly string[] | undefined;

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { Case } from "./replay-drive.ts";
 import { cases } from "./replay-property.ts";
 
-/** What interrupted the cases of one place. An attempt is named after its case, followed by a dot and a number. */
+/** Interruptions of the cases of one place. An attempt is named after its case, followed by a dot and a number. */
 export interface Interrupted {
   /** Attempts that lost the process. */
   readonly killed: readonly string[];
@@ -18,7 +18,7 @@ export interface Place {
   /** Runs one case. Rejects with what is wrong. @param name The same when the case is repeated. */
   run(each: Case, name: string): Promise<void>;
   close?(): Promise<void>;
-  /** What was interrupted, available after `close()`; absent if nothing interrupts this place. */
+  /** The interruptions, available after `close()`; absent if nothing interrupts this place. */
   interrupted?(): Interrupted;
 }
 

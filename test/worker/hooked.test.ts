@@ -1,4 +1,4 @@
-/** What handlers and hooks know about the client and the end of its requests, over HTTP. */
+/** Data about the client and the end of its requests that handlers and hooks get, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members, meta, notification, request } from "../http/messages.ts";

@@ -93,7 +93,7 @@ test("a key is rotated: published before it seals, and kept while what it sealed
   expect(keyOf(late)).not.toBe(keyOf(old));
 });
 
-test("keys() with its own options: which keys exist at which time", () => {
+test("keys() with custom options publishes, uses and drops keys at the right times", () => {
   const rotation = { rotateMs: 100, publishMs: 10, keepMs: 1_000 };
   let keys: readonly StoredKey[] = [];
   const seen: [atMs: number, count: number][] = [];

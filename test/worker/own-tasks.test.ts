@@ -54,8 +54,8 @@ const UNKNOWN = { code: -32602, message: "There is no such task: it has expired,
 const STRANGER = Buffer.from(new Uint8Array(32).fill(7)).toString("base64url");
 const DAY_MS = 24 * 60 * 60_000;
 
-describe("tasks are offered to", () => {
-  test("a client of 2025-11-25, in the handshake and in the tool list", async () => {
+describe("the offer of tasks", () => {
+  test("reaches a client of 2025-11-25, in the handshake and in the tool list", async () => {
     const { capabilities } = client.session.greeting;
     expect((capabilities as Members).tasks).toEqual({ cancel: {}, requests: { tools: { call: {} } } });
     const { tools } = await client.result("tools/list");
@@ -65,14 +65,14 @@ describe("tasks are offered to", () => {
     expect(support).toContainEqual(["never_a_task", undefined]);
   });
 
-  test("the other capabilities of the handshake stay", async () => {
+  test("keeps the other capabilities of the handshake", async () => {
     const older = await LegacyClient.open(client.session.url, { version: "2025-06-18" });
     const { tasks: _, ...others } = client.session.greeting.capabilities as Members;
     expect(others).toEqual(older.greeting.capabilities);
   });
 
   test.each(["2024-11-05", "2025-03-26", "2025-06-18"])(
-    "no client of %s, whose task params are ignored",
+    "does not reach clients of %s, whose task params are ignored",
     async (version) => {
       const older = await OwnTaskClient.open(client.session.url, { version });
       expect(older.session.greeting.capabilities).not.toHaveProperty("tasks");
@@ -85,21 +85,21 @@ describe("tasks are offered to", () => {
     },
   );
 
-  test("no modern client", async () => {
+  test("does not reach modern clients", async () => {
     const modern = new ModernClient(client.session.url);
     const { raw } = await told(modern.request("tools/list"));
     expect(raw).not.toContain("taskSupport");
     expect((await told(modern.request("tasks/result", { taskId: STRANGER }))).raw).toContain("-32601");
   });
 
-  test("no client if the server has no tasks: the same call is served as if it asked for none", async () => {
+  test("does not exist if the server has no tasks: the same call is served as if it asked for none", async () => {
     const without = await OwnTaskClient.open(await at("/without"));
     expect(without.session.greeting.capabilities).not.toHaveProperty("tasks");
     expect(JSON.stringify(await without.result("tools/list"))).not.toContain("execution");
     expect(await without.create("steps", { key: newKey() })).toMatchObject({ content: [{ text: "1 2 3" }] });
   });
 
-  test("a client without a session too, if the server has no sessions", async () => {
+  test("reaches clients without a session too, if the server has no sessions", async () => {
     const sliced = await OwnTaskClient.open(await at("/sliced"));
     expect(sliced.session.sessionId).toBeUndefined();
     expect(sliced.session.greeting.capabilities).toHaveProperty("tasks");

@@ -66,7 +66,7 @@ function statusOf(path: string, headers: Record<string, string>): Promise<number
 }
 
 describe("the page at the endpoint", () => {
-  test("a browser sees the URL, what is offered and a line for each client", async () => {
+  test("shows the URL, the definitions and one line to paste for each client", async () => {
     const response = await get("/mcp");
     expect(response.status).toBe(200);
     expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
@@ -78,7 +78,7 @@ describe("the page at the endpoint", () => {
     expect(text).toContain("color-scheme:light dark");
   });
 
-  test("names are escaped, and nothing but the style of the page may be loaded or run", async () => {
+  test("escapes names, and its policy allows only its own style", async () => {
     const response = await get("/mcp");
     const text = await response.text();
     expect(text).not.toContain("<b>");
@@ -93,7 +93,7 @@ describe("the page at the endpoint", () => {
     expect(response.headers.get("X-Content-Type-Options")).toBe("nosniff");
   });
 
-  test("HEAD gets the headers without a body; text/plain gets text", async () => {
+  test("answers HEAD with the headers only, and text/plain with text", async () => {
     const head = await get("/mcp", {}, "HEAD");
     expect([head.status, head.headers.get("Content-Type"), await head.text()]).toEqual([
       200,
@@ -104,7 +104,7 @@ describe("the page at the endpoint", () => {
     expect(await plain.text()).toMatch(new RegExp(`^<b>"Page" & more</b> 1\\.0\\.0\n${worker.url("/mcp")}\n`));
   });
 
-  test("requests of MCP clients mean what they do without the page", async () => {
+  test("does not change the answers to MCP clients", async () => {
     const bare = async (accept: string, more = {}) => {
       const response = await get("/mcp", { Accept: accept, ...more });
       await response.body?.cancel();
@@ -118,7 +118,7 @@ describe("the page at the endpoint", () => {
     expect((await get("/mcp", {}, "POST")).status).toBe(415);
   });
 
-  test("whoever auth refuses does not see it; others see the counts that are theirs", async () => {
+  test("is not shown to callers that auth refuses; others see the counts of what they may use", async () => {
     const refused = await get("/mcp", { "X-App": "auth" });
     expect(refused.status).toBe(401);
     expect(await refused.text()).not.toContain("page");
@@ -128,7 +128,7 @@ describe("the page at the endpoint", () => {
     expect((await get("/", { "X-App": "auth", Authorization: "Bearer ok" })).status).toBe(200);
   });
 
-  test("a foreign host is refused, and a link from another site leads to the page", async () => {
+  test("refuses a foreign host, and can be opened by a link from another site", async () => {
     expect(await statusOf("/mcp", { Host: "rebound.example" })).toBe(403);
     expect(await statusOf("/", { Host: "rebound.example" })).toBe(404);
     const cross = { "Sec-Fetch-Site": "cross-site" };
@@ -136,13 +136,13 @@ describe("the page at the endpoint", () => {
     expect(await statusOf("/mcp", { ...cross, "Sec-Fetch-Mode": "navigate" })).toBe(200);
   });
 
-  test("a server of legacy versions gets a line for curl that works there", async () => {
+  test("shows a curl command that works for a server with legacy versions only", async () => {
     const text = await (await get("/mcp", { "X-App": "legacy", Accept: "text/plain" })).text();
     expect(text).toContain("MCP 2024-11-05, 2025-11-25\n");
     expect(text).toContain('"method":"initialize"');
   });
 
-  test("the lines are safe to paste, whatever the path and the name are", async () => {
+  test("shows commands that are safe to paste, whatever the path and the name", async () => {
     const text = await (await get("/it's$(x)/mcp", { "X-App": "odd", Accept: "text/plain" })).text();
     expect(text).toContain(`claude mcp add --transport http a-b-c '${worker.url("/it%27s$(x)/mcp")}'`);
     expect((await get("/", { "X-App": "odd" })).status).toBe(404);
@@ -150,7 +150,7 @@ describe("the page at the endpoint", () => {
 });
 
 describe("the page at /", () => {
-  test("is there where nothing else answers, and names the endpoint", async () => {
+  test("is shown if no other route matches, and names the endpoint", async () => {
     const response = await get("/");
     expect(response.status).toBe(200);
     expect(await response.text()).toContain(`<code>${worker.url("/mcp")}</code>`);
@@ -158,7 +158,7 @@ describe("the page at /", () => {
     expect((await get("/other")).status).toBe(404);
   });
 
-  test("a route of the user's own, a parent app, and root: false come first", async () => {
+  test("is not shown if the user has a route for it, in a parent app, or with root: false", async () => {
     expect(await (await get("/", { "X-App": "own" })).text()).toBe("the user's own");
     expect((await get("/", { "X-App": "mounted" })).status).toBe(404);
     expect((await get("/mounted", { "X-App": "mounted" })).status).toBe(404);

@@ -33,7 +33,7 @@ interface CallOptions {
   readonly timeout?: number;
 }
 
-/** What the tests use of each release. */
+/** The interface of each release that the tests use. */
 interface Released {
   onnotification(hear: (method: string) => void): void;
   onerror(hear: (error: Error) => unknown): void;
@@ -189,7 +189,7 @@ const cursorsOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ requestHeaders }) => requestHeaders["last-event-id"]);
 const isAnswered = ({ status }: Exchange) => status !== 0;
 
-/** Waits long enough for a looping client to show, and returns its requests in that time. */
+/** Waits long enough for a loop to become visible, and returns the client's requests in that time. */
 async function requestsOf(client: Released): Promise<Exchange[]> {
   expect(open).toContain(client);
   const before = tap.exchanges.length;

@@ -154,7 +154,7 @@ describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
     expect(streams.map((each) => methodsOf(each).filter((method) => method !== MARKER))).toEqual(streams.map(() => []));
   });
 
-  test("of two calls of one client go to a separate stream each", async () => {
+  test("of two calls of one client go to separate streams", async () => {
     const client = await clientOf(version, tap.url);
     const key = newKey();
     const calls = ["1", "2"].map((which) =>

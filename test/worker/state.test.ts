@@ -1,4 +1,4 @@
-/** What a session keeps through every loss of its object, and what it never stores. */
+/** State that a session keeps through every loss of its object, and data that it never stores. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What a call that outlives its request stores: which parts of the request, in how many rows, and for how long. */
+/** Storage of a call that outlives its request: which parts of the request, in how many rows, and for how long. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
@@ -31,7 +31,7 @@ const HEADERS = {
   "x-tenant": "acme",
 };
 const urlOf = () => `${worker.origin}/mcp?tenant=acme&access_token=${SECRET}`;
-/** What a handler sees of the request when it only has the stored copy. */
+/** The facts that a handler gets when it only has the stored copy of the request. */
 const storedFacts = () => ({
   authorization: null,
   cookie: null,
@@ -74,7 +74,7 @@ async function waiting(name: string, args: Members) {
   return { session, stream, object, id };
 }
 
-describe("A4: of a request", () => {
+describe("A4: the stored request", () => {
   test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});

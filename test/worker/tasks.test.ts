@@ -284,7 +284,7 @@ describe("what is stored", () => {
       await client.finish(await client.start(tool, { key: newKey(), ...args }));
       return rows();
     };
-    // Those of earlier tasks.
+    // Discards the counts of earlier tasks.
     await rows();
     expect(await finished("steps", { steps: 0 })).toBe(6);
     expect(await finished("steps", { steps: 5 })).toBe(11);

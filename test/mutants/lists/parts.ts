@@ -184,7 +184,7 @@ export const PARTS: readonly Mutant[] = [
     find: "return [...kept, { secret: newSecret(), sealsFromMs: nowMs + publishMs }];",
     replace: "return [...kept, { secret: newSecret(), sealsFromMs: nowMs }];",
     tests: ["test/worker/keys.test.ts"],
-    title: "which keys exist at which time",
+    title: "publishes, uses and drops keys at the right times",
   },
   {
     id: "keys-dropped-too-early",
@@ -192,7 +192,7 @@ export const PARTS: readonly Mutant[] = [
     find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
     replace: "?? Number.POSITIVE_INFINITY) > nowMs);",
     tests: ["test/worker/keys.test.ts"],
-    title: "which keys exist at which time",
+    title: "publishes, uses and drops keys at the right times",
   },
   {
     id: "keys-kept-for-ever",
@@ -200,7 +200,7 @@ export const PARTS: readonly Mutant[] = [
     find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
     replace: "?? Number.POSITIVE_INFINITY) + keepMs > 0);",
     tests: ["test/worker/keys.test.ts"],
-    title: "which keys exist at which time",
+    title: "publishes, uses and drops keys at the right times",
   },
   {
     id: "keys-never-replaced",
@@ -208,7 +208,7 @@ export const PARTS: readonly Mutant[] = [
     find: "if (newest.sealsFromMs + rotateMs <= nowMs + publishMs)",
     replace: "if (newest.sealsFromMs + rotateMs <= 0)",
     tests: ["test/worker/keys.test.ts"],
-    title: "which keys exist at which time",
+    title: "publishes, uses and drops keys at the right times",
   },
   {
     id: "once-answers-another-call",
