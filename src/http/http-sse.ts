@@ -72,7 +72,7 @@ export async function openHttpSse<Env>(
     const session = await gate.find(id, admitted);
     stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
     const target = { kind: "standalone", isHttpSse: true } as const;
-    const refusal = session ? await session.carry(target, stream, around.notices) : SESSION_UNKNOWN;
+    const refusal = session ? await session.streamTo(target, stream, around.notices) : SESSION_UNKNOWN;
     if (!refusal) return stream.respond();
     stream.end();
     return refuse(refusal);

@@ -58,21 +58,21 @@ async function post<Env>(
   if (!outcome) return refuse(SESSION_UNKNOWN, id);
   if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
-  return carry(session, { kind: "call", stream: outcome.stream }, admitted, around);
+  return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, around);
 }
 
 function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
   return parsed.kind === "request" && isStatic(server, parsed.message);
 }
 
-async function carry<Env>(
+async function respondWithStream<Env>(
   session: FoundSession,
   target: StreamTarget,
   { request }: Admitted<Env>,
   around: SessionSurroundings,
 ): Promise<Response> {
   const stream = new EventStream(around.limits, request);
-  const refusal = await session.carry(target, stream, around.notices);
+  const refusal = await session.streamTo(target, stream, around.notices);
   return refusal ? refuse(refusal) : stream.respond();
 }
 
@@ -89,7 +89,7 @@ async function get<Env>(
   if (session instanceof Response) return session;
   const lastEventId = headers.get("Last-Event-ID");
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
-  return carry(session, target, admitted, around);
+  return respondWithStream(session, target, admitted, around);
 }
 
 async function end<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<Response> {

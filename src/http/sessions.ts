@@ -85,11 +85,11 @@ export interface FoundSession {
   /** Serves messages in the session. With the form "own" it resolves undefined too when the client has no stream open. */
   post(post: SessionPost): Promise<PostOutcome | undefined>;
   /**
-   * Carries a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
+   * Sends a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
    *
    * @param notices Where a standalone stream hears of changes; undefined: it does not.
    */
-  carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
+  streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
   /** Ends the session for ever: its id is answered 404 from now on, also after a crash. */
   end(): Promise<boolean>;
 }

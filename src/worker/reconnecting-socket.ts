@@ -4,7 +4,7 @@
  *
  * @module
  */
-
+import { pause } from "../core/protocol/pause.ts";
 /** Says that the other side is done, so that nobody dials again. */
 export const OVER = 4000;
 /** Says that a later link has taken this one's place. */
@@ -104,8 +104,4 @@ export class Link {
     this.#isOver = true;
     this.#options.onEnd();
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -6,12 +6,15 @@
 import type { Principal } from "./client-facts.ts";
 import { type LoggingLevel, passesLevel } from "./logging.ts";
 
-/** What happened: a list changed, a resource holds something else, a URL elicitation is done, a message for the log. */
+/** A change, or a message for the log. */
 export type Notice =
   | { readonly kind: ListKind }
+  /** The contents of a resource changed. */
   | { readonly kind: "resource"; readonly uri: string }
-  /** Of a task too: how it stands is asked for, whatever the notice is called. */
+  /** What a URL elicitation asked for is done. */
   | { readonly kind: "elicitation"; readonly id: string }
+  /** The status of a task changed. The notice does not say how: its task is read again. */
+  | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
@@ -21,8 +24,10 @@ export interface NoticeFilter {
   readonly lists: readonly ListKind[];
   /** Resources subscribed to. */
   readonly uris: readonly string[];
-  /** Ids of the URL elicitations that client was asked, or of the tasks it listens to. */
+  /** Ids of the URL elicitations that client was asked. */
   readonly elicitations?: readonly string[] | undefined;
+  /** Ids of the tasks it listens to. */
+  readonly tasks?: readonly string[] | undefined;
   readonly logLevel?: LoggingLevel | undefined;
 }
 
@@ -69,14 +74,22 @@ export function isChange({ method }: { readonly method: string }): boolean {
 }
 
 /** A filter as a question about one notice. */
-export function compileFilter({ lists, uris, elicitations, logLevel }: NoticeFilter): (notice: Notice) => boolean {
-  const wanted = { uris: new Set(uris), ids: new Set(elicitations) };
+export function compileFilter({
+  lists,
+  uris,
+  elicitations,
+  tasks,
+  logLevel,
+}: NoticeFilter): (notice: Notice) => boolean {
+  const wanted = { uris: new Set(uris), elicitations: new Set(elicitations), tasks: new Set(tasks) };
   return (notice) => {
     switch (notice.kind) {
       case "resource":
         return wanted.uris.has(notice.uri);
       case "elicitation":
-        return wanted.ids.has(notice.id);
+        return wanted.elicitations.has(notice.id);
+      case "task":
+        return wanted.tasks.has(notice.id);
       case "log":
         return passesLevel(notice.level, logLevel);
       default:

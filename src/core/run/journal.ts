@@ -6,6 +6,7 @@
  */
 import type { FailedQuestion } from "../ask/answers.ts";
 import type { Question } from "../ask/questions.ts";
+import { fingerprint } from "../protocol/bytes.ts";
 import { canonical } from "../seal/canonical.ts";
 
 /** What came of a question or a step. */
@@ -64,25 +65,20 @@ export function failedEntry(key: string, digest: string, { reason, message, code
 export function digestOf({ method, params = {} }: Question): string {
   // Ids are made anew where the author gave none.
   const { elicitationId: _, ...rest } = params;
-  return hash(JSON.stringify([method, canonical(rest)]))
+  return digest(JSON.stringify([method, canonical(rest)]))
     .map((half) => half.toString(36))
     .join("");
 }
 
 /** A UUID that is the same for the same name within a call, and for no other call. */
 export function idFrom(callId: string, name: string): string {
-  const hex = hash(name)
+  const hex = digest(name)
     .map((half) => half.toString(16).padStart(8, "0"))
     .join("");
   return callId.slice(0, -12) + hex.slice(0, 12);
 }
 
-/** 64 bits of FNV-1a, as two halves of different seeds. Synchronous: questions of one turn go out together. */
-function hash(text: string): readonly [number, number] {
-  let [left, right] = [0x811c9dc5, 0x2f0b4a27];
-  for (let at = 0; at < text.length; at += 1) {
-    left = Math.imul(left ^ text.charCodeAt(at), 0x01000193);
-    right = Math.imul(right ^ text.charCodeAt(at), 0x01000193) ^ (right >>> 15);
-  }
-  return [left >>> 0, right >>> 0];
+/** A hash of 64 bits, as two halves. Synchronous, because questions of one turn go out together. */
+function digest(text: string): readonly [number, number] {
+  return [fingerprint(text), fingerprint(text, 0x2f0b4a27, 15)];
 }

@@ -6,6 +6,7 @@
 
 import type { Step, StepContext } from "../define/handler-run.ts";
 import { COUNT, checkNumber, checkOptions, type OptionTable, TIMER_OR_ZERO } from "../protocol/check-options.ts";
+import { pause } from "../protocol/pause.ts";
 
 /** How often and when a step is tried again. */
 export interface RetryOptions {
@@ -67,17 +68,4 @@ export function retrying<T>(work: (context: TryContext) => T | Promise<T>, optio
       }
     }
   };
-}
-
-/** Resolves after the time, or at once when it is called off: the next try says what became of that. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    }
-    signal?.addEventListener("abort", done);
-  });
 }

@@ -19,7 +19,7 @@
 import type { Registry } from "../define/registry.ts";
 import { encodeText, toHex } from "../protocol/bytes.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
-import { invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
+import { INTERRUPTED_CALL, invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
 import type { Call } from "../run/call.ts";
@@ -137,13 +137,7 @@ function endOf(state: unknown): string {
 }
 
 /** The outcome of a call whose run was lost. */
-export const INTERRUPTED_OUTCOME = encode({
-  error: {
-    code: ErrorCode.InternalError,
-    message: "The call was interrupted: what ran it was reset. It may have had effects.",
-    data: { reason: "interrupted" },
-  },
-});
+export const INTERRUPTED_OUTCOME = encode({ error: INTERRUPTED_CALL });
 
 /** The outcome that stands for one too large to keep. The call it is of may go on. */
 export function tooLargeOutcome(outcome: string): string {

@@ -58,6 +58,8 @@ export function legacyNotification(notice: Notice): JSONRPCNotification {
       return notification("notifications/resources/updated", { uri: notice.uri });
     case "elicitation":
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
+    case "task":
+      return undefined;
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
     default:
@@ -243,13 +245,13 @@ async function deliver(
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
   const claim = { principal: call.principal, size };
-  const tap = await source.open({ ...filter, elicitations: call.tasks?.ids }, (notice) => tell(notice), claim);
+  const tap = await source.open({ ...filter, tasks: call.tasks?.ids }, (notice) => tell(notice), claim);
   if (call.ending.signal.aborted) {
     tap.stop();
     return;
   }
   call.emit(notification("notifications/subscriptions/acknowledged", { _meta, notifications: shown(filter) }));
-  tell = (notice) => (notice.kind === "elicitation" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
+  tell = (notice) => (notice.kind === "task" ? call.tasks?.tell(notice.id) : call.emit(tagged(notice, id)));
   early.forEach(tell);
   await new Promise<void>((resolve) => {
     void tap.ended.then(resolve);

@@ -6,7 +6,7 @@
  */
 
 import type { Step, StepContext, Tries } from "../define/handler-run.ts";
-import { pause } from "../run/retry.ts";
+import { pause } from "../protocol/pause.ts";
 import { suspend } from "../run/suspend.ts";
 
 /** What is kept of one step. JSON. */

@@ -49,7 +49,7 @@ export function taskMethods(
       return work(taskId, server, request, call);
     },
   });
-  const changed = (server: Registry, id: string) => server.notices.publish({ kind: "elicitation", id });
+  const changed = (server: Registry, id: string) => server.notices.publish({ kind: "task", id });
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,

@@ -122,13 +122,17 @@ export class HubObject extends DurableObject implements HubRpc {
   }
 
   /** What may have been told since then, one notice for each subject. */
-  #missed({ lists, uris, elicitations = [] }: NoticeFilter, { epoch, number }: HubPlace): readonly Notice[] {
+  #missed(
+    { lists, uris, elicitations = [], tasks = [] }: NoticeFilter,
+    { epoch, number }: HubPlace,
+  ): readonly Notice[] {
     // Whoever knows another life has heard nothing of this one.
     const after = epoch === this.#epoch ? number : -1;
     const wanted: readonly Notice[] = [
       ...lists.map((kind) => ({ kind })),
       ...uris.map((uri) => ({ kind: "resource", uri }) as const),
       ...elicitations.map((id) => ({ kind: "elicitation", id }) as const),
+      ...tasks.map((id) => ({ kind: "task", id }) as const),
     ];
     return wanted.filter((notice) => {
       // That something is done must be known: a client acts on it.

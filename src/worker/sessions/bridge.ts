@@ -31,8 +31,8 @@ export interface BridgeOptions {
   readonly dial: (target: Attach["target"]) => Promise<Response>;
 }
 
-/** Carries a stream to its client. Resolves when it has begun, or with why it cannot. */
-export async function carry(options: BridgeOptions): Promise<Refusal | undefined> {
+/** Begins a bridge between a stream and its client. Resolves when it has begun, or with why it cannot. */
+export async function openBridge(options: BridgeOptions): Promise<Refusal | undefined> {
   const bridge = new Bridge(options);
   return bridge.open();
 }

@@ -25,7 +25,7 @@ import {
 } from "../../http/sessions.ts";
 import { answered, explained, namespaceOf } from "../bindings.ts";
 import type { KeysOf } from "../edge.ts";
-import { carry } from "./bridge.ts";
+import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach, SESSION_URL } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
@@ -189,12 +189,12 @@ class DurableSession implements FoundSession {
     }
   }
 
-  carry(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
+  streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
     const dial = (target: Attach["target"]) => {
       const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
       return this.#answered(this.#stub().fetch(SESSION_URL, { headers }));
     };
-    return carry({ target, to, notices, dial });
+    return openBridge({ target, to, notices, dial });
   }
 
   end(): Promise<boolean> {

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { ErrorCode, encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
+import { INTERRUPTED_CALL } from "../../core/protocol/errors.ts";
+import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
@@ -524,13 +525,10 @@ export function socketTag(session: number, stream: number): string {
 }
 
 function interrupted(request: RequestId): string {
-  return errorOf(request, "The call was interrupted: what ran it was reset. It may have had effects.");
+  return encodeError(request, INTERRUPTED_CALL);
 }
 
 function unstored(request: RequestId): string {
-  return errorOf(request, "The call has ended, but its answer could not be stored. It may have had effects.");
-}
-
-function errorOf(request: RequestId, message: string): string {
-  return encodeError(request, { code: ErrorCode.InternalError, message, data: { reason: "interrupted" } });
+  const message = "The call has ended, but its answer could not be stored. It may have had effects.";
+  return encodeError(request, { ...INTERRUPTED_CALL, message });
 }

@@ -252,7 +252,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
-      server?.notices.publish({ kind: "elicitation", id: this.#taskId });
+      server?.notices.publish({ kind: "task", id: this.#taskId });
     }
   }
 
