@@ -188,3 +188,12 @@ function isModernMember(member: unknown): boolean {
 function refusal(reason: Refusal, id?: RequestId): Verdict {
   return { kind: "refuse", refusal: reason, ...(id === undefined ? {} : { id }) };
 }
+
+/** A legacy request, or a batch. */
+export type LegacyVerdict = Extract<Verdict, { readonly kind: "legacy" }>;
+
+/** The id of a POST that is one request; undefined for anything else. */
+export function requestId(messages: readonly ParsedMessage[]): RequestId | undefined {
+  const [first] = messages;
+  return messages.length === 1 && first?.kind === "request" ? first.message.id : undefined;
+}

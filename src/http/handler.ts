@@ -9,154 +9,47 @@
 
 import { askNobody } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
-import { type McpServer, REGISTRY } from "../core/define/server.ts";
-import type { RequestFacts } from "../core/define/server-options.ts";
+import { REGISTRY } from "../core/define/server.ts";
 import { ClientFacts, type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
-import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
 import { checkFunction, KitError, unfit } from "../core/protocol/errors.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
-import type { ListKind, NoticeSource } from "../core/protocol/notices.ts";
+import type { ListKind } from "../core/protocol/notices.ts";
 import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
-import type { Method, Once } from "../core/run/call.ts";
-import { ASK_BY_RETURNING, type RunRounds } from "../core/run/run-handler.ts";
-import type { KeyRing } from "../core/seal/key-ring.ts";
+import { ASK_BY_RETURNING } from "../core/run/run-handler.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import { readBody } from "./body.ts";
-import { classify, type LadderHeaders, unservedVersion, type Verdict } from "./classify.ts";
+import {
+  classify,
+  type LadderHeaders,
+  type LegacyVerdict,
+  requestId,
+  unservedVersion,
+  type Verdict,
+} from "./classify.ts";
+import type {
+  Admitted,
+  AuthHook,
+  HttpHandler,
+  HttpOptions,
+  MethodTable,
+  ServerFactory,
+  ServerSource,
+  SessionSurroundings,
+} from "./endpoint-types.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
-import { checkOrigin, corsHeaders, type OriginRules, partsOf, preflight } from "./origin.ts";
+import { checkOrigin, partsOf, preflight, readableBy } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
-import { type PlainRequest, type SessionNotices, type SessionPlace, SessionsUnavailable } from "./sessions.ts";
-
-/**
- * What an {@link AuthHook} returns: who the request acts for; `"anonymous"` to serve it without a principal; null to
- * refuse it with 401; or a `Response` that is sent as it is, such as a challenge of its own.
- */
-export type AuthResult = Principal | "anonymous" | null | Response;
-
-/**
- * Decides who a request acts for, before its body is read. In a Worker `execution` is its `ExecutionContext`. Whatever it returns that is no {@link AuthResult}, and
- * whatever it throws, refuses the request with 500 and is reported to `onError`.
- */
-export type AuthHook<Env> = Hook<Env>["auth"];
-
-interface Hook<Env> {
-  /** As a method, so that a hook may say that it takes the `ExecutionContext` of a Worker, which has more members. */
-  auth(request: Request, env: Env, execution: Execution): AuthResult | Promise<AuthResult>;
-}
-
-/** One server for all requests, or a function that gives each request its own: by route, header or user. */
-export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
-
-/** Gives the server of a request. Called for each, so keep what is dear to make; return the same object where you can. */
-export type ServerFactory<Env> = (
-  request: RequestFacts,
-  env: Env,
-  principal: Principal | undefined,
-) => McpServer<Env> | Promise<McpServer<Env>>;
-
-type MethodTable = Readonly<Record<string, Method>>;
-
-/**
- * Adds methods to those a client has beside the protocol's own.
- *
- * @param methods Those of notices; undefined: there are none.
- * @param place What lives as long as the client's session does in its object; undefined: there is none.
- */
-export type ExtendMethods<Env> = (
-  methods: MethodTable | undefined,
-  env: Env,
-  client: ClientFacts,
-  place?: object,
-) => MethodTable | undefined;
-
-/** What joins the notices of all processes, and the methods it adds to the modern era. */
-export interface HttpNotices<Env> {
-  source(env: Env): NoticeSource;
-  methods(source: NoticeSource): Readonly<Record<string, Method>>;
-}
-
-export interface HttpOptions<Env> extends OriginRules {
-  readonly limits?: Partial<Limits>;
-  /** @default everyone is served anonymously */
-  readonly auth?: AuthHook<Env> | undefined;
-  /** Legacy sessions; without them legacy requests each stand alone. */
-  readonly sessions?: SessionRoutes<Env> | undefined;
-  /** Without it no notice is promised to anyone. */
-  readonly notices?: HttpNotices<Env> | undefined;
-  /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
-  readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
-  /** Runs calls once that are to. */
-  readonly once?: ((env: Env) => Once) | undefined;
-  /** Runs handlers that ask in the middle. Without it they can only ask by returning. */
-  readonly replay?: RunRounds | undefined;
-  /** Adds methods for a client, or takes the place of one. */
-  readonly extend?: ExtendMethods<Env> | undefined;
-  /**
-   * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
-   * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
-   *
-   * @default false
-   */
-  readonly jsonOnly?: boolean | undefined;
-  /**
-   * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
-   * other, and keys of calls that run once count for one endpoint only.
-   *
-   * @default the path of the request's URL
-   */
-  readonly endpoint?: string | undefined;
-  /** Hears of exceptions when the server has no `onError` of its own. */
-  readonly onError: ErrorReporter;
-}
-
-/**
- * Answers one HTTP request. Never rejects for what a peer sends.
- *
- * @param execution What `auth` and the hooks of the server keep their work running with. @default Nothing ends their work
- */
-export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
-
-/** What is known of one request once it was let in. */
-export interface Admitted<Env> extends SessionPlace<Env> {
-  readonly request: Request;
-  readonly server: Registry;
-  readonly execution: Execution;
-}
+import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
 
 const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
-
-/** What sessions need of the endpoint they belong to. */
-export interface SessionSurroundings {
-  readonly limits: Limits;
-  readonly notices: SessionNotices | undefined;
-  /** The request as plain data, where something of the author's asks for it. */
-  readonly request: PlainRequest | undefined;
-  /** Answers messages that need no handler. */
-  serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Response | Promise<Response>;
-}
-
-/** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} when they cannot be had. */
-export interface SessionRoutes<Env> {
-  /** A new session id. */
-  open(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
-  post(
-    verdict: LegacyVerdict,
-    form: AcceptedForm,
-    admitted: Admitted<Env>,
-    around: SessionSurroundings,
-  ): Promise<Response>;
-  get(admitted: Admitted<Env>, around: SessionSurroundings): Promise<Response>;
-  delete(admitted: Admitted<Env>): Promise<Response>;
-}
 
 /** Makes the handler of one endpoint. */
 export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
@@ -312,7 +205,14 @@ export class Endpoint<Env> {
   #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
     const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
-    return classify(body, new LazyHeaders(request.headers), { versions, hasSessions, batchMax: this.#limits.batchMax });
+    const { headers } = request;
+    const ladderHeaders: LadderHeaders = {
+      protocolVersion: headers.get("MCP-Protocol-Version"),
+      method: headers.get("Mcp-Method"),
+      name: headers.get("Mcp-Name"),
+      sessionId: headers.get("Mcp-Session-Id"),
+    };
+    return classify(body, ladderHeaders, { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
   #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Response | Promise<Response> {
@@ -485,42 +385,8 @@ function notAllowed(method: string, allow: string): Response {
   return refuse({ reason: "method-not-allowed", method, allow });
 }
 
-/** Each era reads only its own. */
-class LazyHeaders implements LadderHeaders {
-  readonly #headers: Headers;
-  readonly protocolVersion: string | null;
-
-  constructor(headers: Headers) {
-    this.#headers = headers;
-    this.protocolVersion = headers.get("MCP-Protocol-Version");
-  }
-
-  get method(): string | null {
-    return this.#headers.get("Mcp-Method");
-  }
-
-  get name(): string | null {
-    return this.#headers.get("Mcp-Name");
-  }
-
-  get sessionId(): string | null {
-    return this.#headers.get("Mcp-Session-Id");
-  }
-}
-
 function modernOutcome({ text, errorCode, isBusy }: Answer): Outcome {
   return { text, status: isBusy ? 429 : statusOf(errorCode, true) };
-}
-
-/** An answer that a page of an allowed origin may read. */
-async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
-  const response = await answer;
-  const readable = new Response(response.body, response);
-  const { headers } = readable;
-  // Added to what an author's Response says itself, but for the origin, of which there is one.
-  headers.delete("Access-Control-Allow-Origin");
-  for (const [name, value] of Object.entries(corsHeaders(origin))) headers.append(name, value);
-  return readable;
 }
 
 interface Admittance {
@@ -530,7 +396,6 @@ interface Admittance {
 const NOBODY: Admittance = { principal: undefined };
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
-export type LegacyVerdict = Extract<Verdict, { kind: "legacy" }>;
 
 /** Who `initialize` introduces; when it cannot be read, dispatch says why. */
 function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
@@ -545,9 +410,4 @@ function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
 function findHeaderProblem(server: Registry, { method, params }: JSONRPCRequest, headers: Headers) {
   const tool = method === "tools/call" && typeof params?.name === "string" ? server.tools.find(params.name) : undefined;
   return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);
-}
-
-export function requestId(messages: readonly ParsedMessage[]): RequestId | undefined {
-  const [first] = messages;
-  return messages.length === 1 && first?.kind === "request" ? first.message.id : undefined;
 }

@@ -100,3 +100,14 @@ export function preflight(request: Request, allow: string): Response {
   if (wanted !== null) headers["Access-Control-Allow-Headers"] = wanted;
   return new Response(null, { status: 204, headers });
 }
+
+/** Makes an answer readable for the page of an origin, which has passed {@link checkOrigin}. */
+export async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
+  const response = await answer;
+  const readable = new Response(response.body, response);
+  const { headers } = readable;
+  // Added to what an author's Response says itself, but for the origin, of which there is one.
+  headers.delete("Access-Control-Allow-Origin");
+  for (const [name, value] of Object.entries(corsHeaders(origin))) headers.append(name, value);
+  return readable;
+}

@@ -8,15 +8,9 @@
 import type { Registry } from "../core/define/registry.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import { isStatic } from "../core/serve/dispatch.ts";
-import { unservedVersion } from "./classify.ts";
+import { type LegacyVerdict, requestId, unservedVersion } from "./classify.ts";
+import type { Admitted, SessionRoutes, SessionSurroundings } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
-import {
-  type Admitted,
-  type LegacyVerdict,
-  requestId,
-  type SessionRoutes,
-  type SessionSurroundings,
-} from "./handler.ts";
 import { type AcceptedForm, acceptedForm } from "./headers.ts";
 import { refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";

@@ -16,14 +16,8 @@ import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-handler.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
-import {
-  type AuthHook,
-  Endpoint,
-  type HttpNotices,
-  type HttpOptions,
-  type ServerSource,
-  type SessionRoutes,
-} from "../http/handler.ts";
+import type { AuthHook, HttpNotices, HttpOptions, ServerSource, SessionRoutes } from "../http/endpoint-types.ts";
+import { Endpoint } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import { checkDate } from "./bindings.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { AuthHook, AuthResult } from "../http/handler.ts";
+export type { AuthHook, AuthResult } from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
 export type { EdgeApp, EdgeOptions, EdgeRuntime, NoticesPart, PagePart, SessionsPart } from "./edge.ts";
 export { edge } from "./edge.ts";

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { compileFilter, type Notice } from "../../src/core/protocol/notices.ts";
-import { VERSIONS } from "../../src/core/protocol/versions.ts";
-import { legacyNotification } from "../../src/core/serve/subscriptions.ts";
+import { compileFilter } from "../../src/core/protocol/notices.ts";
 
 test("a filter on tasks admits the change of a task, and not the end of an elicitation with its id", () => {
   const admits = compileFilter({ lists: [], uris: [], tasks: ["a"] });
@@ -15,11 +13,3 @@ test("a filter on elicitations admits no change of a task with such an id", () =
   expect(admits({ kind: "elicitation", id: "a" })).toBe(true);
   expect(admits({ kind: "task", id: "a" })).toBe(false);
 });
-
-test.each(VERSIONS.map((rules) => [rules.version, rules] as const))(
-  "%s has no notification for the change of a task in this process",
-  (_, rules) => {
-    const notice: Notice = { kind: "task", id: "a" };
-    expect(legacyNotification(notice, rules)).toBeUndefined();
-  },
-);

@@ -1,7 +1,8 @@
 /** Authorization: the allowed results of the `auth` hook and the `visible` option. Everything else is refused. */
 import { describe, expect, test } from "vitest";
 import { defineTool, type ErrorPlace, McpServer, type Principal } from "../../src/core/index.ts";
-import { type AuthHook, createHttpHandler } from "../../src/http/handler.ts";
+import type { AuthHook } from "../../src/http/endpoint-types.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { CONTENT, type Members, requestOf, standardHeaders } from "./messages.ts";
 
 const ORIGIN = "https://app.example.com";

@@ -12,7 +12,8 @@ import {
   type QuestionError,
   type RequestEnd,
 } from "../../src/core/index.ts";
-import { createHttpHandler, type HttpOptions } from "../../src/http/handler.ts";
+import type { HttpOptions } from "../../src/http/endpoint-types.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import { newKeys } from "../../src/testing/index.ts";
 import { initialize, isMembers, type Members, meta, requestOf, standardHeaders } from "./messages.ts";

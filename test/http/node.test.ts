@@ -1,6 +1,7 @@
 /** The core and `src/http/` on Node, unchanged: the ladder, every protocol version, and the official clients. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createHttpHandler, type HttpOptions } from "../../src/http/handler.ts";
+import type { HttpOptions } from "../../src/http/endpoint-types.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { newKeys } from "../harness/workerd.ts";
 import { auth, createLab } from "../worker/fixtures/lab.ts";

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { inputRequired, McpServer } from "../../src/core/index.ts";
 import { replayRounds } from "../../src/core/run/replay.ts";
-import { createHttpHandler, type HttpHandler } from "../../src/http/handler.ts";
+import type { HttpHandler } from "../../src/http/endpoint-types.ts";
+import { createHttpHandler } from "../../src/http/handler.ts";
 import { edge } from "../../src/worker/index.ts";
 import { replay } from "../../src/worker/replay/index.ts";
 import { closePeers, type Json, MODERN_VERSION, openPeer } from "../features/peer.ts";

@@ -40,7 +40,7 @@ export interface ContextCall {
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
   /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
   readonly disconnect?: ((retryMs: number) => void) | undefined;
-  /** Asks the client in the middle of the request. */
+  /** Asks the client in the middle of the request; `dispatch` replaces it by one that knows the request. */
   readonly asker: Asker;
   /** The last progress that a run before said. */
   readonly progressAfter?: number | undefined;

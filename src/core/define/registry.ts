@@ -277,11 +277,9 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** Whether any argument or variable can be completed. */
   get hasCompletions(): boolean {
-    const completed = ({ complete = {} }: { complete?: object }) => Object.keys(complete).length > 0;
-    return (
-      [...this.prompts.values()].some(({ options }) => completed(options)) ||
-      [...this.templates.values()].some(({ definition }) => completed(definition.options))
-    );
+    return [...this.prompts.values(), ...this.templates.values()].some(({ definition }) => {
+      return Object.keys(definition.options.complete ?? {}).length > 0;
+    });
   }
 
   // Identity and options

@@ -30,7 +30,7 @@ declare const ENV: unique symbol;
  */
 export class McpServer<Env = unknown> {
   /** The definitions behind this server, for the ways of serving it. Not part of the API. */
-  readonly [REGISTRY]: Registry;
+  declare readonly [REGISTRY]: Registry;
   /** Exists for types alone: a server that needs bindings is none that needs no bindings. */
   declare readonly [ENV]: (env: Env) => void;
 

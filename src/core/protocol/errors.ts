@@ -182,10 +182,3 @@ export function checkFunction(option: string, value: unknown): void {
 export function invalidParams(message: string, data?: JsonObject): McpError {
   return new McpError(ErrorCode.InvalidParams, message, data);
 }
-
-/** -32603 for a call whose run was lost, for example because its object was reset. */
-export const INTERRUPTED_CALL: JSONRPCErrorObject = {
-  code: ErrorCode.InternalError,
-  message: "The call was interrupted: what ran it was reset. It may have had effects.",
-  data: { reason: "interrupted" },
-};

@@ -73,7 +73,7 @@ export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
 
-/** A filter as a question about one notice. */
+/** Returns whether the client of a filter wants a notice. */
 export function compileFilter({
   lists,
   uris,
@@ -81,20 +81,11 @@ export function compileFilter({
   tasks,
   logLevel,
 }: NoticeFilter): (notice: Notice) => boolean {
-  const wanted = { uris: new Set(uris), elicitations: new Set(elicitations), tasks: new Set(tasks) };
+  const wanted = { resource: new Set(uris), elicitation: new Set(elicitations), task: new Set(tasks) };
   return (notice) => {
-    switch (notice.kind) {
-      case "resource":
-        return wanted.uris.has(notice.uri);
-      case "elicitation":
-        return wanted.elicitations.has(notice.id);
-      case "task":
-        return wanted.tasks.has(notice.id);
-      case "log":
-        return passesLevel(notice.level, logLevel);
-      default:
-        return lists.includes(notice.kind);
-    }
+    if ("id" in notice) return wanted[notice.kind].has(notice.id);
+    if ("uri" in notice) return wanted.resource.has(notice.uri);
+    return "level" in notice ? passesLevel(notice.level, logLevel) : lists.includes(notice.kind);
   };
 }
 

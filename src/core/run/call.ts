@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Asker } from "../ask/asker.ts";
 import type { ContextCall } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import type { RequestFacts } from "../define/server-options.ts";
@@ -28,8 +27,6 @@ export interface Call extends ContextCall {
   readonly methods?: Readonly<Record<string, Method>> | undefined;
   /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
-  /** Asks the client in the middle of the request. Dispatch puts that of the request in its place. */
-  asker: Asker;
   /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
   readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
   /** The journal of earlier runs of this call, where the object that ran them was lost; legacy. */

@@ -40,8 +40,9 @@ export interface Answer {
 
 /** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
 export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
-  call.asker = call.asker.for?.({ server, request, call }) ?? call.asker;
-  return server.options.onRequestEnd ? serveAndReport(server, request, call) : serve(server, request, call);
+  const asker = call.asker.for?.({ server, request, call });
+  const own = asker ? { ...call, asker } : call;
+  return server.options.onRequestEnd ? serveAndReport(server, request, own) : serve(server, request, own);
 }
 
 async function serveAndReport(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {

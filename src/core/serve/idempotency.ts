@@ -19,7 +19,8 @@
 import type { Registry } from "../define/registry.ts";
 import { encodeText, toHex } from "../protocol/bytes.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
-import { INTERRUPTED_CALL, invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
+import { invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
+import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
 import type { Call } from "../run/call.ts";

@@ -58,12 +58,11 @@ export function legacyNotification(notice: Notice): JSONRPCNotification {
       return notification("notifications/resources/updated", { uri: notice.uri });
     case "elicitation":
       return notification("notifications/elicitation/complete", { elicitationId: notice.id });
-    case "task":
-      return undefined;
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
     default:
-      return notification(LIST_CHANGED[notice.kind]);
+      // No filter of a legacy client names tasks.
+      return notification(LIST_CHANGED[notice.kind as ListKind]);
   }
 }
 

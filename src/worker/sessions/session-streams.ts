@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { INTERRUPTED_CALL } from "../../core/protocol/errors.ts";
+import { INTERRUPTED_CALL } from "../../core/protocol/interrupted-call.ts";
 import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";

@@ -13,7 +13,7 @@ import { ownTaskMethods } from "../../core/tasks/legacy/own-task-methods.ts";
 import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
-import type { ExtendMethods } from "../../http/handler.ts";
+import type { ExtendMethods } from "../../http/endpoint-types.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";

@@ -163,8 +163,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "notice-of-any-elicitation",
     file: "src/core/protocol/notices.ts",
-    find: "return wanted.ids.has(notice.id);",
-    replace: "return true;",
+    find: 'if ("id" in notice) return wanted[notice.kind].has(notice.id);',
+    replace: 'if ("id" in notice) return true;',
     tests: ["test/features/elicit-url.test.ts"],
   },
   {

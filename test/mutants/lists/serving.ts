@@ -226,7 +226,7 @@ export const SERVING: readonly Mutant[] = [
   },
   {
     id: "cors-two-origins",
-    file: "src/http/handler.ts",
+    file: "src/http/origin.ts",
     find: 'headers.delete("Access-Control-Allow-Origin");',
     replace: "",
     tests: ["test/http/auth.test.ts"],
@@ -425,7 +425,7 @@ export const SERVING: readonly Mutant[] = [
   },
   {
     id: "a0-cors-challenge",
-    file: "src/http/handler.ts",
+    file: "src/http/origin.ts",
     find: "headers.append(name, value);",
     replace: "headers.set(name, value);",
     tests: ["test/http/auth.test.ts"],

@@ -1,0 +1,13 @@
+/**
+ * The error of a call whose run was lost.
+ *
+ * @module
+ */
+import { ErrorCode, type JSONRPCErrorObject } from "./jsonrpc.ts";
+
+/** -32603 for a call whose run was lost, for example because its object was reset. */
+export const INTERRUPTED_CALL: JSONRPCErrorObject = {
+  code: ErrorCode.InternalError,
+  message: "The call was interrupted: what ran it was reset. It may have had effects.",
+  data: { reason: "interrupted" },
+};
