@@ -6,7 +6,8 @@
 import type { Hono } from "hono/tiny";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
-import type { Admitted, Endpoint } from "../../http/handler.ts";
+import type { Admitted } from "../../http/endpoint-types.ts";
+import type { Endpoint } from "../../http/handler.ts";
 import { type PageForm, pageForm, pageOf } from "../../http/page.ts";
 import type { Bindings, PagePart } from "../edge.ts";
 import { executionOf } from "../execution.ts";

@@ -156,8 +156,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "notice-of-any-resource",
     file: "src/core/protocol/notices.ts",
-    find: "return wanted.uris.has(notice.uri);",
-    replace: "return true;",
+    find: 'if ("uri" in notice) return wanted.resource.has(notice.uri);',
+    replace: 'if ("uri" in notice) return true;',
     tests: SUBSCRIPTIONS,
   },
   {
@@ -170,8 +170,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "notice-of-any-list",
     file: "src/core/protocol/notices.ts",
-    find: "return lists.includes(notice.kind);",
-    replace: "return true;",
+    find: "passesLevel(notice.level, logLevel) : lists.includes(notice.kind);",
+    replace: "passesLevel(notice.level, logLevel) : true;",
     tests: CONFORMANCE_10_5_LISTEN,
   },
   {
