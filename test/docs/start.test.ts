@@ -101,7 +101,7 @@ function isGroupAlive(child: ChildProcess): boolean {
   }
 }
 
-test("npm start prints the URL, what the server offers and commands that work; SIGINT and SIGTERM end all of it", {
+test("npm start prints the URL, what the server offers and commands that work; SIGINT and SIGTERM end all processes", {
   timeout: 4 * START_MS,
 }, async () => {
   const [port, state] = [await freePort(), mkdtempSync(join(tmpdir(), "mcp-edge-start-"))];

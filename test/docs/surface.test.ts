@@ -25,7 +25,7 @@ test("a changed line, a new file and a removed file are each a difference", () =
   expect(differencesOf(a, a)).toEqual([]);
 });
 
-test("a name or a member without a doc comment is found, also one that has tags only", () => {
+test("names and members without a doc comment, or with tags only, are found", () => {
   const members = entries.flatMap(({ names }) => names).find(({ name }) => name === "Annotations")?.members ?? [];
   expect(members.map(({ name, doc }) => [name, doc !== ""])).toContainEqual(["priority", true]);
   const bare = members.map((member) => ({ ...member, doc: "" })).slice(0, 1);

@@ -95,7 +95,7 @@ test.each(LEGACY_VERSIONS)(
   },
 );
 
-test("H4 in 2026-07-28 a hook may not answer with what is no object", async () => {
+test("H4 in 2026-07-28 a hook may not answer with a value that is not an object", async () => {
   const server = new McpServer({ ...IDENTITY, around: [async () => 8] });
   const peer = await openPeer(server, MODERN_VERSION);
   expect(await peer.request("ping2")).toMatchObject({ error: { code: -32603 } });

@@ -132,7 +132,7 @@ test("C2 capabilities follow from the definitions, and the option overrides them
 });
 
 describe.each(ALL_VERSIONS)("%s", (version) => {
-  test.each([0, "", "7", 7, -1])("C5 the id %j comes back with its value and type", async (id) => {
+  test.each([0, "", "7", 7, -1])("C5 the id %j is echoed with its value and type", async (id) => {
     const peer = await openPeer(createServer(), version);
     expect((await peer.request("tools/list", {}, undefined, { id })).id).toBe(id);
   });

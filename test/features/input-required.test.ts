@@ -85,7 +85,7 @@ describe.each(ELICITING)("inputRequired in %s", (version) => {
     expect(result.messages).toEqual([{ role: "user", content: { type: "text", text } }]);
   });
 
-  test("E1 O1 several questions at once come back by their keys", async () => {
+  test("E1 O1 several concurrent questions are answered by their keys", async () => {
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool("ask", {}, (_, ctx) => {
       if (!ctx.inputResponses.a) return inputRequired({ a: NAME, b: ROOTS });
       return JSON.stringify([ctx.inputResponses, ctx.requestState === undefined]);

@@ -78,7 +78,7 @@ function finishIn(version: string, run: Handler, answer: Answer = echo, options:
   return open(run, version, { onRequest, ...options }).then((peer) => finish(peer, answer));
 }
 
-describe.each(["2025-11-25", MODERN_VERSION])("a straight-line handler in %s", (version) => {
+describe.each(["2025-11-25", MODERN_VERSION])("a handler that asks in the middle, in %s", (version) => {
   test("a step that returns nothing runs once", async () => {
     let done = 0;
     const { text } = await finishIn(version, async (ctx) => {

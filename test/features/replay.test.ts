@@ -85,7 +85,7 @@ const value = async (ctx: HandlerContext, message: string) => {
   return answered.action === "accept" ? answered.content.value : answered.action;
 };
 
-describe.each(ELICITING)("a straight-line handler in %s", (version) => {
+describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) => {
   const isModern = version === MODERN_VERSION;
 
   test("asks in sequence, in a loop and in helpers, each question once", async () => {

@@ -51,7 +51,7 @@ async function ask(peer: Awaited<ReturnType<typeof openPeer>>, times = 1): Promi
 }
 
 describe.each(LEGACY_VERSIONS)("sampling in %s", (version) => {
-  test("S4: a call that reaches its limit gets a typed error that names the limit; the next call starts anew", async () => {
+  test("S4: a call that reaches its limit gets a typed error that names the limit; the next call starts at zero", async () => {
     const peer = await openPeer(newServer(), version, { ...answering, limits: { samplesPerCallMax: 2 } });
     const tooMany = expect.stringMatching(/^limit: .*\b2\b.*limits\.samplesPerCallMax/);
     expect(await ask(peer, 4)).toEqual(["answered", "answered", tooMany, tooMany]);

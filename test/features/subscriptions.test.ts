@@ -45,7 +45,7 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     ["a prompt", definePrompt("hello", {}, () => "Hello again"), "prompts"],
     ["a resource", defineResource("test://watched", {}, () => "changed"), "resources"],
     ["a resource template", defineResourceTemplate("test://items/{id}", {}, () => "item"), "resources"],
-  ] as const)("C12 replacing and adding %s is told", async (_, definition, list) => {
+  ] as const)("C12 replacing and adding %s is notified", async (_, definition, list) => {
     const server = createServer();
     if (definition.kind === "template") server.add(definition);
     const peer = await openPeer(server, version);

@@ -8,8 +8,8 @@ const VERSION = "2026-07-28";
 const FOLDER = join(SPEC_DIR, VERSION, "examples");
 const spec = specOf(VERSION);
 
-describe("the oracle finds its authorities", () => {
-  test("or says that the official schemas judge alone", () => {
+describe("the oracle", () => {
+  test("finds the specification's schemas, or reports that it uses only the official ones", () => {
     expect(spec === undefined).toBe(!existsSync(join(SPEC_DIR, VERSION, "schema.json")));
   });
 });

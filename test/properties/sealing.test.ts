@@ -60,7 +60,7 @@ describe("KeyRing", () => {
     );
   });
 
-  test("refuses every cut and every addition", async () => {
+  test("refuses every truncation and every addition", async () => {
     const keys = await ring;
     const sealed = await keys.seal(Uint8Array.of(9, 8, 7, 6));
     for (let length = 0; length < sealed.length; length++)

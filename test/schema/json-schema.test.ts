@@ -236,7 +236,7 @@ describe("refused definitions", () => {
   });
 
   test.each(["#/$defs/absent", "#absent", "#/properties/a/1", "#/$defs/constructor", "#/toString"])(
-    "the $ref %s to nothing, naming it",
+    "the $ref %s to a missing target, naming it",
     (ref) => {
       const make = () => jsonSchema({ type: "object", properties: { a: { $ref: ref } }, $defs: {} });
       expect(make).toThrow(KitError);

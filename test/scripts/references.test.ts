@@ -8,11 +8,11 @@ function check(files: Record<string, string>): string[] {
   return findBrokenReferences(Object.keys(files), (file) => files[file] ?? "");
 }
 
-test("nothing in the repository refers to a document or file that is not in it", () => {
+test("the repository contains no reference to a missing document or file", () => {
   expect(findProblems()).toEqual([]);
 });
 
-test("a link, a path, a decision and a document that are not there are each found, with their line", () => {
+test("missing links, paths, decisions and documents are found, each with its line", () => {
   expect(
     check({
       "README.md": `Text.\n[a](docs/none.md) and \`${MISSING}\`.\nSee ${RECORD} and ${PLAN}.md.`,
@@ -28,7 +28,7 @@ test("a link, a path, a decision and a document that are not there are each foun
   ]);
 });
 
-test("references that lead somewhere, code of a reader's project and links to the web are left alone", () => {
+test("valid references, code of a reader's project and web links are ignored", () => {
   const decision = "docs/decisions/042-title.md";
   const text = `[a](src) [b](src/a.ts#part) [c](https://example.com/x) \`src/a.ts\`, ${RECORD}.\n\`\`\`ts\n// ${MISSING}\n\`\`\``;
   expect(
