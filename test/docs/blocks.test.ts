@@ -1,0 +1,123 @@
+/** Every block of code in documents for users and in doc comments is compiled, and run where it is a server. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readSurface } from "../../scripts/api/surface.ts";
+import { startWorker } from "../../src/testing/index.ts";
+import { runToolQuietly } from "../harness/tools.ts";
+import { commentBlocks, documentBlocks, moduleOf } from "./blocks.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const exportsOf = new Map(readSurface().map(({ module, names }) => [module, names.map(({ name }) => name)]));
+const documents = documentBlocks();
+const programs = [...documents, ...commentBlocks()].filter(({ language }) => language === "ts" || language === "js");
+
+/** Below the package, so that its own name leads to what was built. */
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(ROOT, "dist/blocks-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the program or the function around a block would declare. */
+const GLOBALS = `
+interface Env { readonly CITY: string }
+declare const ctx: import("mcp-edge").HandlerContext;
+declare const worker: import("mcp-edge/testing").TestWorker;
+declare const call: object;
+declare const body: string;
+declare class SomeClient { constructor(url: string) }
+`;
+
+function fileOf(title: string): string {
+  return `${title.replaceAll(/[^\w]+/g, "-")}.ts`;
+}
+
+test("there are blocks in the README, in doc comments and in the template", () => {
+  for (const start of ["README.md", "src/core", "src/worker"]) {
+    expect(programs.filter(({ title }) => title.startsWith(start)).length, start).toBeGreaterThan(0);
+  }
+  expect(documents.filter(({ title }) => title.startsWith("templates/")).length).toBeGreaterThan(0);
+});
+
+test("every program in the documentation type-checks against the built package", { timeout: 120_000 }, () => {
+  for (const block of programs)
+    writeFileSync(join(folder, fileOf(block.title)), moduleOf(block, exportsOf, folder).source);
+  writeFileSync(join(folder, "globals.d.ts"), GLOBALS);
+  const config = { extends: join(ROOT, "tsconfig.json"), include: ["."], exclude: [] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
+});
+
+const COMMANDS = /^sh$|^bash$/;
+/** What a reader has to fill in. */
+const PLACE = /\.\.\./g;
+
+test.each(documents.filter(({ language }) => language !== "ts"))("$title is valid $language", ({ language, text }) => {
+  if (language === "json") JSON.parse(text);
+  else if (COMMANDS.test(language)) {
+    const { status, stderr } = spawnSync("sh", ["-n"], { input: text.replaceAll(PLACE, ""), encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  } else if (language === "toml") {
+    expect(text).toMatch(/^(\[\[?[\w.]+\]?\]|\w+ = .+)$/m);
+  } else expect(["mermaid", "text", "js"], `the language of ${text}`).toContain(language);
+});
+
+/** Servers that no other test runs: those that export classes by destructuring are in snippets.test.ts. */
+const servers = programs.filter(({ text }) => {
+  const isServer = /\bserver\.\w+\(|\bedge\(|new McpServer/.test(text);
+  return isServer && !/mcp-edge\/(node|testing)"|from "vitest"|^export const \{/m.test(text);
+});
+
+/** The binding of a class: the default one where there is one, else any. */
+function bindingOf(name: string): string {
+  if (name === "McpTaskWorkflow") return "MCP_TASK_WORKFLOW";
+  return name === "McpObject" ? "MCP" : name.toUpperCase();
+}
+
+describe("servers in the documentation", () => {
+  test.each(servers)("$title answers on workerd", { timeout: 60_000 }, async (block) => {
+    const { source } = moduleOf(block, exportsOf, folder);
+    const hasServer = /^(?:export )?const (\w+) = new McpServer/m.exec(source)?.[1] ?? "server";
+    const isWhole = /^export default /m.test(source);
+    const started = isWhole || /^edge\(/m.test(source) ? source : `${source}\nexport default serve(${hasServer});\n`;
+    const imports = [
+      'import { edge as serve } from "mcp-edge/worker";',
+      hasServer === "server" && !/\bserver\b.*from|const server/.test(source)
+        ? `import { server } from "${join(import.meta.dirname, "fixtures/ambient.ts")}";`
+        : "",
+    ];
+    const whole = `${imports.join("\n")}\n${started.replace(/^edge\(/m, "export default edge(")}`;
+    const file = join(folder, `run-${fileOf(block.title)}`);
+    writeFileSync(file, whole);
+    expect(readFileSync(file, "utf8")).toContain("export default");
+    const classes = [...source.matchAll(/^export class (\w+) extends \w+\.(\w+)/gm)];
+    const named = (base: string) =>
+      Object.fromEntries(classes.filter((found) => found[2] === base).map(([, name = ""]) => [bindingOf(name), name]));
+    const [objects, workflows] = [named("McpObject"), named("McpTaskWorkflow")];
+    await using worker = await startWorker({ entry: file, objects, workflows, bindings: { CITY: "Lisbon" } });
+    const message = {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "server/discover",
+      params: {
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "reader", version: "1.0.0" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    };
+    const response = await fetch(worker.url("/mcp"), {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "server/discover",
+      },
+      body: JSON.stringify(message),
+    });
+    expect(await response.json()).toMatchObject({ result: { supportedVersions: ["2026-07-28"] } });
+  });
+});
