@@ -1,4 +1,4 @@
-/** Refuses public names and members without a doc comment. Reads the built package: run `npm run build` first. */
+/** Reports public names and members without a doc comment. Reads the built package: run `npm run build` first. */
 import { readSurface } from "./api/surface.ts";
 import { coverageOf } from "./api/undocumented.ts";
 

@@ -1,4 +1,4 @@
-/** Refuses references to documents and files that are not in the repository. */
+/** Reports references to documents and files that are not in the repository. */
 import { findProblems } from "./references.ts";
 
 const problems = findProblems();

@@ -7,16 +7,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { ROOT } from "./tools.ts";
 
-/** Files whose text is read. */
+/** The files that are checked. */
 const TEXT = /\.(ts|js|mjs|md|toml)$/;
-/** A path from the top of the repository. */
+/** Matches a path relative to the repository's root. */
 const PATH = /(?<![\w./@-])(?:src|test|scripts|docs|templates|bench|bin)\/[\w./-]*\w\.(?:ts|js|md|toml|json)\b/g;
 const LINK = /(?<=\]\()(?!\w+:|#)[^)\s#]+/g;
 const DECISION = /\bdecisions? (\d{3})\b/gi;
-/** A document that is named in capitals, with its extension or with the number of a section. */
+/** Matches the name of a document in capitals, with its extension or a section number. */
 const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d)/g;
 
-/** One line for each reference that leads nowhere. */
+/** Returns one line for each invalid reference. */
 export function findBrokenReferences(files: readonly string[], read: (file: string) => string): string[] {
   const tree = treeOf(files);
   return files.flatMap((file) =>
@@ -29,11 +29,11 @@ export function findBrokenReferences(files: readonly string[], read: (file: stri
 }
 
 interface Tree {
-  /** Whether there is a file or a folder of this path. */
+  /** Whether a file or folder with this path exists. */
   has(path: string): boolean;
-  /** Names of documents, without their extension. */
+  /** The names of documents without extensions. */
   readonly documents: ReadonlySet<string>;
-  /** Numbers of decisions. */
+  /** The numbers of the decisions. */
   readonly decisions: ReadonlySet<string>;
 }
 
@@ -59,18 +59,18 @@ function brokenIn(line: string, file: string, tree: Tree): string[] {
   return broken.map(([text]) => text);
 }
 
-/** Blocks of code in a document belong to the project of a reader, where paths are others. Lines keep their numbers. */
+/** Removes the code blocks of a document, whose paths refer to a reader's project. Line numbers do not change. */
 function proseOf(file: string, text: string): string {
   if (!file.endsWith(".md")) return text;
   return text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, (block) => block.replaceAll(/[^\n]/g, ""));
 }
 
-/** A path as the folder of a file sees it. */
+/** Resolves a path relative to the folder of a file. */
 function at(file: string, path: string): string {
   return posix.join(posix.dirname(file), path).replace(/\/$/, "");
 }
 
-/** The files of the repository, whether committed or not. */
+/** The files of the repository, including uncommitted ones. */
 export function repositoryFiles(): string[] {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard"];
   return execFileSync("git", args, { cwd: ROOT, encoding: "utf8" })

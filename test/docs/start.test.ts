@@ -26,7 +26,7 @@ interface Started {
   output(): string;
 }
 
-/** Runs `npm start` in a separate process group, and waits until it has printed where the endpoint is. */
+/** Runs `npm start` in a separate process group, and waits until it has printed the endpoint's URL. */
 async function npmStart(port: number, state: string): Promise<Started> {
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
   const args = ["start", "--", "--port", String(port), "--persist-to", state];
@@ -92,7 +92,7 @@ function answers(port: number): Promise<boolean> {
   );
 }
 
-/** Processes of the group that are left. */
+/** The remaining processes of the group. */
 function isGroupAlive(child: ChildProcess): boolean {
   try {
     return process.kill(-(child.pid ?? 0), 0);
@@ -116,12 +116,12 @@ test("npm start prints the URL, what the server offers and commands that work; S
         expect(printed).toContain("2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28");
         expect(printed).toContain(`npx @modelcontextprotocol/inspector --transport http --server-url ${url}`);
         expect(printed).toContain(`claude mcp add --transport http mcp-edge-reference ${url}`);
-        // Wrangler's own output is there too.
+        // Wrangler's own output is printed too.
         expect(printed).toContain(`Ready on http://127.0.0.1:${port}`);
         const curl = /^ +(curl .*)$/m.exec(printed)?.[1] ?? "";
         const { stdout } = await promisify(execFile)("sh", ["-c", `${curl} --silent`]);
         expect(JSON.parse(stdout)).toMatchObject({ result: { tools: expect.any(Array) } });
-        // Ctrl-C reaches the whole group; kill only the process that is named.
+        // Ctrl-C reaches the whole group; `kill` reaches only the given process.
         if (signal === "SIGINT") process.kill(-(child.pid ?? 0), signal);
         else child.kill(signal);
         await expect.poll(() => isGroupAlive(child), { timeout: START_MS }).toBe(false);
