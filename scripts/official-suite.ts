@@ -57,13 +57,7 @@ export function isClean({ checks }: Scenario): boolean {
 export async function runOfficialSuite(read: (requirements: Requirements, scenarios: readonly Scenario[]) => void) {
   const worker = await Workerd.start({
     entry: "src/reference/index.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_KEY_STORE: "McpKeys",
-      MCP_ONCE: "McpOnce",
-      MCP_TASK: "McpTask",
-    },
+    objects: ["McpObject"],
   });
   try {
     // The suite requires a loopback host name, not an address.

@@ -49,7 +49,7 @@ export async function scaleOf({ sessions, streams, settleMs, by, onStep }: Scale
   await using worker = await startWorker({
     entry: "scripts/scale-worker.ts",
     root: `${import.meta.dirname}/..`,
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
   const url = by ? await by(worker.url("/mcp")) : worker.url("/mcp");

@@ -2,7 +2,7 @@
 import { McpServer } from "../src/core/index.ts";
 import { hub } from "../src/worker/hub/index.ts";
 import { edge } from "../src/worker/index.ts";
-import { durable } from "../src/worker/sessions/index.ts";
+import { sessions } from "../src/worker/sessions/index.ts";
 
 const server = new McpServer({ name: "scale", version: "1.0.0" });
 server.tool("plain", {}, () => "done");
@@ -11,7 +11,7 @@ server.tool("change", {}, () => {
   return "told";
 });
 
-const app = edge(server, { sessions: durable(), notices: hub() });
+const app = edge(server, { sessions: sessions(), notices: hub() });
 
 export default app;
-export const { McpSession, McpHub } = app;
+export const { McpObject } = app;

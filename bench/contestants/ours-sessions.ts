@@ -2,18 +2,18 @@
 import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
 import { keys } from "../../src/worker/keys/index.ts";
-import { durable } from "../../src/worker/sessions/index.ts";
+import { sessions } from "../../src/worker/sessions/index.ts";
 import { makeServer } from "./ours-server.ts";
 
 const MIB = 1024 * 1024;
 const server = makeServer();
 // Room for the 100,000 events of growth runs; by default a stream keeps its newest 8 MiB.
-const sessions = durable({ streamBytesMax: 64 * MIB, sessionBytesMax: 128 * MIB });
-const app = edge(server, { sessions, notices: hub(), keys: keys() });
+const caps = { streamBytesMax: 64 * MIB, sessionBytesMax: 128 * MIB };
+const app = edge(server, { sessions: sessions(caps), notices: hub(), keys: keys() });
 // Growth runs use this route to publish a notification.
 app.get("/tools-changed", async (context) => {
   await server.toolsChanged();
   return context.text("told");
 });
 export default app;
-export const { McpSession, McpHub, McpKeys } = app;
+export const { McpObject } = app;

@@ -17,8 +17,11 @@ export interface WorkerOptions {
   readonly entry?: WorkerEntry;
   /** Where relative paths start and packages are looked for. @default the current folder */
   readonly root?: string;
-  /** Durable Object bindings: name of the binding to name of the exported class. All store in SQLite. */
-  readonly objects?: Readonly<Record<string, string>>;
+  /**
+   * Durable Object classes that store in SQLite: names of exported classes, as in a migration, or bindings, each with the
+   * name of its class.
+   */
+  readonly objects?: readonly string[] | Readonly<Record<string, string>>;
   /** Workflow bindings: name of the binding to name of the exported class. */
   readonly workflows?: Readonly<Record<string, string>>;
   /** Variables and secrets: text or JSON values. */
@@ -34,13 +37,15 @@ export interface WorkerOptions {
 }
 
 type Legacy = Record<string, unknown>;
-type ObjectDesignator = string | { readonly className: string; readonly scriptName?: string | undefined };
+type ObjectDesignator =
+  | string
+  | { readonly className: string; readonly scriptName?: string | undefined; readonly useSQLite?: boolean | undefined };
 
 /** A Worker ready to run. */
 export interface PreparedWorker {
   /** Options of miniflare 4, one for each Worker; without its types, which a user may not have. */
   readonly workers: readonly object[];
-  /** Class of each Durable Object binding that the Worker itself exports. */
+  /** Durable Object classes that the Worker itself exports, by their names and by those of their bindings. */
   readonly classes: ReadonlyMap<string, string>;
   /** Bindings of the control Worker that move a clock, one for each isolate. */
   readonly clocks: readonly string[];
@@ -51,20 +56,26 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
   const root = resolve(options.root ?? ".");
   const { entry, worker, others, define, alias, tsconfig } = await configured(options, root);
   if (entry === undefined) throw new Error("startWorker() needs `wrangler`, a configuration file, or `entry`.");
+  const [bindings, unbound] = declaredObjects(options.objects);
   const objects: Record<string, ObjectDesignator> = {
     ...(worker.durableObjects as Record<string, ObjectDesignator>),
-    ...mapValues(options.objects ?? {}, (className) => ({ className, useSQLite: true })),
+    ...bindings,
   };
+  const additionalUnboundDurableObjects = [
+    ...((worker.additionalUnboundDurableObjects as OwnObject[] | undefined) ?? []),
+    ...unbound,
+  ];
+  const own = { ...ownObjects(objects), ...byClass(additionalUnboundDurableObjects) };
   const classes = new Map(
-    Object.entries(objects).flatMap(([binding, target]): [string, string][] => {
-      if (typeof target === "string") return [[binding, target]];
-      return target.scriptName === undefined ? [[binding, target.className]] : [];
-    }),
+    Object.entries(own).flatMap(([name, { className }]): [string, string][] => [
+      [name, className],
+      [className, className],
+    ]),
   );
-  const { compatibilityDate, compatibilityFlags, outbound, bindings } = options;
+  const { compatibilityDate, compatibilityFlags, outbound } = options;
   const flags = compatibilityFlags ?? (worker.compatibilityFlags as string[] | undefined) ?? [];
   const hasNode = flags.some((flag) => flag.startsWith("nodejs_compat"));
-  const classNames = [...classes.values()];
+  const classNames = [...new Set(classes.values())];
   const script = await bundle({ entry, root, classNames, define, alias, tsconfig, hasNode });
   const first = {
     ...worker,
@@ -74,14 +85,18 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     ...(compatibilityDate ? { compatibilityDate } : {}),
     compatibilityFlags: [...flags],
     durableObjects: objects,
+    additionalUnboundDurableObjects,
     workflows: {
       ...(worker.workflows as object),
       ...mapValues(options.workflows ?? {}, (className) => ({ name: className, className })),
     },
-    bindings: { ...(worker.bindings as object), ...bindings },
+    bindings: { ...(worker.bindings as object), ...options.bindings },
     ...(outbound ? { outboundService: outbound } : {}),
   };
-  const shared = sharedObjects(objects, classes);
+  if (options.twin && additionalUnboundDurableObjects.length > 0) {
+    throw new Error("startWorker({ twin: true }) needs bindings: write `objects` as { BINDING: className }.");
+  }
+  const shared = mapValues(ownObjects(objects), (target) => ({ ...target, scriptName: WORKER_NAME }));
   const clocks = options.twin ? [WORKER_NAME, TWIN_NAME] : [WORKER_NAME];
   const control = {
     name: CONTROL_NAME,
@@ -89,7 +104,7 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     script: await bundleControl(root),
     // Old enough for any workerd that wrangler may bring.
     compatibilityDate: "2025-01-01",
-    durableObjects: shared,
+    durableObjects: mapValues(byClass(Object.values(own)), (target) => ({ ...target, scriptName: WORKER_NAME })),
     serviceBindings: Object.fromEntries(clocks.map((name) => [name, { name, entrypoint: CLOCK }])),
   };
   const workers = [...(options.twin ? withTwin(first, shared) : [first]), control, ...others];
@@ -127,14 +142,31 @@ async function configured(options: WorkerOptions, root: string): Promise<Configu
   };
 }
 
-/** The same objects, for another Worker. */
-function sharedObjects(objects: Record<string, ObjectDesignator>, classes: ReadonlyMap<string, string>): Legacy {
-  return Object.fromEntries(
-    [...classes].map(([binding, className]) => {
-      const target = objects[binding];
-      return [binding, { ...(typeof target === "object" ? target : {}), className, scriptName: WORKER_NAME }];
-    }),
-  );
+/** A class that the Worker itself exports. */
+interface OwnObject {
+  readonly className: string;
+  readonly useSQLite?: boolean | undefined;
+}
+
+/** What the option `objects` says: bindings, and classes without one. */
+function declaredObjects(objects: WorkerOptions["objects"] = []): [Record<string, OwnObject>, OwnObject[]] {
+  const declared = (className: string) => ({ className, useSQLite: true });
+  return Array.isArray(objects)
+    ? [{}, objects.map(declared)]
+    : [mapValues(objects as Readonly<Record<string, string>>, declared), []];
+}
+
+/** Bindings to classes that the Worker itself exports. */
+function ownObjects(objects: Record<string, ObjectDesignator>): Record<string, OwnObject> {
+  const own = Object.entries(objects).flatMap(([binding, target]): [string, OwnObject][] => {
+    if (typeof target === "string") return [[binding, { className: target }]];
+    return target.scriptName === undefined ? [[binding, target]] : [];
+  });
+  return Object.fromEntries(own);
+}
+
+function byClass(objects: readonly OwnObject[]): Record<string, OwnObject> {
+  return Object.fromEntries(objects.map((each) => [each.className, each]));
 }
 
 function withTwin(first: Legacy, shared: Legacy): Legacy[] {

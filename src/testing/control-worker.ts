@@ -4,6 +4,7 @@
  * This file runs in workerd, not in Node.
  */
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { hubName, KEYS_NAME, type RoleName } from "../worker/roles.ts";
 import { CONTROL } from "./names.ts";
 import type { Control } from "./worker-side.ts";
 
@@ -19,6 +20,9 @@ export interface Controlled {
 
 type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 
+/** Shards that a hub can have. */
+const SHARDS_MAX = 32;
+
 type Clock = { moveTo(ms: number): Promise<void> };
 
 export default class extends WorkerEntrypoint<Record<string, unknown>> {
@@ -26,9 +30,25 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     await Promise.all(bindings.map((binding) => (this.env[binding] as Clock).moveTo(ms)));
   }
 
-  async ask(binding: string, target: ObjectTarget, asked: Control): Promise<Controlled> {
-    const namespace = this.env[binding] as DurableObjectNamespace | undefined;
-    if (!namespace) throw new Error(`The control Worker lacks the binding "${binding}".`);
+  /** Those of some objects that play a role. Hubs and key rings are told by their names, others by what they store. */
+  async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
+    const namespace = this.env[className] as DurableObjectNamespace;
+    const idOf = (name: string) => namespace.idFromName(name).toString();
+    const hubs = new Set(Array.from({ length: SHARDS_MAX }, (_, shard) => idOf(hubName(shard))));
+    const roleOf = async (id: string) => {
+      if (hubs.has(id)) return "hub";
+      if (id === idOf(KEYS_NAME)) return "keys";
+      return (
+        (await (namespace.get(namespace.idFromString(id)) as unknown as Stub)[CONTROL]({ ask: "role" })) ?? "session"
+      );
+    };
+    const roles = await Promise.all(ids.map(roleOf));
+    return ids.filter((_, at) => roles[at] === role);
+  }
+
+  async ask(className: string, target: ObjectTarget, asked: Control): Promise<Controlled> {
+    const namespace = this.env[className] as DurableObjectNamespace | undefined;
+    if (!namespace) throw new Error(`The control Worker lacks a binding to the class "${className}".`);
     const id = "id" in target ? namespace.idFromString(target.id) : namespace.idFromName(target.name);
     try {
       return { value: await (namespace.get(id) as unknown as Stub)[CONTROL](asked) };

@@ -5,11 +5,13 @@
  * This file is bundled into the Worker; it does not run in Node.
  */
 
+import { storedRole } from "../worker/roles.ts";
 import { CONTROL } from "./names.ts";
 
 /** What can be asked of an object. */
 export type Control =
   | { readonly ask: "storage" }
+  | { readonly ask: "role" }
   | { readonly ask: "sql"; readonly query: string; readonly bindings: readonly unknown[] }
   | { readonly ask: "alarm"; readonly onlyIfDue: boolean }
   | { readonly ask: "abort"; readonly reason: string };
@@ -47,6 +49,8 @@ function answer(object: Controlled, ctx: DurableObjectState, asked: Control): un
   switch (asked.ask) {
     case "storage":
       return storedIn(ctx);
+    case "role":
+      return storedRole(ctx.storage.kv);
     case "sql":
       return ctx.storage.sql.exec(asked.query, ...(asked.bindings as SqlStorageValue[])).toArray();
     case "alarm":

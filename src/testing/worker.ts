@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { DurableObjectEvictionOptions, Miniflare } from "miniflare";
+import type { RoleName } from "../worker/roles.ts";
 import { collectChildren, killNow, runningOf } from "./children.ts";
 import { type PreparedWorker, prepare, type WorkerOptions } from "./configuration.ts";
 import type { Controlled, ObjectTarget } from "./control-worker.ts";
@@ -125,9 +126,16 @@ export class TestWorker implements AsyncDisposable {
     await this.stop();
   }
 
-  /** Ids of the objects of a binding that have been awake, ever: workerd gives each an empty database. Wakes none. */
-  async objects(binding: string): Promise<string[]> {
-    return this.#running().listDurableObjectIds(this.#classOf(binding), WORKER_NAME);
+  /**
+   * Ids of the objects of a class that have been awake, ever: workerd gives each an empty database. Wakes none.
+   *
+   * @param binding Name of the exported class, or of a binding to it. So it is for the other methods.
+   * @param role Only objects of the endpoint that play this role. Wakes them.
+   */
+  async objects(binding: string, role?: RoleName): Promise<string[]> {
+    const className = this.#classOf(binding);
+    const ids = await this.#running().listDurableObjectIds(className, WORKER_NAME);
+    return role === undefined ? ids : (await this.#controlWorker()).inRole(className, ids, role);
   }
 
   /**
@@ -135,7 +143,7 @@ export class TestWorker implements AsyncDisposable {
    * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them. Not while
    * its alarm handler runs or a fetch of it is open: workerd then gives up after 30 s, and the object with it.
    *
-   * Without a name: all objects of the binding that have been awake. Resolves with how many were in memory.
+   * Without a name: all objects of the class that have been awake. Resolves with how many were in memory.
    *
    * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" ends them.
    */
@@ -182,8 +190,8 @@ export class TestWorker implements AsyncDisposable {
     this.#aheadMs += ms;
     await this.#moveClocks();
     let ran = 0;
-    for (const binding of this.#prepared.classes.keys()) {
-      for (const id of await this.objects(binding)) ran += await this.#runDue(binding, id);
+    for (const className of new Set(this.#prepared.classes.values())) {
+      for (const id of await this.objects(className)) ran += await this.#runDue(className, id);
     }
     return ran;
   }
@@ -238,8 +246,7 @@ export class TestWorker implements AsyncDisposable {
   }
 
   async #control(binding: string, name: ObjectName, asked: Control): Promise<unknown> {
-    this.#classOf(binding);
-    const { value, failed } = await (await this.#controlWorker()).ask(binding, targetOf(name), asked);
+    const { value, failed } = await (await this.#controlWorker()).ask(this.#classOf(binding), targetOf(name), asked);
     if (failed) throw Object.assign(new Error(failed.message), failed);
     return value;
   }
@@ -249,7 +256,7 @@ export class TestWorker implements AsyncDisposable {
     const found = classes.get(binding);
     if (found !== undefined) return found;
     throw new Error(
-      `"${binding}" is no Durable Object binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
+      `"${binding}" is no Durable Object class or binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
     );
   }
 
@@ -265,7 +272,8 @@ const ALARMS_MAX = 1_000;
 /** What the Worker named CONTROL_NAME answers to. */
 interface ControlWorker {
   moveClocks(bindings: readonly string[], ms: number): Promise<void>;
-  ask(binding: string, target: ObjectTarget, asked: Control): Promise<Controlled>;
+  inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]>;
+  ask(className: string, target: ObjectTarget, asked: Control): Promise<Controlled>;
 }
 
 function targetOf(name: ObjectName): ObjectTarget {

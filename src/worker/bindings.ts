@@ -1,89 +1,159 @@
 /**
- * The namespaces of objects a Worker is bound to.
+ * How parts reach the objects of their endpoint: all of them are of the one class that the Worker exports.
  *
  * @module
  */
+import { exports } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
+import type { RoleName } from "./roles.ts";
 
-/** Which endpoint of this isolate uses which binding. It decides nothing but whether a second one is refused. */
-const owners = new Map<string, object>();
-
-/**
- * Takes a binding for one endpoint. The objects behind a binding run the code of one endpoint, so that the clients of
- * another one would be served by the wrong server.
- *
- * @param remedy What to write instead, for the error text.
- * @param owner Who may take the binding again. @default nobody
- * @throws {KitError} `options-invalid` when it is taken already.
- */
-export function claim(binding: string, remedy: string, owner: object = {}): void {
-  const first = owners.get(binding) ?? owner;
-  owners.set(binding, first);
-  if (first === owner) return;
-  const message = `Two endpoints of this Worker use the binding "${binding}", so each would reach clients of the other. ${remedy}`;
-  throw new KitError("options-invalid", message);
+/** Where the objects of one endpoint are: as `edge()` was told. */
+export interface ObjectPlace {
+  /** Name under which the Worker exports the class. It identifies the endpoint in every isolate and every deploy. */
+  readonly className: string;
+  /** Name of a binding that is used when the Worker has it; undefined: the exported class is used. */
+  readonly binding: string | undefined;
+  readonly jurisdiction: DurableObjectJurisdiction | undefined;
+  readonly locationHint: DurableObjectLocationHint | undefined;
 }
 
-/** Takes a binding for the objects of a part. @param part The function that makes the part. Throws as {@link claim} does. */
-export function claimFor(part: string, binding: string): void {
-  claim(
-    binding,
-    `Give one of them its own: ${part}({ binding: "..." }), bound in wrangler.toml to the class that it exports.`,
-  );
+/** What the class answers to. */
+export interface ObjectRpc {
+  /**
+   * Calls a method of the object's role.
+   *
+   * @param target Which role of which endpoint is called: see {@link targetOf}.
+   */
+  callRole(target: string, method: string, ...args: unknown[]): Promise<unknown>;
 }
 
-/**
- * Whether an object is called by the endpoint whose class it is of.
- *
- * @throws {KitError} `binding-crossed` when it is not: the binding is bound to the wrong class.
- */
-export function checkBinding(own: string, called: string): void {
-  if (own === called) return;
-  const message = `The Durable Object binding "${called}" is bound to the class of the endpoint that uses "${own}". In wrangler.toml, let its class_name be the class which the endpoint that uses "${called}" exports.`;
-  throw new KitError("binding-crossed", message);
-}
+export type ObjectNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & ObjectRpc>;
 
-/** The class of each option of `edge()` that has objects, as `edge()` names it. */
-const CLASSES = {
-  sessions: "McpSession",
-  notices: "McpHub",
-  once: "McpOnce",
-  keys: "McpKeys",
-  tasks: "McpTask",
-} as const;
+type ArgumentsOf<Method> = Method extends (...args: infer A) => unknown ? A : never;
+type ResultOf<Method> = Method extends (...args: never) => infer R ? Awaited<R> : never;
 
-/** An option of `edge()` that has objects. */
-export type PartName = keyof typeof CLASSES;
+/** The objects of one role, as a part of the endpoint calls them. */
+export class RoleObjects<Rpc> {
+  readonly #place: ObjectPlace;
+  readonly #target: string;
+  readonly #url: string;
 
-/** Status with which an object answers a request that was meant for an object of another class. */
-const MISDIRECTED = 421;
+  constructor(role: RoleName, place: ObjectPlace) {
+    this.#place = place;
+    this.#target = targetOf(role, place.className);
+    this.#url = urlOf(this.#target);
+  }
 
-/** Refuses a request that is not for this class. @param url What requests to objects of this class are sent to. */
-export function misdirected(request: Request, url: string): Response | undefined {
-  return request.url === url ? undefined : new Response(null, { status: MISDIRECTED });
-}
+  /** @throws {KitError} as {@link namespaceOf} does. */
+  namespace(env: unknown): ObjectNamespace {
+    return namespaceOf(env, this.#place);
+  }
 
-/** The same answer. @throws {KitError} `binding-crossed` when the object is of another class. */
-export async function answered<T>(part: PartName, binding: string, answer: Promise<T>): Promise<T> {
-  try {
-    const given = await answer;
-    if (given instanceof Response && given.status === MISDIRECTED) throw crossed(part, binding);
-    return given;
-  } catch (error) {
-    throw explained(error, part, binding);
+  /** The object with a name. Each role has names of its own. */
+  named(env: unknown, name: string): ObjectStub {
+    const namespace = this.namespace(env);
+    return this.get(namespace, namespace.idFromName(name));
+  }
+
+  get(namespace: ObjectNamespace, id: DurableObjectId): ObjectStub {
+    const { locationHint } = this.#place;
+    return namespace.get(id, locationHint && { locationHint });
+  }
+
+  /** Calls a method. @throws {KitError} `binding-crossed` when the object is of another endpoint, role or class. */
+  async call<K extends keyof Rpc & string>(
+    stub: ObjectStub,
+    method: K,
+    ...args: ArgumentsOf<Rpc[K]>
+  ): Promise<ResultOf<Rpc[K]>> {
+    try {
+      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+      return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
+    } catch (error) {
+      throw explained(error, this.#place);
+    }
+  }
+
+  /** Asks for a WebSocket. Throws as {@link call} does. */
+  async dial(stub: ObjectStub, headers: Readonly<Record<string, string>>): Promise<Response> {
+    let response: Response;
+    try {
+      response = await stub.fetch(this.#url, { headers: { Upgrade: "websocket", ...headers } });
+    } catch (error) {
+      throw explained(error, this.#place);
+    }
+    if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());
+    return response;
   }
 }
 
-/** What an object's failure means: that it is of another class, or what it says. */
-export function explained(error: unknown, part: PartName, binding: string): unknown {
-  const text = error instanceof Error ? error.message : "";
-  const isOther = text.includes("does not implement the method") || text.includes("does not export a fetch()");
-  return isOther ? crossed(part, binding, error) : error;
+export type ObjectStub = ReturnType<ObjectNamespace["get"]>;
+
+/** Which role of which endpoint is called, as text. */
+export function targetOf(role: string, className: string): string {
+  return `${role}/${className}`;
 }
 
-function crossed(part: PartName, binding: string, cause?: unknown): KitError {
-  const message = `The Durable Object binding "${binding}" is bound to the wrong class. In wrangler.toml write class_name = "${CLASSES[part]}" for it, the class that edge() makes for the option ${part}.`;
-  return new KitError("binding-crossed", message, { cause });
+/** Where requests to a role of an endpoint are sent. */
+export function urlOf(target: string): string {
+  return `https://object/${target}`;
+}
+
+/** Status with which an object answers a request that was meant for another role or endpoint. */
+export const MISDIRECTED = 421;
+
+/** The namespace of an endpoint's objects. @throws {KitError} `binding-missing` saying what to write. */
+export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
+  const namespace = foundIn(env, place) as ObjectNamespace | undefined;
+  if (!namespace?.idFromName) throw missing(place, namespace);
+  const { jurisdiction } = place;
+  if (!jurisdiction) return namespace;
+  try {
+    return namespace.jurisdiction(jurisdiction);
+  } catch (error) {
+    // Workers on a developer's machine have no jurisdictions: there, and only there, the namespace serves as it is.
+    if (error instanceof Error && error.message.includes("not implemented in workerd")) return namespace;
+    throw error;
+  }
+}
+
+function foundIn(env: unknown, { binding, className }: ObjectPlace): unknown {
+  const bound = binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
+  return bound ?? (exports as Readonly<Record<string, unknown>>)[className];
+}
+
+/** What is missing when an endpoint's class is not to be found, or is no class of objects. */
+function missing({ className }: ObjectPlace, found: unknown): KitError {
+  const message = found
+    ? `The class ${className} is exported, but no migration creates it. In wrangler.toml write [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"].`
+    : `The Worker does not export the class ${className}. In its main module write: export class ${className} extends app.McpObject {}`;
+  return new KitError("binding-missing", message);
+}
+
+/** What an object's failure means: that it is of another class, or what it says. */
+function explained(error: unknown, { className, binding }: ObjectPlace): unknown {
+  const text = error instanceof Error ? error.message : "";
+  if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
+  const message = `The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the Worker's main module write: export class ${className} extends app.McpObject {}`;
+  return new KitError("binding-crossed", message, { cause: error });
+}
+
+/** Which endpoint of this isolate has which class. It decides nothing but whether a second one is refused. */
+const owners = new Set<string>();
+
+/**
+ * Takes the name of a class for one endpoint. Objects run the code of one endpoint, so clients of another one would be
+ * served by the wrong server.
+ *
+ * @throws {KitError} `options-invalid` when it is taken already.
+ */
+export function claimClass(className: string): void {
+  if (!owners.has(className)) {
+    owners.add(className);
+    return;
+  }
+  const message = `Two endpoints of this Worker use the class ${className}, so each would reach clients of the other. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}.`;
+  throw new KitError("options-invalid", message);
 }
 
 /**
@@ -96,39 +166,4 @@ export function checkDate(): void {
   if (Cloudflare?.compatibilityFlags?.rpc !== false) return;
   const message = `The compatibility date of this Worker is too old: Durable Objects need 2024-04-03 or later. In wrangler.toml write compatibility_date = "2026-10-20".`;
   throw new KitError("options-invalid", message);
-}
-
-/**
- * The namespace of a binding.
- *
- * @param part The option of `edge()` that needs it.
- * @param jurisdiction Where its objects are made. Workers on a developer's machine have no jurisdictions, and say so:
- *   there, and only there, the namespace serves as it is.
- * @throws {KitError} `binding-missing` with the lines to write.
- */
-export function namespaceOf<T extends Rpc.DurableObjectBranded>(
-  env: unknown,
-  binding: string,
-  part: PartName,
-  jurisdiction?: DurableObjectJurisdiction,
-): DurableObjectNamespace<T> {
-  const namespace = (env as Record<string, DurableObjectNamespace<T> | undefined> | undefined)?.[binding];
-  if (!namespace?.idFromName) throw missing(binding, part, namespace);
-  if (!jurisdiction) return namespace;
-  try {
-    return namespace.jurisdiction(jurisdiction);
-  } catch (error) {
-    if (error instanceof Error && error.message.includes("not implemented in workerd")) return namespace;
-    throw error;
-  }
-}
-
-function missing(binding: string, part: PartName, found: unknown): KitError {
-  const name = CLASSES[part];
-  const problem = found ? "is bound to something that is no Durable Object class" : "is missing";
-  const lines = `[[durable_objects.bindings]] name = "${binding}" class_name = "${name}", and "${name}" among the new_sqlite_classes of [[migrations]]`;
-  const instead =
-    part === "keys" ? "leave out the option keys and set the secret MCP_KEYS" : `leave out the option ${part}`;
-  const message = `The Durable Object binding "${binding}" ${problem}. In wrangler.toml write ${lines}; or ${instead}.`;
-  return new KitError("binding-missing", message);
 }

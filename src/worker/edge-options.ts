@@ -11,7 +11,7 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import type { EdgeOptions } from "./edge.ts";
 
-type AnyOptions = EdgeOptions<unknown, object, object, object, object, object>;
+type AnyOptions = EdgeOptions<unknown, object, object>;
 
 const OPTIONS: OptionTable<AnyOptions> = {
   path: null,
@@ -27,13 +27,17 @@ const OPTIONS: OptionTable<AnyOptions> = {
   auth: null,
   limits: null,
   jsonOnly: null,
+  className: null,
+  binding: null,
+  jurisdiction: null,
+  locationHint: null,
   allowedHosts: null,
   allowedOrigins: null,
 };
 
 /** What makes the value of an option that is a part. */
 const PARTS = {
-  sessions: "durable()",
+  sessions: "sessions()",
   notices: "hub()",
   once: "once()",
   tasks: "tasks()",

@@ -5,7 +5,6 @@
  */
 
 import { Hono } from "hono/tiny";
-import type { Registry } from "../core/define/registry.ts";
 import { type McpServer, REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
@@ -13,137 +12,29 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
-import type { Once } from "../core/run/call.ts";
-import type { RunRounds } from "../core/run/run-handler.ts";
-import type { KeyRing } from "../core/seal/key-ring.ts";
-import type { AuthHook, HttpNotices, HttpOptions, ServerSource, SessionRoutes } from "../http/endpoint-types.ts";
+import type { AuthHook, ServerSource } from "../http/endpoint-types.ts";
 import { Endpoint } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
-import type { PlainRequest, SessionGate } from "../http/sessions.ts";
-import { checkDate } from "./bindings.ts";
+import type { ObjectPlace } from "./bindings.ts";
 import { checkEdge, checkServer, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
-import type { Deliver } from "./http-sse/delivery.ts";
-import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
-
-/** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
-export interface EdgeRuntime<Env> {
-  /** The limits of the endpoint. */
-  readonly limits: Limits;
-  /** Receives exceptions when the server has no `onError`. */
-  readonly onError: ErrorReporter;
-  /** Whether the server depends on the request. */
-  readonly isPerRequest: boolean;
-  /** Whether notices reach the clients of this endpoint. */
-  readonly hasNotices: boolean;
-  /** Serves messages of HTTP+SSE clients; undefined: there are none. */
-  readonly deliver: Deliver | undefined;
-  /** How calls outlive what runs them; undefined: they do not. */
-  readonly replay: ReplayPart | undefined;
-  /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
-  readonly keys: KeysOf | undefined;
-  /** Adds the methods of tasks to a client's. */
-  extend?: HttpOptions<Env>["extend"];
-  /** Runs calls once. @param place The session they belong to; undefined: none. */
-  readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
-  /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
-  serverFor(
-    request: PlainRequest | undefined,
-    env: unknown,
-    principal: Principal | undefined,
-  ): Registry | Promise<Registry>;
-}
-
-/**
- * A way to keep sessions, as a value from an entry of its own: what is not imported is not bundled.
- * `durable()` of `mcp-edge/worker/sessions` is one.
- */
-export interface SessionsPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): {
-    readonly routes: SessionRoutes<Env>;
-    readonly gate: SessionGate<Env>;
-    readonly objects: Objects;
-  };
-}
-
-/** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
-export interface RoutesPart<Env> {
-  /** Serves a message in the object of its session. */
-  readonly deliver: Deliver;
-  /**
-   * Adds paths of its own, if there are any.
-   *
-   * @param gate Undefined: there are no sessions.
-   * @returns Serves those requests to the endpoint's path that belong to this transport; undefined for any other.
-   * @throws {KitError} `options-invalid` without sessions.
-   */
-  mount(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
-}
-
-/** A page for people at the endpoint's URL. `page()` of `mcp-edge/worker/page` is one. */
-export interface PagePart {
-  /**
-   * Adds what it shows elsewhere in the app.
-   *
-   * @param path Path of the endpoint within the app.
-   * @returns Serves the requests to the endpoint's path that ask for the page; undefined for any other.
-   */
-  mount<Env>(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, path: string): ServeSome<Env>;
-}
-
-type ServeSome<Env> = (
-  request: Request,
-  env: Env,
-  execution: Execution | undefined,
-) => Response | Promise<Response> | undefined;
-
-/** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
-export interface NoticesPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): {
-    readonly notices: HttpNotices<Env>;
-    /** Passes on what a server publishes. Called for each server, again for one it knows. */
-    watch(server: Registry): void;
-    readonly objects: Objects;
-  };
-}
-
-/** The ring of a purpose, with the key of something sealed if it can be had. */
-export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
-
-/** A way to have sealing keys. `keys()` of `mcp-edge/worker/keys` is one. */
-export interface KeysPart<Objects extends object> {
-  attach(): { readonly ring: KeysOf; readonly objects: Objects };
-}
-
-/** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
-export interface ReplayPart {
-  /** Runs handlers that ask in the middle. */
-  readonly rounds: RunRounds;
-  calls(host: LastingHost): LastingCalls;
-}
-
-/** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
-export interface OncePart<Env, Objects extends object> {
-  attach(): { readonly once: NonNullable<EdgeRuntime<Env>["once"]>; readonly objects: Objects };
-}
-
-/** A way to run calls as tasks. `tasks()` of `mcp-edge/worker/tasks` is one. */
-export interface TasksPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): {
-    readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
-    readonly objects: Objects;
-  };
-}
+import {
+  type EdgeRuntime,
+  factsOf,
+  type HonoEnv,
+  type KeysPart,
+  type NoticesPart,
+  type OncePart,
+  type PagePart,
+  type ReplayPart,
+  type RoutesPart,
+  type SessionsPart,
+  type TasksPart,
+} from "./parts.ts";
 
 /** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
-export interface EdgeOptions<
-  Env,
-  Sessions extends object,
-  Notices extends object,
-  Calls extends object,
-  Keys extends object,
-  Tasks extends object,
-> extends OriginRules {
+export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>
+  extends OriginRules {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /**
@@ -156,15 +47,15 @@ export interface EdgeOptions<
    */
   readonly endpoint?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
-  readonly sessions?: SessionsPart<Env, Sessions>;
+  readonly sessions?: SessionsPart<Env, Objects>;
   /** Notices of changes to clients of every isolate. Without them none is promised. */
-  readonly notices?: NoticesPart<Env, Notices>;
+  readonly notices?: NoticesPart<Env, Objects>;
   /** Runs calls once that are to. Without it a tool declared `once` fails. */
-  readonly once?: OncePart<Env, Calls>;
+  readonly once?: OncePart<Env, Objects>;
   /** Runs tools that say so as tasks, for clients that take tasks. Without it they run on the request. */
-  readonly tasks?: TasksPart<Env, Tasks>;
+  readonly tasks?: TasksPart<Env, Objects, Classes>;
   /** Where sealing keys come from. @default the secret MCP_KEYS */
-  readonly keys?: KeysPart<Keys>;
+  readonly keys?: KeysPart<Env, Objects>;
   /** Lets handlers ask in the middle for modern clients too, and wait through losses. */
   readonly replay?: ReplayPart;
   /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
@@ -177,16 +68,31 @@ export interface EdgeOptions<
   readonly limits?: Partial<Limits>;
   /** Every POST is answered by one JSON object; see the README for what that drops. @default false */
   readonly jsonOnly?: boolean;
+  /**
+   * Name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its own, so a
+   * second endpoint needs another name, such as "AdminObject". What an endpoint issues is bound to this name: session ids
+   * and tasks are unknown after it changes.
+   *
+   * @default "McpObject"
+   */
+  readonly className?: string;
+  /**
+   * Name of a Durable Object binding that is used in the place of the exported class when the Worker has it.
+   *
+   * @default "MCP"; none when `className` is given
+   */
+  readonly binding?: string;
+  /** Where objects are made, for data that must stay there. What was made elsewhere before is not found any more. */
+  readonly jurisdiction?: DurableObjectJurisdiction;
+  /** Near what objects are made, as a wish. @default near the client whose request makes the object */
+  readonly locationHint?: DurableObjectLocationHint;
 }
-
-/** The Env of a Hono app. */
-export type Bindings<Env> = { Bindings: Env extends object ? Env : object };
 
 /**
  * What {@link edge} makes: a Hono app (the Worker's default export, or mounted with `parent.route()`), carrying the
- * Durable Object classes to export.
+ * Durable Object class to export.
  */
-export type EdgeApp<Env, Objects extends object> = Hono<Bindings<Env>> & Objects;
+export type EdgeApp<Env, Objects extends object> = Hono<HonoEnv<Env>> & Objects;
 
 type None = Record<never, never>;
 
@@ -199,32 +105,26 @@ const STATE = "request state";
  * @param source The server, or a function of request, env and principal that gives each request its own.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
+ * const app = edge(server, durable()); // from "mcp-edge/worker/durable"
  * export default app;
- * export const { McpSession, McpHub, McpKeys } = app; // bound in wrangler.toml
+ * export class McpObject extends app.McpObject {} // named in a migration of wrangler.toml
  * ```
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-export function edge<
-  Env,
-  Sessions extends object = None,
-  Notices extends object = None,
-  Calls extends object = None,
-  Keys extends object = None,
-  Tasks extends object = None,
->(
+export function edge<Env, Objects extends object = None, Classes extends object = None>(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env, Sessions, Notices, Calls, Keys, Tasks> = {},
-): EdgeApp<Env, Sessions & Notices & Calls & Keys & Tasks> {
+  options: EdgeOptions<Env, Objects, Classes> = {},
+): EdgeApp<Env, Objects & Classes> {
   checkEdge(source, options);
   const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
   // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
   const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly } = options;
-  if (sessions || notices || once || keys || tasks) checkDate();
-  const calls = once?.attach();
-  const sealing = keys?.attach();
+  const place = placeOf(options);
+  const calls = once?.attach(place);
+  const sealing = keys?.attach(place);
   const runtime: EdgeRuntime<Env> = {
+    place,
     limits: resolveLimits(limits, "edge(): limits."),
     onError: logError,
     isPerRequest: typeof source === "function",
@@ -267,7 +167,7 @@ export function edge<
     replay: replay?.rounds,
     once: calls && ((env) => calls.once(env, undefined)),
   });
-  const app = new Hono<Bindings<Env>>();
+  const app = new Hono<HonoEnv<Env>>();
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
@@ -286,13 +186,18 @@ export function edge<
     const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
     return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
+  const attached = [part, hub, calls, sealing, background].filter((each) => each !== undefined);
+  const makeClass = attached[0]?.makeClass;
+  const roles = attached.map(({ role }) => role);
   // Object.assign passes over what is not there.
-  return Object.assign(app, part?.objects, hub?.objects, calls?.objects, sealing?.objects, background?.objects);
+  return Object.assign(app, makeClass?.(roles, place) as Objects, background?.classes as Classes);
 }
 
-/** A request as author's functions see it, away from where it arrived. */
-export function factsOf({ url, headers }: PlainRequest): RequestFacts {
-  return { url, headers: new Headers(headers as [string, string][]) };
+const CLASS_NAME = "McpObject";
+
+function placeOf<Env>({ className = CLASS_NAME, binding, ...rest }: EdgeOptions<Env>): ObjectPlace {
+  const { jurisdiction, locationHint } = rest;
+  return { className, binding: binding ?? (className === CLASS_NAME ? "MCP" : undefined), jurisdiction, locationHint };
 }
 
 /** What a function of the request is given where there is none: when a session ends by itself. */

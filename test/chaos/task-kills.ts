@@ -37,15 +37,8 @@ interface Begun {
 }
 
 const ENTRY = "test/worker/fixtures/tasks.ts";
-const OBJECTS = {
-  MCP_SESSION: "McpSession",
-  MCP_HUB: "McpHub",
-  MCP_TASK: "McpTask",
-  SLICED_TASK: "SlicedTask",
-  EACH_TASK: "EachTask",
-  EFFECTS: "Effects",
-};
-/** A task finishes long before, including kills. */
+const OBJECTS = { MCP: "McpObject", SLICED: "SlicedObject", EACH: "EachObject", EFFECTS: "Effects" };
+/** A task is done well before, kills included. */
 const DEADLINE_MS = 60_000;
 
 export async function killTasks({ kills, seed, tasksPerKill, version, report }: KillOptions): Promise<KillTally> {

@@ -8,7 +8,7 @@ import { HANG_MS } from "./peer.ts";
 import type { Fault } from "./script.ts";
 import type { Tally } from "./tally.ts";
 
-const BINDINGS = ["MCP_SESSION", "TIGHT_SESSION", "SHARED_SESSION"] as const;
+const BINDINGS = ["McpObject", "TightObject", "SharedObject"] as const;
 
 /** An object that holds a session. */
 export interface SessionHome {
@@ -41,12 +41,7 @@ export class World {
   static async start(options: WorldOptions): Promise<World> {
     const workerd = await Workerd.start({
       entry: "test/chaos/fixtures/chaos.ts",
-      objects: {
-        MCP_SESSION: "McpSession",
-        TIGHT_SESSION: "TightSession",
-        SHARED_SESSION: "SharedSession",
-        MCP_HUB: "McpHub",
-      },
+      objects: ["McpObject", "TightObject", "SharedObject"],
       bindings: { MCP_KEYS: newKeys(), TRUST_MS: options.trustMs, RESUME_MS: options.resumeMs },
     });
     return new World(workerd, options);
@@ -69,7 +64,7 @@ export class World {
       return this.#restarting;
     }
     await this.#restarting;
-    const work = fault === "hub" ? this.#abort("MCP_HUB", "hub", tally) : this.#strikeAll(fault, tally);
+    const work = fault === "hub" ? this.#abort("McpObject", "hub:0", tally) : this.#strikeAll(fault, tally);
     // A kill may come between; and eviction waits for calls, some of which wait for later events.
     await Promise.race([work.catch(() => undefined), delay(HANG_MS, undefined, { ref: false })]);
   }

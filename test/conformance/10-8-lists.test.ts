@@ -15,7 +15,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/conformance/fixtures/features.ts",
-    objects: { MCP_SESSION: "McpSession" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

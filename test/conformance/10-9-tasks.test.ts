@@ -16,14 +16,7 @@ const leaving = new AbortController();
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_TASK: "McpTask",
-      SLICED_TASK: "SlicedTask",
-      EACH_TASK: "EachTask",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", SLICED: "SlicedObject", EACH: "EachObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -264,9 +257,9 @@ describe("10.9 the owner of a task", () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => client.start("whoami", { key: "k" })));
     expect(new Set(ids).size).toBe(20);
     for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
-    const before = await worker.objects("MCP_TASK");
+    const before = await worker.objects("McpObject");
     await client.error("tasks/get", { taskId: STRANGER });
-    expect(await worker.objects("MCP_TASK")).toHaveLength(before.length);
+    expect(await worker.objects("McpObject")).toHaveLength(before.length);
   });
 
   test("an id that is not a string is -32602, and so are answers that are not an object", async () => {
@@ -332,8 +325,8 @@ describe("10.9 listening", () => {
     const taskId = await client.start("hold", { key });
     const reading = new Reading(await listening([taskId]));
     await reading.has("its status", () => statusesOf(reading, taskId).includes("working"));
-    const [hub = ""] = await worker.objects("MCP_HUB");
-    await worker.abort("MCP_HUB", hub);
+    const [hub = ""] = await worker.objects("McpObject");
+    await worker.abort("McpObject", hub);
     await release(key);
     await reading.has("its end", () => statusesOf(reading, taskId).includes("completed"));
   });

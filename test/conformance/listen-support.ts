@@ -156,7 +156,7 @@ export function listenLab(): ListenLab {
   beforeAll(async () => {
     worker = await Workerd.start({
       entry: "test/conformance/fixtures/listen.ts",
-      objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+      objects: { MCP: "McpObject", TOOLS: "ToolsObject" },
       bindings: { MCP_KEYS: newKeys() },
       twin: true,
     });

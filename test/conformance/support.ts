@@ -31,12 +31,7 @@ export class Lab {
   start = async (): Promise<void> => {
     this.worker = await Workerd.start({
       entry: "test/conformance/fixtures/lab.ts",
-      objects: {
-        MCP_SESSION: "McpSession",
-        MCP_HUB: "McpHub",
-        QUICK_SESSION: "QuickSession",
-        SHORT_SESSION: "ShortSession",
-      },
+      objects: ["McpObject", "QuickObject", "ShortObject"],
       bindings: { MCP_KEYS: newKeys() },
     });
   };

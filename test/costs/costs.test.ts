@@ -13,7 +13,7 @@ const table: Record<string, Counts> = {};
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/worker.ts",
-    objects: { MCP_SESSION: "McpSession", BRIEF_SESSION: "BriefSession", MCP_HUB: "McpHub" },
+    objects: { MCP: "McpObject", BRIEF: "BriefObject" },
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { McpServer } from "../../src/core/index.ts";
 import { edge } from "../../src/worker/index.ts";
-import { durable } from "../../src/worker/sessions/index.ts";
+import { sessions } from "../../src/worker/sessions/index.ts";
 import { takeUses, watchObject } from "./watched-globals.ts";
 
 const server = new McpServer({ name: "hot path", version: "1.0.0" });
@@ -17,12 +17,12 @@ server.tool("slow", {}, async (_, ctx) => {
 });
 
 const stateless = edge(server, { path: "/stateless" });
-const app = edge(server, { sessions: durable() });
+const app = edge(server, { sessions: sessions() });
 app.post("/stateless", (context) => stateless.fetch(context.req.raw, context.env, context.executionCtx));
 app.get("/uses", () => Response.json(takeUses()));
 export default app;
 
-export class McpSession extends app.McpSession {
+export class McpObject extends app.McpObject {
   constructor(state: DurableObjectState, env: object) {
     watchObject(state);
     super(state, env);

@@ -10,7 +10,7 @@ let stateless: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/hot-path-worker.ts",
-    objects: { MCP_SESSION: "McpSession" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);

@@ -6,14 +6,14 @@ import { Hono } from "hono";
 import { McpServer, type Principal } from "../../src/core/index.ts";
 import { hub } from "../../src/worker/hub/index.ts";
 import { edge } from "../../src/worker/index.ts";
-import { durable } from "../../src/worker/sessions/index.ts";
+import { sessions } from "../../src/worker/sessions/index.ts";
 import { count, countStorage, takeCounts } from "./counted.ts";
 
 type Namespace = DurableObjectNamespace<Rpc.DurableObjectBranded & Stored>;
 
 interface Env {
-  readonly MCP_SESSION: Namespace;
-  readonly BRIEF_SESSION: Namespace;
+  readonly MCP: Namespace;
+  readonly BRIEF: Namespace;
   readonly MCP_KEYS: string;
 }
 
@@ -46,25 +46,32 @@ function auth(request: Request): Principal | "anonymous" {
 
 const app = new Hono<{ Bindings: Env }>();
 
-function mount(path: string, options: Parameters<typeof durable<Env>>[0]) {
+function mount(path: string, binding: string, className: string, options: Parameters<typeof sessions<Env>>[0]) {
   const endpoint = edge(server, {
     path,
-    sessions: durable(options),
+    className,
+    binding,
+    sessions: sessions(options),
     notices: hub(),
     auth,
     // Hundreds of heartbeats in the time after which an object hibernates.
     limits: { heartbeatMs: 50 },
   });
   app.route("/", endpoint);
-  return class extends endpoint.McpSession implements Stored {
+  return class extends endpoint.McpObject implements Stored {
+    /** What streams cost the hub depends on how many there are, so it is not counted with what one session costs. */
+    readonly #isHub: boolean;
+
     constructor(ctx: DurableObjectState, env: Env) {
+      super(ctx, env);
+      this.#isHub = ctx.id.name !== undefined || ctx.getWebSockets("hub").length > 0;
+      if (this.#isHub) return;
       count("wakes");
       countStorage(ctx);
-      super(ctx, env);
     }
 
     override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-      count("messages");
+      if (!this.#isHub) count("messages");
       return super.webSocketMessage(socket, message);
     }
 
@@ -83,9 +90,8 @@ function mount(path: string, options: Parameters<typeof durable<Env>>[0]) {
   };
 }
 
-export const McpSession = mount("/mcp", {});
-export const BriefSession = mount("/brief/mcp", { binding: "BRIEF_SESSION", trustMs: 2_000, resumeMs: 300 });
-export const { McpHub } = edge(server, { notices: hub() });
+export const McpObject = mount("/mcp", "MCP", "McpObject", {});
+export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { trustMs: 2_000, resumeMs: 300 });
 
 let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 
@@ -100,13 +106,16 @@ function watched(namespace: Namespace): Namespace {
       return id;
     },
     get: (id: DurableObjectId) =>
-      new Proxy(namespace.get(id), {
-        get: (stub, method) => {
-          count("requests");
-          // The methods of a stub require the stub itself as `this`, not the proxy.
-          return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
-        },
-      }),
+      // Only the hub has a name.
+      id.name !== undefined
+        ? namespace.get(id)
+        : new Proxy(namespace.get(id), {
+            get: (stub, method) => {
+              count("requests");
+              // Stubs are the platform's own: their methods want them, not the one who watches.
+              return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
+            },
+          }),
   };
   return seen as unknown as Namespace;
 }
@@ -122,7 +131,7 @@ export default {
       takeCounts();
       return Response.json({ counts, stored });
     }
-    const objects = { MCP_SESSION: watched(env.MCP_SESSION), BRIEF_SESSION: watched(env.BRIEF_SESSION) };
+    const objects = { MCP: watched(env.MCP), BRIEF: watched(env.BRIEF) };
     return app.fetch(request, { ...env, ...objects }, ctx);
   },
 };

@@ -18,19 +18,11 @@ const publish = (version, key) => "Published " + version + ".";
 const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
 `;
 
-/** Default binding names by the class that a snippet exports. */
-const BINDINGS: Readonly<Record<string, string>> = {
-  McpSession: "MCP_SESSION",
-  McpHub: "MCP_HUB",
-  McpOnce: "MCP_ONCE",
-  McpKeys: "MCP_KEY_STORE",
-  McpTask: "MCP_TASK",
-};
-
-/** The modules that doc comments import from. */
+/** Where the names of a doc comment come from. */
 const MODULES: Readonly<Record<string, string>> = {
   edge: "mcp-edge/worker",
-  durable: "mcp-edge/worker/sessions",
+  durable: "mcp-edge/worker/durable",
+  sessions: "mcp-edge/worker/sessions",
   hub: "mcp-edge/worker/hub",
   keys: "mcp-edge/worker/keys",
   once: "mcp-edge/worker/once",
@@ -48,8 +40,7 @@ interface Snippet {
 }
 
 function snippetOf(title: string, source: string): Snippet {
-  const [, names = ""] = /export const \{([^}]*)\} = app/.exec(source) ?? [];
-  const classes = names.split(",").flatMap((name) => name.trim() || []);
+  const classes = [...source.matchAll(/export class (\w+) extends app\./g)].map(([, name = ""]) => name);
   return { title, source, classes };
 }
 
@@ -175,10 +166,10 @@ describe("servers in the documentation", () => {
   });
 
   test.each(SNIPPETS)("A25: works as printed: $title", { timeout: 60_000 }, async ({ source, classes }) => {
-    const objects = Object.fromEntries(classes.flatMap((name) => (BINDINGS[name] ? [[BINDINGS[name], name]] : [])));
+    const objects = classes.filter((name) => name.endsWith("Object"));
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
-    await useAsLegacy(worker, classes.includes("McpSession"));
+    await useAsLegacy(worker, /sessions\(|durable\(/.test(source));
     expect(await modern(worker, "tools/call", { name: "hello", arguments: {} })).toMatchObject({ result: HELLO });
     for (const [name, use] of Object.entries(HANDLERS)) if (source.includes(`server.tool("${name}"`)) await use(worker);
   });

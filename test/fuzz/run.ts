@@ -51,7 +51,7 @@ const SETTLE_MS = 90_000;
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   const workerd = await Workerd.start({
     entry: "test/fuzz/fixtures/target.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub", MCP_ONCE: "McpOnce", MCP_TASK: "McpTask" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
   try {

@@ -30,7 +30,7 @@ export function single(answer: Answer): Members {
 
 /** Matches internal details: a stack frame, a file name, an engine's error name, a binding. */
 export const INSIDES =
-  /\bat [^"]*:\d+:\d+|\.[cm]?[jt]s:\d+|node_modules|\b(Type|Range|Syntax|Reference)Error\b|MCP_SESSION|MCP_KEYS/;
+  /\bat [^"]*:\d+:\d+|\.[cm]?[jt]s:\d+|node_modules|\b(Type|Range|Syntax|Reference)Error\b|McpObject|MCP_KEYS/;
 
 function expectError(expected: Expected, ask: Ask, answer: Answer): void {
   const message = single(answer);

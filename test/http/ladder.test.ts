@@ -40,12 +40,12 @@ beforeAll(async () => {
   const [reference, lab, many] = await Promise.all([
     Workerd.start({
       entry: "src/reference/index.ts",
-      objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+      objects: ["McpObject"],
       ...sessionful(),
     }),
     Workerd.start({
       entry: "test/worker/fixtures/lab-sessions.ts",
-      objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
+      objects: ["McpObject", "QuickObject"],
       ...sessionful(),
     }),
     Workerd.start({ entry: "test/worker/fixtures/many.ts" }),
@@ -287,7 +287,7 @@ describe("CORS", () => {
 describe("refused requests", () => {
   test("wake no session object", async () => {
     const worker = workerOf("lab");
-    const before = worker.storedObjects("McpSession");
+    const before = worker.storedObjects("McpObject");
     const session = await openSession(worker.origin, NEWEST_LEGACY);
     const foreign = await openSession(workerOf("reference").origin, NEWEST_LEGACY);
     const forged = [foreign, session.slice(0, -1), session.slice(1), `${session}A`, session.toUpperCase(), "garbage"];
@@ -298,7 +298,7 @@ describe("refused requests", () => {
         expect([answer.status, id]).toEqual([404, id]);
       }
     }
-    expect(worker.storedObjects("McpSession")).toEqual(before);
+    expect(worker.storedObjects("McpObject")).toEqual(before);
   });
 
   test("include every session id with one changed character", async () => {

@@ -70,13 +70,7 @@ beforeAll(async () => {
   vi.stubGlobal("EventSource", EventSource);
   worker = await Workerd.start({
     entry: "src/reference/index.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_KEY_STORE: "McpKeys",
-      MCP_ONCE: "McpOnce",
-      MCP_TASK: "McpTask",
-    },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
   url = new URL(`${worker.origin}/mcp`);

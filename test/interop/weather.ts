@@ -81,7 +81,7 @@ export async function startWeatherWorker(): Promise<WeatherWorker> {
   const api = new WeatherApi();
   const worker = await Workerd.start({
     entry: "templates/weather/src/index.ts",
-    objects: { MCP_SESSION: "McpSession" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
     outbound: api.answer,
   });

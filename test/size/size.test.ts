@@ -5,7 +5,11 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  * The current size of each program in KiB, minified and gzipped, to within half a KiB (compressors differ by a few
  * bytes). A change that makes one larger changes this number on purpose; the budget is in scripts/size-of.ts.
  */
-const NOW: Readonly<Record<string, number>> = { "test/size/stateless.ts": 32.2, "test/size/sessions.ts": 56.0 };
+const NOW: Readonly<Record<string, number>> = {
+  "test/size/stateless.ts": 32.5,
+  "test/size/sessions.ts": 57.1,
+  "test/size/durable.ts": 74.8,
+};
 
 test.each(PROGRAMS)("$name is within its budget and has the recorded size", async ({ entry, gzipKibMax }) => {
   const { gzip } = await sizeOf(entry);

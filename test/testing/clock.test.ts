@@ -63,10 +63,10 @@ test("a server from its wrangler.toml: a session expires and leaves nothing stor
   // A level is stored in the session's object.
   const set = await post({ id: 2, method: "logging/setLevel", params: { level: "error" } }, session);
   expect(set.messages).toMatchObject([{ result: {} }]);
-  const [id = ""] = await reference.objects("MCP_SESSION");
-  expect(Object.keys((await reference.storage("MCP_SESSION", id)).keys)).not.toEqual([]);
+  const [id = ""] = await reference.objects("McpObject");
+  expect(Object.keys((await reference.storage("McpObject", id)).keys)).not.toEqual([]);
   expect(await reference.advance(15 * 24 * HOUR_MS)).toBe(1);
-  const { tables, keys, alarmAtMs } = await reference.storage("MCP_SESSION", id);
+  const { tables, keys, alarmAtMs } = await reference.storage("McpObject", id);
   expect(Object.values(tables).flat()).toEqual([]);
   expect(keys).toEqual({});
   expect(alarmAtMs).toBeUndefined();

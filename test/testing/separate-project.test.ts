@@ -18,14 +18,13 @@ const INSTALL_MS = 180_000;
 const SERVER = `
 import { McpServer } from "mcp-edge";
 import { edge } from "mcp-edge/worker";
-import { keys } from "mcp-edge/worker/keys";
-import { durable } from "mcp-edge/worker/sessions";
+import { durable } from "mcp-edge/worker/durable";
 
 const server = new McpServer({ name: "separate", version: "1.0.0" });
 server.tool("hello", {}, () => "Hello!");
-const app = edge(server, { sessions: durable(), keys: keys() });
+const app = edge(server, durable());
 export default app;
-export const { McpSession, McpKeys } = app;
+export class McpObject extends app.McpObject {}
 `;
 
 const WRANGLER_TOML = `
@@ -34,17 +33,9 @@ main = "server.js"
 compatibility_date = "2026-10-20"
 compatibility_flags = ["enable_request_signal"]
 
-[[durable_objects.bindings]]
-name = "MCP_SESSION"
-class_name = "McpSession"
-
-[[durable_objects.bindings]]
-name = "MCP_KEY_STORE"
-class_name = "McpKeys"
-
 [[migrations]]
 tag = "v1"
-new_sqlite_classes = ["McpSession", "McpKeys"]
+new_sqlite_classes = ["McpObject"]
 `;
 
 const TEST = `

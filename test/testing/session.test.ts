@@ -5,7 +5,7 @@ import { type CutHow, newKeys, openStream, startWorker, type TestWorker } from "
 const source = `
 import { McpServer } from "./src/core/index.ts";
 import { edge } from "./src/worker/index.ts";
-import { durable } from "./src/worker/sessions/index.ts";
+import { sessions } from "./src/worker/sessions/index.ts";
 const server = new McpServer({ name: "counting", version: "1.0.0" });
 server.tool("count", {}, async (_, ctx) => {
   for (let i = 1; i <= 5; i += 1) {
@@ -14,16 +14,16 @@ server.tool("count", {}, async (_, ctx) => {
   }
   return "counted";
 });
-const app = edge(server, { sessions: durable() });
+const app = edge(server, { sessions: sessions() });
 export default app;
-export const { McpSession } = app;
+export const { McpObject } = app;
 `;
 
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: { source },
-    objects: { MCP_SESSION: "McpSession" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -52,7 +52,7 @@ test.each(HOW)("a call cut anywhere by %s is resumed: every message once, even b
     if (first.ended === "cut") {
       const lastEventId = first.ids.at(-1);
       expect(lastEventId).toBeDefined();
-      await worker.evict("MCP_SESSION");
+      await worker.evict("McpObject");
       const rest = await openStream(worker.url("/mcp"), { headers: { ...headers, "Last-Event-ID": lastEventId } });
       expect(await rest.end()).toBe("complete");
       messages.push(...rest.messages);

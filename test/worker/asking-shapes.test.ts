@@ -18,7 +18,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/asking-shapes.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -86,7 +86,7 @@ async function asTask(name: string): Promise<Members> {
 }
 
 async function abortAll(): Promise<void> {
-  for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  for (const id of await worker.objects("McpObject", "session")) await worker.abort("McpObject", id);
 }
 
 const CARRIERS: readonly [string, (name: string) => Promise<Members>, failure: "fails" | "failsLive"][] = [

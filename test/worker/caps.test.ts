@@ -9,7 +9,7 @@ const open = new Set<Stream>();
 beforeEach(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/caps.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

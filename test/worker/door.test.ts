@@ -12,7 +12,7 @@ let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/door.ts",
-    objects: { MCP_SESSION: "McpSession", KEYED_SESSION: "KeyedSession", MCP_ONCE: "McpOnce", MCP_TASK: "McpTask" },
+    objects: ["McpObject", "KeyedObject"],
     bindings: { MCP_KEYS: newKeys(), NAME: "the binding" },
   });
 });
@@ -71,13 +71,13 @@ describe("A0: a hook that fails to decide", () => {
     "%s is refused with 500 for every kind of request, runs no handler and creates no object",
     async (what) => {
       const session = await open("/mcp", {});
-      const before = [await read("/runs"), await worker.objects("MCP_SESSION")];
+      const before = [await read("/runs"), await worker.objects("McpObject")];
       for (const [way, send] of waysIn(session)) {
         const response = await send({ "x-auth": `unfit ${what}` });
         const text = await response.text();
         expect([way, response.status, text]).toEqual([way, 500, expect.stringMatching(/Internal error\. Reference/)]);
       }
-      expect([await read("/runs"), await worker.objects("MCP_SESSION")]).toEqual(before);
+      expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
       const last = (await read<string[]>("/reports")).slice(-10);
       expect(last).toEqual(Array(10).fill(expect.stringMatching(/^\(auth\).*The auth hook "auth" returned/)));
     },
@@ -87,27 +87,27 @@ describe("A0: a hook that fails to decide", () => {
     "a Response with status %i is sent unchanged for every kind of request, and runs no handler",
     async (status) => {
       const session = await open("/mcp", {});
-      const before = [await read("/runs"), await worker.objects("MCP_SESSION")];
+      const before = [await read("/runs"), await worker.objects("McpObject")];
       for (const [way, send] of waysIn(session)) {
         const response = await send({ "x-auth": `response ${status}` });
         expect([way, response.status, await response.text()]).toEqual([way, status, "the hook's own"]);
       }
-      expect([await read("/runs"), await worker.objects("MCP_SESSION")]).toEqual(before);
+      expect([await read("/runs"), await worker.objects("McpObject")]).toEqual(before);
     },
   );
 
   test.each(["null", "blank", "number", "true", "object", "list", "promise", "broken"])(
-    "durable({ key }) that returns %s opens no session and is reported",
+    "sessions({ key }) that returns %s opens no session and is reported",
     async (subject) => {
-      const before = await worker.objects("KEYED_SESSION");
+      const before = await worker.objects("KeyedObject");
       await expect(open("/keyed", principal({ issuer: "https://issuer.example", subject }))).rejects.toThrow(/500/);
-      expect(await worker.objects("KEYED_SESSION")).toEqual(before);
-      expect((await read<string[]>("/reports")).at(-1)).toMatch(/durable\(\): key returned .*non-empty string/);
+      expect(await worker.objects("KeyedObject")).toEqual(before);
+      expect((await read<string[]>("/reports")).at(-1)).toMatch(/sessions\(\): key returned .*non-empty string/);
     },
   );
 
-  test("durable({ key }) that returns a string shares the object; undefined does not", async () => {
-    const before = (await worker.objects("KEYED_SESSION")).length;
+  test("sessions({ key }) that returns a string shares the object; undefined does not", async () => {
+    const before = (await worker.objects("KeyedObject")).length;
     const counts: number[] = [];
     for (const [issuer, subject] of ["team", "team", "alone", "alone"].map((name, at) => [
       `https://${at}.example`,
@@ -118,7 +118,7 @@ describe("A0: a hook that fails to decide", () => {
       const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
       await fetch(worker.url("/keyed"), { method: "POST", headers: { ...headers, ...session, ...who }, body });
-      counts.push((await worker.objects("KEYED_SESSION")).length - before);
+      counts.push((await worker.objects("KeyedObject")).length - before);
     }
     expect(counts).toEqual([1, 1, 2, 3]);
   });

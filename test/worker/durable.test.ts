@@ -15,10 +15,10 @@ let oracle: WireOracle;
 let taps: HttpTap[] = [];
 
 beforeAll(async () => {
-  const objects = KINDS.map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`]);
+  const objects = KINDS.map((name) => `${name}Object`);
   worker = await Workerd.start({
     entry: "test/worker/fixtures/durable.ts",
-    objects: { ...Object.fromEntries(objects), MCP_HUB: "McpHub" },
+    objects,
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -48,7 +48,7 @@ interface Look {
 
 /** The contents of all objects of a kind. */
 async function look(kind: (typeof KINDS)[number]): Promise<Look[]> {
-  return (await fetch(`${worker.origin}/look/${kind.toUpperCase()}_SESSION`)).json() as Promise<Look[]>;
+  return (await fetch(`${worker.origin}/look/${kind}Object`)).json() as Promise<Look[]>;
 }
 
 const tool = async (name: string, key: string) =>
@@ -138,12 +138,12 @@ describe("limits", () => {
   });
 
   test("event ids continue after the newest one, whatever was dropped, when the object is reset", async () => {
-    const before = await worker.worker.objects("SMALL_SESSION");
+    const before = await worker.worker.objects("SmallObject");
     const session = await Session.open(await at("Small"));
     const stream = await session.stream("hold", { key: newKey(), events: 3, size: 30_000 });
     await stream.has("all notifications", ({ messages }) => messages.length === 3);
-    const made = (await worker.worker.objects("SMALL_SESSION")).filter((id) => !before.includes(id));
-    for (const id of made) await worker.worker.abort("SMALL_SESSION", id);
+    const made = (await worker.worker.objects("SmallObject")).filter((id) => !before.includes(id));
+    for (const id of made) await worker.worker.abort("SmallObject", id);
     await stream.end();
     expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
   });
@@ -172,9 +172,9 @@ describe("limits", () => {
       await (await flood(session, { key, events: 1 })).end();
     }
     expect((await session.call("echo", { key: "k" })).status).toBe(429);
-    const [id = "", ...others] = await worker.worker.objects("FULL_SESSION");
+    const [id = "", ...others] = await worker.worker.objects("FullObject");
     expect(others).toEqual([]);
-    await worker.worker.abort("FULL_SESSION", id);
+    await worker.worker.abort("FullObject", id);
     expect((await session.call("echo", { key: "k" })).status).toBe(429);
   });
 
@@ -356,16 +356,16 @@ describe("messages that belong to no call", () => {
   });
 
   test("are dropped after their lifetime while the stream is open, except the last one", async () => {
-    const others = await worker.worker.objects("PLAIN_SESSION");
+    const others = await worker.worker.objects("PlainObject");
     const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
     const stream = await session.get();
     await say(session, 3, 0);
     await stream.has("the messages", ({ messages }) => messages.length === 3);
-    const [id = ""] = (await worker.worker.objects("PLAIN_SESSION")).filter((each) => !others.includes(each));
-    const rows = async () => (await worker.worker.storage("PLAIN_SESSION", id)).tables;
+    const [id = ""] = (await worker.worker.objects("PlainObject")).filter((each) => !others.includes(each));
+    const rows = async () => (await worker.worker.storage("PlainObject", id)).tables;
     await until("one is left", async () => {
-      await worker.worker.runAlarm("PLAIN_SESSION", id);
+      await worker.worker.runAlarm("PlainObject", id);
       return (await rows()).event_2?.length !== 3;
     });
     expect(await rows()).toMatchObject({ stream_2: [{ session: 0 }], event_2: [{ seq: 3 }] });
@@ -457,11 +457,11 @@ describe("several sessions in one object", () => {
     const [one, two] = [await open("dave"), await open("dave")];
     for (const session of [one, two]) await session.request("logging/setLevel", { level: "info" });
     expect((await two.delete()).status).toBe(204);
-    await worker.worker.evict("SHARED_SESSION");
+    await worker.worker.evict("SharedObject");
     expect((await one.request("ping")).status).toBe(200);
     expect((await two.request("ping")).status).toBe(404);
-    const objects = await worker.worker.objects("SHARED_SESSION");
-    const stored = await Promise.all(objects.map((id) => worker.worker.storage("SHARED_SESSION", id)));
+    const objects = await worker.worker.objects("SharedObject");
+    const stored = await Promise.all(objects.map((id) => worker.worker.storage("SharedObject", id)));
     expect(stored.some(({ keys }) => Object.keys(keys).length === 2)).toBe(true);
     expect(JSON.stringify(stored)).not.toContain("dave");
   });
@@ -520,10 +520,10 @@ test("DELETE deletes the log at once, and a call that still runs keeps its strea
 describe("streams", () => {
   /** A session and the id of its object, which `use` creates. */
   async function openAlone(use: (session: Session) => Promise<unknown>): Promise<{ session: Session; object: string }> {
-    const others = await worker.worker.objects("PLAIN_SESSION");
+    const others = await worker.worker.objects("PlainObject");
     const session = await Session.open(await at("Plain"), { silent: true });
     await use(session);
-    const [object = ""] = (await worker.worker.objects("PLAIN_SESSION")).filter((id) => !others.includes(id));
+    const [object = ""] = (await worker.worker.objects("PlainObject")).filter((id) => !others.includes(id));
     return { session, object };
   }
 
@@ -558,10 +558,10 @@ describe("streams", () => {
       earlier = numberOf(await (await call(opened)).end());
     });
     await until("nothing is stored", async () => {
-      const { tables, keys } = await worker.worker.storage("PLAIN_SESSION", object);
+      const { tables, keys } = await worker.worker.storage("PlainObject", object);
       return Object.keys(tables).length + Object.keys(keys).length === 0;
     });
-    await worker.worker.evict("PLAIN_SESSION", object);
+    await worker.worker.evict("PlainObject", object);
     expect(numberOf(await (await call(session)).end())).toBeGreaterThan(earlier);
   });
 

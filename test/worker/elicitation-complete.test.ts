@@ -14,12 +14,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/visiting.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      JSON_SESSION: "JsonSession",
-      JSON_HUB: "JsonHub",
-    },
+    objects: ["McpObject", "JsonObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -43,10 +38,7 @@ describe("E3 the completion of a URL elicitation", () => {
 
   test.each([
     ["is sent from the handler that asked, to its session only", async () => undefined],
-    [
-      "is sent by a run that continues after its object was evicted, with the same id",
-      () => worker.evict("MCP_SESSION"),
-    ],
+    ["is sent by a run that continues after its object was evicted, with the same id", () => worker.evict("McpObject")],
   ])("E3 %s", async (_, lose) => {
     const [session, other] = [await openSession(), await openSession()];
     const [standing, elsewhere] = [await session.get(), await other.get()];
@@ -94,7 +86,7 @@ describe("E3 the completion of URL elicitations after the error -32042", () => {
     const session = await openSession();
     const refused = await session.request("resources/read", { uri: "sync://all" });
     expect(await refused.json()).toMatchObject({ error: required });
-    await worker.evict("MCP_SESSION");
+    await worker.evict("McpObject");
     const standing = await session.get();
     await session.request("tools/call", { name: "visited", arguments: { id: "all" } });
     await standing.has("the end", ({ messages }) => messages.length > 0);

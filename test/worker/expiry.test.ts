@@ -11,7 +11,7 @@ let before: readonly string[] = [];
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
-    objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
+    objects: ["McpObject", "JsonObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -26,8 +26,8 @@ const heard = async () => (await all()).slice(before.length);
 
 /** Everything that sessions have stored. */
 async function stored(): Promise<readonly object[]> {
-  const ids = await worker.worker.objects("MCP_SESSION");
-  const states = await Promise.all(ids.map((id) => worker.worker.storage("MCP_SESSION", id)));
+  const ids = await worker.worker.objects("McpObject");
+  const states = await Promise.all(ids.map((id) => worker.worker.storage("McpObject", id)));
   return states.filter(({ keys, tables, alarmAtMs }) => {
     const rows = [...Object.keys(keys), ...Object.values(tables).flat()];
     return rows.length > 0 || alarmAtMs !== undefined;

@@ -8,12 +8,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/heard.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      SMALL_SESSION: "SmallSession",
-      PLACES_SESSION: "PlacesSession",
-      MODERN_SESSION: "ModernSession",
-    },
+    objects: ["McpObject", "SmallObject", "PlacesObject", "ModernObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -122,12 +117,12 @@ const held = async () => {
 
 describe("a call that was answered 202", () => {
   test("A2: gets the interrupted outcome when its object is reset, and the stream continues", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     expect(await reader.call(1, "hold")).toBe(202);
     expect(await reader.call("two", "hold")).toBe(202);
     await held();
-    await worker.worker.abort("MCP_SESSION", id);
+    await worker.worker.abort("McpObject", id);
     for (const lost of [1, "two"]) {
       expect(await reader.answer(lost)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     }
@@ -136,15 +131,15 @@ describe("a call that was answered 202", () => {
     expect(await reader.answer(3)).toMatchObject({ result: { content: [{ text: "echo" }] } });
     expect([1, "two", 3].map((each) => reader.answers(each).length)).toEqual([1, 1, 1]);
     expect(reader.stream.ended).toBeUndefined();
-    expect((await rows("MCP_SESSION", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
+    expect((await rows("McpObject", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
     reader.stream.cut();
   });
 
   test("A2: is answered after its object has hibernated, whether or not its sockets were closed", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (const webSockets of ["hibernate", "close"] as const) {
-      await worker.worker.evict("MCP_SESSION", id, { webSockets });
+      await worker.worker.evict("McpObject", id, { webSockets });
       expect(await reader.call(webSockets, "say", { count: 2, size: 1 })).toBe(202);
       expect(await reader.answer(webSockets)).toMatchObject({ result: { content: [{ text: "said 2" }] } });
     }
@@ -152,10 +147,10 @@ describe("a call that was answered 202", () => {
   });
 
   test("A2: that is posted right after a reset waits for the Worker to reconnect", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     for (let turn = 0; turn < 5; turn += 1) {
-      await worker.worker.abort("MCP_SESSION", id);
+      await worker.worker.abort("McpObject", id);
       expect(await reader.call(turn, "echo")).toBe(202);
       expect(await reader.answer(turn)).toMatchObject({ result: {} });
     }
@@ -165,24 +160,24 @@ describe("a call that was answered 202", () => {
 
 describe("an answer that cannot be stored", () => {
   test("D5: is replaced by an error at once, and the stream continues", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN NEW.frames LIKE '%"said 1"%'`;
-    await worker.worker.sql("MCP_SESSION", id, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+    await worker.worker.sql("McpObject", id, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
     for (const call of [1, 2]) {
       expect(await reader.call(call, "say", { count: 1, size: 1 })).toBe(202);
       expect(await reader.answer(call)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
     }
     expect(await reader.call(3, "say", { count: 2, size: 1 })).toBe(202);
     expect(await reader.answer(3)).toMatchObject({ result: { content: [{ text: "said 2" }] } });
-    expect((await rows("MCP_SESSION", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
+    expect((await rows("McpObject", id)).streams.filter(({ kind }) => kind === 3)).toEqual([]);
     reader.stream.cut();
   });
 });
 
 describe("limits", () => {
   test("A3: beyond inFlightMax a call is refused with 429 and Retry-After, and notifications are not", async () => {
-    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     expect([await reader.call(1, "hold"), await reader.call(2, "hold")]).toEqual([202, 202]);
     await held();
@@ -197,7 +192,7 @@ describe("limits", () => {
   });
 
   test("A3: concurrent calls do not exceed inFlightMax", async () => {
-    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    const { reader } = await openAlone("SmallObject", { path: "/small" });
     const statuses = await Promise.all(Array.from({ length: 20 }, (_, id) => reader.call(id, "hold")));
     expect(statuses.filter((status) => status === 202)).toHaveLength(2);
     expect(statuses.filter((status) => status === 429)).toHaveLength(18);
@@ -218,7 +213,7 @@ describe("limits", () => {
   });
 
   test("A3: a request that is repeated while it is served runs once and is answered once", async () => {
-    const { reader } = await openAlone("MCP_SESSION");
+    const { reader } = await openAlone("McpObject");
     expect(await Promise.all([1, 1, 1].map((id) => reader.call(id, "hold")))).toEqual([202, 202, 202]);
     await held();
     expect(await reader.call(1, "hold")).toBe(202);
@@ -232,9 +227,9 @@ describe("limits", () => {
   });
 
   test("A3: the log of a reader that does not read is limited, and then calls are refused", async () => {
-    const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small", subject: "slow" });
+    const { reader, id } = await openAlone("SmallObject", { path: "/small", subject: "slow" });
     await reader.initialize();
-    await worker.worker.abort("SMALL_SESSION", id);
+    await worker.worker.abort("SmallObject", id);
     await expect.poll(() => reader.call(0, "echo")).toBe(202);
     reader.stream.pause();
     // About a megabyte plus the socket buffers is on its way to the client; the rest must be in the log.
@@ -243,7 +238,7 @@ describe("limits", () => {
     await expect
       .poll(async () => (await seen()).some(({ ended }) => ended === "tools/call"), { timeout: 20_000 })
       .toBe(true);
-    expect((await rows("SMALL_SESSION", id)).units).toBeLessThan(110_000);
+    expect((await rows("SmallObject", id)).units).toBeLessThan(110_000);
     reader.stream.resume();
     await reader.answer(1);
     reader.stream.cut();
@@ -254,7 +249,7 @@ describe("where HTTP+SSE cannot be served", () => {
   test("a server with modern versions only answers GET with 405 and creates no object", async () => {
     await using stream = await openStream(`${worker.origin}/modern`, {});
     expect([stream.status, stream.headers.allow]).toEqual([405, "POST"]);
-    expect(await worker.worker.objects("MODERN_SESSION")).toEqual([]);
+    expect(await worker.worker.objects("ModernObject")).toEqual([]);
   });
 
   test("without sessions the option is refused when the Worker starts, naming it", async () => {
@@ -289,7 +284,7 @@ describe("limits on streams", () => {
 
 describe("notifications beyond the limits", () => {
   test("A3: are dropped as a whole: a slow reader gets the rest of an event that has begun, and its stream continues", async () => {
-    const { reader } = await openAlone("SMALL_SESSION", { path: "/small" });
+    const { reader } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     reader.stream.pause();
     // More than the sockets hold, in messages of several rows, none of which the limits leave room for.
@@ -309,25 +304,25 @@ describe("notifications beyond the limits", () => {
 
 describe("events that a reader has received", () => {
   test("A3: are dropped from the log, even large results, so that a client that reads is never refused", async () => {
-    const { reader, id } = await openAlone("SMALL_SESSION", { path: "/small" });
+    const { reader, id } = await openAlone("SmallObject", { path: "/small" });
     await reader.initialize();
     for (let turn = 0; turn < 12; turn += 1) {
       // Each is larger than the session's limit, so the previous one must have been dropped.
       await expect.poll(() => reader.call(turn, "large", { count: 1, size: 600_000 })).toBe(202);
       await reader.answer(turn);
     }
-    await expect.poll(async () => (await rows("SMALL_SESSION", id)).units).toBe(0);
-    expect((await rows("SMALL_SESSION", id)).events.length).toBeLessThan(2);
+    await expect.poll(async () => (await rows("SmallObject", id)).units).toBe(0);
+    expect((await rows("SmallObject", id)).events.length).toBeLessThan(2);
     reader.stream.cut();
   });
 
   test("A3: arrive once, in order and without event ids, through resets of the object", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     const progress = { _meta: { progressToken: "p" } };
     for (let turn = 0; turn < 3; turn += 1) {
       await expect.poll(() => reader.call(turn, "say", { count: 40, size: 700 }, progress)).toBe(202);
-      if (turn === 1) await worker.worker.abort("MCP_SESSION", id);
+      if (turn === 1) await worker.worker.abort("McpObject", id);
       await reader.answer(turn);
     }
     expect(reader.answers(1)).toHaveLength(1);
@@ -343,7 +338,7 @@ describe("events that a reader has received", () => {
   });
 
   test("A3: are dropped only after they have arrived completely: a slow reader gets messages of several rows in order", async () => {
-    const { reader } = await openAlone("MCP_SESSION");
+    const { reader } = await openAlone("McpObject");
     await reader.initialize();
     reader.stream.pause();
     // More than the sockets hold: part of one message has arrived, and the rest has to wait in the log.
@@ -356,18 +351,18 @@ describe("events that a reader has received", () => {
   });
 
   test("A3: nothing is left of a session whose client has disconnected", async () => {
-    const { reader, id } = await openAlone("MCP_SESSION");
+    const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
     await reader.call(1, "hold");
     await held();
-    expect(Object.keys((await worker.worker.storage("MCP_SESSION", id)).keys)).toEqual(["session"]);
+    expect(Object.keys((await worker.worker.storage("McpObject", id)).keys)).toEqual(["session"]);
     reader.stream.cut();
     await expect
-      .poll(async () => Object.keys((await worker.worker.storage("MCP_SESSION", id)).keys), { timeout: 10_000 })
+      .poll(async () => Object.keys((await worker.worker.storage("McpObject", id)).keys), { timeout: 10_000 })
       .toEqual([]);
     expect(await reader.call(2, "echo")).toBe(404);
     await fetch(`${worker.origin}/release`, { method: "POST" });
-    await expect.poll(async () => (await rows("MCP_SESSION", id)).streams).toEqual([]);
+    await expect.poll(async () => (await rows("McpObject", id)).streams).toEqual([]);
   });
 });
 

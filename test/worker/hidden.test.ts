@@ -10,7 +10,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/hidden.ts",
-    objects: { MCP_SESSION: "McpSession" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

@@ -9,7 +9,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/hooked.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -63,15 +63,15 @@ describe("H3: the client in a legacy session", () => {
   test("H3: has both after the object was evicted, and in a task", async () => {
     const { call, client } = await introduce({ name: "lasting", version: "2" });
     await client();
-    await worker.worker.evict("MCP_SESSION");
+    await worker.worker.evict("McpObject");
     expect(await client()).toMatchObject({ name: "lasting", version: "2" });
     const created = (await call("client", { task: {} })).messages.at(-1)?.result as { task: { taskId: string } };
-    const [object = ""] = await worker.worker.objects("MCP_TASK");
+    const [object = ""] = await worker.worker.objects("McpObject", "task");
     expect(object).not.toBe("");
     await until("the task has ended", async () =>
-      JSON.stringify(await worker.worker.storage("MCP_TASK", object)).includes("completed"),
+      JSON.stringify(await worker.worker.storage("McpObject", object)).includes("completed"),
     );
-    expect(JSON.stringify(await worker.worker.storage("MCP_TASK", object))).toContain("lasting");
+    expect(JSON.stringify(await worker.worker.storage("McpObject", object))).toContain("lasting");
     expect(created.task.taskId).toBeTypeOf("string");
   });
 
@@ -183,7 +183,7 @@ describe("U1: custom methods and notifications over HTTP", () => {
       await until("the notification is handled", async () => heard.push(...((await json("/heard")) as unknown[])) > 0);
       // Stateless clients of the first two versions send no version header.
       const assumed = path === "/stateless" && version < "2025-06-18" ? "2025-03-26" : version;
-      expect(heard).toEqual([[1, `at ${path}`, "anna", assumed, expect.arrayContaining(["MCP_SESSION"])]]);
+      expect(heard).toEqual([[1, `at ${path}`, "anna", assumed, expect.arrayContaining(["MCP_KEYS"])]]);
     },
   );
 

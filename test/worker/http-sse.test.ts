@@ -15,7 +15,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_HUB: "McpHub", FEW_SESSION: "FewSession" },
+    objects: ["McpObject", "FewObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -156,10 +156,10 @@ describe("one URL for HTTP+SSE and Streamable HTTP", () => {
     const first = await open();
     await using second = await open();
     expect([first.status, second.status]).toEqual([200, 200]);
-    const objects = (await worker.worker.objects("FEW_SESSION")).length;
+    const objects = (await worker.worker.objects("FewObject")).length;
     const third = await open();
     expect([third.status, third.headers["retry-after"]]).toEqual([429, "5"]);
-    expect(await worker.worker.objects("FEW_SESSION")).toHaveLength(objects);
+    expect(await worker.worker.objects("FewObject")).toHaveLength(objects);
     first.cut("fin");
     await expect
       .poll(async () => {

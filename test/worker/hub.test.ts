@@ -18,7 +18,7 @@ let listeners: Listener[] = [];
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/hubs.ts",
-    objects: { MCP_SESSION: "McpSession", SHARDED_SESSION: "ShardedSession", MCP_HUB: "McpHub" },
+    objects: { MCP: "McpObject", SHARDED: "ShardedObject" },
     bindings: { MCP_KEYS: newKeys() },
     twin: true,
   });
@@ -220,7 +220,7 @@ describe("a hub that restarts", () => {
     await publish(a);
     await Promise.all(both.map((listener) => listener.hears(a)));
     const before = await seen();
-    await worker.worker.evict("MCP_HUB", "hub");
+    await worker.worker.evict("McpObject", "hub:0");
     const after = await seen();
     expect([after.life === before.life, after.sockets]).toEqual([false, before.sockets]);
     await publish(b);
@@ -236,7 +236,7 @@ describe("a hub that restarts", () => {
     const listener = await listen(["tools"], [a, b]);
     await publish(a);
     await listener.hears(a);
-    await worker.worker.evict("MCP_HUB", "hub");
+    await worker.worker.evict("McpObject", "hub:0");
     await harm("cut", [b]);
     await Promise.all([listener.hears(TOOLS), listener.hears(a, 2), listener.hears(b)]);
     await hasBeatenAgain(listener);
@@ -272,7 +272,7 @@ test("hub: whatever happens to sockets and hub, every subject that changed is no
         else if (what === "cut") await harm("cut", [uri]);
         else {
           if (what === "reset") await harm("reset");
-          else await worker.worker.evict("MCP_HUB", "hub");
+          else await worker.worker.evict("McpObject", "hub:0");
           await publish(uri);
         }
       }
@@ -289,7 +289,7 @@ test("B3 a filter too large to be stored with a socket still admits only its sub
   const listener = await listen([], all);
   await publish(newUri(), "tools", first);
   await listener.hears(first);
-  await worker.worker.evict("MCP_HUB", "hub");
+  await worker.worker.evict("McpObject", "hub:0");
   await publish(newUri(), "tools", second);
   await listener.hears(second);
   await hasBeatenAgain(listener);

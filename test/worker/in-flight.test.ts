@@ -11,7 +11,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/in-flight.ts",
-    objects: { MADE_SESSION: "MadeSession", DEFINED_SESSION: "DefinedSession" },
+    objects: ["MadeObject", "DefinedObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

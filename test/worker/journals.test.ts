@@ -16,7 +16,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/journals.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -101,7 +101,7 @@ describe("in a session", () => {
     expect((await session.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
   };
   const abortAll = async () => {
-    for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+    for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
   };
 
   test("more than a row holds is refused", async () => {

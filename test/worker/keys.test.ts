@@ -18,7 +18,7 @@ afterEach(async () => {
 async function start(options: Partial<WorkerOptions> = {}) {
   const worker: TestWorker = await startWorker({
     entry: "test/worker/fixtures/keys.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_KEY_STORE: "McpKeys", BROKEN_KEYS: "BrokenKeys" },
+    objects: { MCP: "McpObject", BROKEN: "BrokenObject" },
     twin: true,
     ...options,
   });
@@ -34,8 +34,8 @@ async function start(options: Partial<WorkerOptions> = {}) {
   });
   const asked = async () => Number(await (await fetch(`${worker.origin}/asked`)).text());
   const stored = async () => {
-    const [id = ""] = await worker.objects("MCP_KEY_STORE");
-    const { keys } = await worker.storage("MCP_KEY_STORE", id);
+    const [id = ""] = await worker.objects("McpObject", "keys");
+    const { keys } = await worker.storage("McpObject", id);
     return (keys as Record<string, unknown>).keys as readonly StoredKey[];
   };
   return { worker, at, asked, stored };
@@ -46,7 +46,7 @@ const status = async (client: LegacyClient) => (await told(client.request("tools
 
 test("the first key is created when it is first needed; warm isolates make no further requests", async () => {
   const { worker, at, asked, stored } = await start();
-  expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
+  expect(await worker.objects("McpObject", "keys")).toEqual([]);
   const url = await at("/mcp");
   const client = await LegacyClient.open(url);
   const before = await asked();
@@ -145,7 +145,7 @@ test("the secret MCP_KEYS takes the object's place", async () => {
   const { worker, at } = await start({ bindings: { MCP_KEYS: newKeys() } });
   const client = await LegacyClient.open(await at("/mcp"));
   expect(await status(client)).toBe(200);
-  expect(await worker.objects("MCP_KEY_STORE")).toEqual([]);
+  expect(await worker.objects("McpObject", "keys")).toEqual([]);
 });
 
 describe("keys that are unavailable", () => {
@@ -216,9 +216,9 @@ describe("keys that are unavailable", () => {
         body,
       });
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
-      expect(await answer.text()).not.toMatch(/secret trouble|NOT_THERE|MCP_KEY/);
+      expect(await answer.text()).not.toMatch(/secret trouble|NotThere|MCP_KEY/);
     }
     const errors = (await (await fetch(`${worker.origin}/errors`)).json()) as string[];
-    expect(errors.at(-1)).toContain(path === "/unbound" ? "NOT_THERE" : "secret trouble");
+    expect(errors.at(-1)).toContain(path === "/unbound" ? "NotThere" : "secret trouble");
   });
 });

@@ -20,7 +20,7 @@ let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/lasting.ts",
-    objects: { MCP_SESSION: "McpSession", HASTY_SESSION: "HastySession", EFFECTS: "Effects" },
+    objects: { MCP: "McpObject", HASTY: "HastyObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -66,9 +66,9 @@ const answerTo = ({ params }: Members) => {
 };
 
 async function lose(how: Loss): Promise<void> {
-  if (how === "evicted") await worker.evict("MCP_SESSION");
+  if (how === "evicted") await worker.evict("McpObject");
   if (how === "killed") await worker.restart();
-  if (how === "reset") for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  if (how === "reset") for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
 }
 
 /** A legacy client that answers one question at a time, and resumes its stream when it was lost. */

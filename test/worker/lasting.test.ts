@@ -15,7 +15,7 @@ let taps: HttpTap[] = [];
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/lasting.ts",
-    objects: { MCP_SESSION: "McpSession", HASTY_SESSION: "HastySession", EFFECTS: "Effects" },
+    objects: { MCP: "McpObject", HASTY: "HastyObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -60,11 +60,11 @@ async function answer(session: Session, { id, method, params }: Members): Promis
 
 /** The kinds of loss, and whether the client has to resume its stream afterwards. */
 const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: boolean][] = [
-  ["evicted", () => worker.evict("MCP_SESSION"), false],
+  ["evicted", () => worker.evict("McpObject"), false],
   [
     "reset",
     async () => {
-      for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+      for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
     },
     false,
   ],
@@ -131,8 +131,8 @@ describe.each(LOSSES)("an object %s between question and answer", (_, lose, come
     const [again] = await goOn(session, first);
     expect((await again.delete()).status).toBe(204);
     expect((await again.send({ jsonrpc: "2.0", id: question.id, result: { action: "decline" } })).status).toBe(404);
-    for (const id of await worker.objects("MCP_SESSION")) {
-      const { keys } = await worker.storage("MCP_SESSION", id);
+    for (const id of await worker.objects("McpObject")) {
+      const { keys } = await worker.storage("McpObject", id);
       expect(Object.keys(keys).filter((key) => key.startsWith(`call:`))).toEqual([]);
     }
   });
@@ -142,7 +142,7 @@ test("a question that is not answered times out even if its object was evicted",
   const session = await open("/hasty");
   const stream = await session.stream("patient", { key: newKey() });
   await asked(stream, 1);
-  await worker.evict("HASTY_SESSION");
+  await worker.evict("HastyObject");
   await stream.end();
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "timeout" }] } });
 });
@@ -152,7 +152,7 @@ test("the object hibernates while a person thinks, and the answer finds the call
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
   await new Promise((resolve) => setTimeout(resolve, 13_000));
-  expect(await worker.evict("MCP_SESSION")).toBe(0);
+  expect(await worker.evict("McpObject")).toBe(0);
   await answer(session, question);
   await stream.end();
   expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "anybody" }] } });
@@ -192,7 +192,7 @@ test("an idempotent tool that makes no progress is run again three times, then i
   const stream = await session.stream("stuck", { key });
   for (let runs = 1; runs <= 4; runs += 1) {
     await until(`run ${runs} has begun`, async () => (await effectsOf(key)).begun === runs);
-    for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+    for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
   }
   await stream.end();
   expect(stream.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "interrupted" } } });
@@ -203,10 +203,10 @@ test("an answer whose id is the name of an inherited member is ignored", async (
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() });
   const question = await asked(stream, 1);
-  await worker.evict("MCP_SESSION");
+  await worker.evict("McpObject");
   const stored = async () => {
-    const ids = await worker.objects("MCP_SESSION");
-    const states = await Promise.all(ids.map((id) => worker.storage("MCP_SESSION", id)));
+    const ids = await worker.objects("McpObject");
+    const states = await Promise.all(ids.map((id) => worker.storage("McpObject", id)));
     const rows = states.flatMap(({ keys }) => Object.entries(keys));
     return rows.filter(([name]) => /^(call|more):/.test(name));
   };
@@ -227,7 +227,7 @@ test("a waiting call can be cancelled after its object was lost", async () => {
   const session = await open();
   const stream = await session.stream("patient", { key: newKey() }, "wait");
   const question = await asked(stream, 1);
-  await worker.evict("MCP_SESSION");
+  await worker.evict("McpObject");
   expect((await session.send(notification("notifications/cancelled", { requestId: "wait" }))).status).toBe(202);
   await stream.end();
   expect(stream.messages.filter((message) => "id" in message && message.id === "wait")).toEqual([]);
@@ -268,7 +268,7 @@ test("DELETE after a loss ends the streams that are still open", async () => {
   ];
   await asked(streams[0] as Cuttable, 1);
   await streams[1]?.has("progress", ({ messages }) => progressOf(messages).length > 0);
-  for (const id of await worker.objects("MCP_SESSION")) await worker.abort("MCP_SESSION", id);
+  for (const id of await worker.objects("McpObject")) await worker.abort("McpObject", id);
   expect((await session.delete()).status).toBe(204);
   for (const stream of streams) {
     // With an outcome, or without one if its Worker had not reconnected yet: the client itself has ended the session.

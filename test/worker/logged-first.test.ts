@@ -7,13 +7,13 @@ import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { ModernClient, told } from "./client.ts";
 
-const BINDING = "PLACED_SESSION";
+const CLASS = "PlacedObject";
 
 let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/durable.ts",
-    objects: { [BINDING]: "PlacedSession", PLAIN_SESSION: "PlainSession", MCP_HUB: "McpHub" },
+    objects: [CLASS],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -21,10 +21,10 @@ afterAll(() => worker?.stop());
 
 /** Opens a session whose log is not empty, and finds its object. */
 async function open(): Promise<{ session: Session; object: string }> {
-  const others = await worker.worker.objects(BINDING);
+  const others = await worker.worker.objects(CLASS);
   const session = await Session.open(`${worker.origin}/placed/mcp`);
   await (await flood(session, crypto.randomUUID(), 2)).end();
-  const [object = ""] = (await worker.worker.objects(BINDING)).filter((id) => !others.includes(id));
+  const [object = ""] = (await worker.worker.objects(CLASS)).filter((id) => !others.includes(id));
   return { session, object };
 }
 
@@ -40,7 +40,7 @@ async function flood(session: Session, key: string, events: number, size = 1): P
 async function refuse(object: string, when: string): Promise<void> {
   const newer = "NEW.stream > (SELECT MAX(id) FROM stream_2 WHERE id < NEW.stream)";
   const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN ${newer} AND ${when}`;
-  await worker.worker.sql(BINDING, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
+  await worker.worker.sql(CLASS, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
 }
 
 test("an event that cannot be stored is not sent, and those before and after it are", async () => {
@@ -69,7 +69,7 @@ test("D5: a call whose answer cannot be stored ends with an error at once, also 
     const error = { error: { code: -32603, data: { reason: "interrupted" } } };
     expect(progressOf(stream.messages)).toEqual([1, 2, 3]);
     expect(stream.messages.at(-1)).toMatchObject(error);
-    await worker.worker.sql(BINDING, object, "DROP TRIGGER refusing");
+    await worker.worker.sql(CLASS, object, "DROP TRIGGER refusing");
     const again = await (await session.get(stream.events[0]?.id)).end();
     expect(again.messages.at(-1)).toMatchObject(error);
   }

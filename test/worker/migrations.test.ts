@@ -10,7 +10,7 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { ModernClient, told } from "./client.ts";
 
-const BINDING = "PLAIN_SESSION";
+const CLASS = "PlainObject";
 const KEYS = newKeys();
 
 let worker: Workerd;
@@ -19,7 +19,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/kept.ts",
-    objects: { [BINDING]: "PlainSession", MCP_HUB: "McpHub" },
+    objects: [CLASS],
     bindings: { MCP_KEYS: KEYS },
   });
 });
@@ -34,9 +34,9 @@ afterEach(async () => {
 
 /** Opens a session and finds its object. */
 async function open(): Promise<{ session: Session; id: string }> {
-  const before = new Set(await worker.worker.objects(BINDING));
+  const before = new Set(await worker.worker.objects(CLASS));
   const session = await Session.open(tap.url);
-  const [id = ""] = (await worker.worker.objects(BINDING)).filter((each) => !before.has(each));
+  const [id = ""] = (await worker.worker.objects(CLASS)).filter((each) => !before.has(each));
   return { session, id };
 }
 
@@ -93,7 +93,7 @@ async function fill(id: string, rows: readonly Row1[], session: Session): Promis
   const params = { name: "count", arguments: {}, _meta: { progressToken: "old" } };
   const hint = { version: "2025-11-25", session: session.id, scope: "before the deploy" };
   tap.oracle.observe("client", { jsonrpc: "2.0", id: "old", method: "tools/call", params }, hint);
-  const sql = (query: string, ...values: unknown[]) => worker.worker.sql(BINDING, id, query, ...values);
+  const sql = (query: string, ...values: unknown[]) => worker.worker.sql(CLASS, id, query, ...values);
   for (const table of TABLES_1) await sql(table);
   for (const stream of new Set(rows.map((row) => row.stream))) {
     await sql("INSERT INTO stream VALUES (?, ?)", stream, stream % 2 === 1 ? null : '["old"]');
@@ -106,7 +106,7 @@ async function fill(id: string, rows: readonly Row1[], session: Session): Promis
     const values = [stream, from + messages.length - 1, AT_MS, isFinal ? 1 : 0, frames.join("")];
     await sql("INSERT INTO event VALUES (?, ?, ?, ?, ?)", ...values);
   }
-  await worker.worker.evict(BINDING, id);
+  await worker.worker.evict(CLASS, id);
 }
 
 /** A call that reported 1 and 2 in one turn, then 3, and then ended. */
@@ -135,7 +135,7 @@ describe("a database of layout 1", () => {
     expect(resumed.messages.at(-1)).toEqual(result);
     expect(resumed.messages).toHaveLength(4 - seen);
     expect((await session.get(cursor(id, CALL, 4))).status).toBe(405);
-    const { tables } = await worker.worker.storage(BINDING, id);
+    const { tables } = await worker.worker.storage(CLASS, id);
     expect(Object.keys(tables).toSorted()).toEqual(["event_2", "stream_2"]);
   });
 
@@ -186,8 +186,8 @@ describe("a database of layout 1", () => {
     const running: Row1 = { stream: OTHER_CALL, from: 1, messages: [progress(1)] };
     await fill(id, [...FINISHED, running, { stream: OWN, from: 1, messages: [notice] }], session);
     await session.request("logging/setLevel", { level: "info" });
-    expect(await worker.worker.runAlarm(BINDING, id)).toBe(true);
-    const left = (await worker.worker.storage(BINDING, id)).tables;
+    expect(await worker.worker.runAlarm(CLASS, id)).toBe(true);
+    const left = (await worker.worker.storage(CLASS, id)).tables;
     // The call that was running got its outcome just now.
     expect(left.stream_2).toMatchObject([{ id: OTHER_CALL }]);
     expect(left.event_2).toMatchObject([
@@ -214,14 +214,13 @@ describe("an event id of version 0.1", () => {
     await fill(id, FINISHED, session);
     // Migrates the log to the current layout.
     expect((await session.get(cursor(id, CALL, 4))).status).toBe(405);
-    await worker.worker.sql(BINDING, id, "UPDATE stream_2 SET session = 7");
+    await worker.worker.sql(CLASS, id, "UPDATE stream_2 SET session = 7");
     expect((await session.get(cursor(id, CALL, 0))).status).toBe(400);
   });
 });
 
 describe("a Worker older than its object", () => {
   const caller = {
-    binding: BINDING,
     endpoint: "/plain/mcp",
     versionIndex: 3,
     capabilityBits: 0,
@@ -233,7 +232,7 @@ describe("a Worker older than its object", () => {
   /** Opens a socket as that Worker would. */
   async function dial(id: string | undefined, attach: object) {
     const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), ...(id && { id }) });
-    const socket = new WebSocket(`${worker.origin.replace("http", "ws")}/raw/${BINDING}?${query}`);
+    const socket = new WebSocket(`${worker.origin.replace("http", "ws")}/raw/${CLASS}?${query}`);
     const heard: string[] = [];
     let isClosed = false;
     socket.addEventListener("message", ({ data }) => heard.push(String(data)));
@@ -290,7 +289,7 @@ describe("an object newer than its Worker", () => {
     const call = await session.stream("count", { key, before: 1, after: 2 });
     await call.has("an event", ({ messages }) => messages.length > 0);
     for (const words of ['{"kind":"novelty","stream":7}\n', '{"kind":"begun","novelty":true}\n']) {
-      await fetch(`${worker.origin}/say/${BINDING}/${id}`, { method: "POST", body: words });
+      await fetch(`${worker.origin}/say/${CLASS}/${id}`, { method: "POST", body: words });
     }
     await release(key);
     await call.end();

@@ -1,27 +1,12 @@
 /** Wrong bindings and other configuration mistakes: the report names the mistake and the line to write. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
-
-const CLASSES = { SESSION: "McpSession", HUB: "McpHub", ONCE: "McpOnce", KEYS: "McpKeys", TASK: "McpTask" } as const;
-/** Each is bound to the class of another part, one whose objects could be mistaken for its own. */
-const WRONG = { SESSION: "McpHub", HUB: "McpSession", ONCE: "McpHub", KEYS: "McpTask", TASK: "McpKeys" } as const;
-const named = (prefix: string, classes: object) =>
-  Object.fromEntries(Object.entries(classes).map(([name, value]) => [`${prefix}_${name}`, value]));
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/misconfigured.ts",
-    objects: {
-      ...named("WRONG", WRONG),
-      CALLED_ONCE: "McpKeys",
-      KEYS_WRONG_SESSION: "McpSession",
-      KEYS_MISSING_SESSION: "McpSession",
-      KEYS_TEXT_SESSION: "McpSession",
-      KEYLESS_SESSION: "McpSession",
-      DRIVEN_TASK: "DrivenTask",
-    },
-    bindings: named("TEXT", CLASSES),
+    objects: ["Foreign", "DrivenObject", "KeylessObject", "SlowObject"],
   });
 });
 afterAll(() => worker.stop());
@@ -58,64 +43,35 @@ async function reported(path: string): Promise<string[]> {
   return (reports[path] ?? []).filter((text) => path === "/bare" || path === "/varying" || !text.includes("Nobody"));
 }
 
-/** The request that makes an endpoint use its binding. */
-const USES: Record<string, (path: string) => Promise<unknown>> = {
+/** What makes an endpoint need objects. */
+const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   session: initialize,
-  keys: initialize,
   hub: (path) => call(path, "change"),
   once: (path) => call(path, "once"),
   task: (path) => call(path, "background"),
 };
-const OPTIONS: Record<string, string> = {
-  session: "sessions",
-  keys: "keys",
-  hub: "notices",
-  once: "once",
-  task: "tasks",
+
+const TEXTS: Readonly<Record<string, string>> = {
+  NotExported:
+    "binding-missing: The Worker does not export the class NotExported. In its main module write: export class NotExported extends app.McpObject {}",
+  Unmigrated:
+    'binding-missing: The class Unmigrated is exported, but no migration creates it. In wrangler.toml write [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"].',
+  Foreign:
+    "binding-crossed: The class Foreign is not the one that edge() made. In the Worker's main module write: export class Foreign extends app.McpObject {}",
 };
-const PARTS = Object.keys(USES);
 
-describe("bindings", () => {
-  test.each(PARTS.filter((part) => part !== "session"))(
-    "A27: %s bound to the wrong class: the right one is named",
-    async (part) => {
-      const path = `/wrong/${part}`;
-      await USES[part]?.(path);
-      const name = CLASSES[part.toUpperCase() as keyof typeof CLASSES];
-      await expect
-        .poll(() => reported(path))
-        .toEqual([
-          `binding-crossed: The Durable Object binding "WRONG_${part.toUpperCase()}" is bound to the wrong class. In wrangler.toml write class_name = "${name}" for it, the class that edge() makes for the option ${OPTIONS[part]}.`,
-        ]);
-    },
-  );
-
-  test("A27: once bound to a class without fetch(): the right one is named", async () => {
-    await call("/called/once", "once");
-    await expect
-      .poll(() => reported("/called/once"))
-      .toEqual([
-        'binding-crossed: The Durable Object binding "CALLED_ONCE" is bound to the wrong class. In wrangler.toml write class_name = "McpOnce" for it, the class that edge() makes for the option once.',
-      ]);
-  });
-
-  test.each(["missing", "text"])("A27: a binding that is %s: the lines to write are named", async (kind) => {
-    for (const part of PARTS) {
-      const path = `/${kind}/${part}`;
-      await USES[part]?.(path);
-      const name = CLASSES[part.toUpperCase() as keyof typeof CLASSES];
-      const problem = kind === "missing" ? "is missing" : "is bound to something that is no Durable Object class";
-      const instead = part === "keys" ? "keys and set the secret MCP_KEYS" : OPTIONS[part];
-      await expect
-        .poll(() => reported(path))
-        .toEqual([
-          `binding-missing: The Durable Object binding "${kind.toUpperCase()}_${part.toUpperCase()}" ${problem}. In wrangler.toml write [[durable_objects.bindings]] name = "${kind.toUpperCase()}_${part.toUpperCase()}" class_name = "${name}", and "${name}" among the new_sqlite_classes of [[migrations]]; or leave out the option ${instead}.`,
-        ]);
+describe("the class", () => {
+  test.each(Object.keys(TEXTS))("A27: %s: every use of it says what to write", async (className) => {
+    for (const use of Object.values(USES)) {
+      const before = (await reported(`/${className}`)).length;
+      await use(`/${className}`);
+      await expect.poll(async () => (await reported(`/${className}`)).length).toBeGreaterThan(before);
     }
+    for (const text of await reported(`/${className}`)) expect(text).toBe(TEXTS[className]);
   });
 
-  test("A27: the 503 for a missing binding mentions sessions; the one for missing keys names the option", async () => {
-    const response = await initialize("/missing/session");
+  test("A27: a 503 for a missing class blames the sessions; one for missing keys names the option", async () => {
+    const response = await initialize("/NotExported");
     expect([response.status, await response.json()]).toMatchObject([
       503,
       { error: { data: { reason: "sessions-unavailable" } } },
@@ -134,44 +90,6 @@ describe("bindings", () => {
   });
 });
 
-describe("sessions bound to the wrong class", () => {
-  test("A27: every use of a session names the right class", async () => {
-    const keyed = await startWorker({
-      entry: "test/worker/fixtures/misconfigured.ts",
-      objects: { WRONG_SESSION: "McpHub" },
-      bindings: { MCP_KEYS: newKeys() },
-    });
-    try {
-      const url = keyed.url("/wrong/session");
-      const params = {
-        protocolVersion: "2025-11-25",
-        capabilities: {},
-        clientInfo: { name: "test", version: "1.0.0" },
-      };
-      const send = (method: string, message?: object, headers: Record<string, string> = {}) =>
-        fetch(url, {
-          method,
-          headers: { ...CONTENT, ...headers },
-          ...(message ? { body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }) } : {}),
-        });
-      const opened = await send("POST", { method: "initialize", params });
-      const session = { "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
-      const uses = [
-        await send("POST", { method: "tools/call", params: { name: "hello", arguments: {} } }, session),
-        await send("POST", { method: "tools/list" }, session),
-        await send("GET", undefined, { ...session, Accept: "text/event-stream" }),
-        await send("DELETE", undefined, session),
-      ];
-      expect(uses.map(({ status }) => status)).toEqual([500, 500, 500, 500]);
-      const reports = (await (await fetch(keyed.url("/reports"))).json()) as Record<string, string[]>;
-      const wrong = reports["/wrong/session"]?.filter((text) => text.includes('class_name = "McpSession"'));
-      expect(wrong).toHaveLength(uses.length);
-    } finally {
-      await keyed.stop();
-    }
-  });
-});
-
 describe("tools that need a part", () => {
   test.each(["/bare", "/varying"])('A27: task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
@@ -181,8 +99,8 @@ describe("tools that need a part", () => {
   });
 
   test("A27: once: true without once() names the option", async () => {
-    await call("/missing/task", "once");
-    expect(await reported("/missing/task")).toContainEqual(
+    await call("/task", "once");
+    expect(await reported("/task")).toContainEqual(
       'options-invalid: Tool "once" has once: true, which needs the option once. Write edge(server, { once: once() }), with once from "mcp-edge/worker/once".',
     );
   });

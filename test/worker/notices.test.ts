@@ -12,7 +12,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
-    objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
+    objects: ["McpObject", "JsonObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
@@ -114,7 +114,7 @@ describe("the GET stream of a session", () => {
   test("continues after the process died, with subscriptions and level kept (R6, G2)", async () => {
     const own = await Workerd.start({
       entry: "test/worker/fixtures/changing.ts",
-      objects: { MCP_SESSION: "McpSession", JSON_SESSION: "JsonSession", MCP_HUB: "McpHub" },
+      objects: ["McpObject", "JsonObject"],
       bindings: { MCP_KEYS: newKeys() },
     });
     const client = await LegacyClient.open(`${own.origin}/mcp`);

@@ -12,14 +12,7 @@ let taps: HttpTap[] = [];
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/once.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_ONCE: "McpOnce",
-      MCP_TASK: "McpTask",
-      BRIEF_ONCE: "BriefOnce",
-      STATELESS_ONCE: "StatelessOnce",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", BRIEF: "BriefObject", STATELESS: "StatelessObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -45,7 +38,7 @@ beforeEach(async () => {
 const KEY = "mcp-edge/idempotencyKey";
 const newKey = () => crypto.randomUUID();
 const effectsOf = async (key: string) => Number(await (await fetch(`${worker.origin}/effects/${key}`)).text());
-const remembered = async () => (await worker.objects("MCP_ONCE")).length;
+const remembered = async () => (await worker.objects("McpObject", "once")).length;
 const keyed = (key: unknown): CallOptions => ({ meta: { [KEY]: key } });
 
 /** Makes a call with `_meta` in either era. */
@@ -400,11 +393,11 @@ describe("when something is lost", () => {
   test("the object that remembers is reset while the call runs: the run continues, and its outcome is kept", async () => {
     const key = newKey();
     const client = new ModernClient(url);
-    const before = new Set(await worker.objects("MCP_ONCE"));
+    const before = new Set(await worker.objects("McpObject", "once"));
     const running = call(client, "pay_slowly", { key }, keyed(key));
     await until("the call runs", async () => (await effectsOf(key)) === 1);
-    const [object] = (await worker.objects("MCP_ONCE")).filter((id) => !before.has(id));
-    await worker.abort("MCP_ONCE", object ?? "");
+    const [object] = (await worker.objects("McpObject", "once")).filter((id) => !before.has(id));
+    await worker.abort("McpObject", object ?? "");
     await call(client, "release", { key });
     expect((await running).text).toBe("paid 1");
     expect((await call(client, "pay_slowly", { key }, keyed(key))).text).toBe("paid 1");

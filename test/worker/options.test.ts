@@ -35,17 +35,17 @@ describe("numbers of options", () => {
   test("A7: a range is given in numbers and in words", () => {
     const said = (option: string, value: string) =>
       answers.tried.find((each) => each.option === option && each.value === value)?.said;
-    expect(said("durable(): trustMs", "Infinity")).toBe(
-      "options-invalid: durable(): trustMs is Infinity; use 1,000 to 31,536,000,000 ms (1 second to 1 year).",
+    expect(said("sessions(): trustMs", "Infinity")).toBe(
+      "options-invalid: sessions(): trustMs is Infinity; use 1,000 to 31,536,000,000 ms (1 second to 1 year).",
     );
-    expect(said("durable(): inFlightMax", '"5"')).toBe(
-      'options-invalid: durable(): inFlightMax is "5"; use 1 to 10,000.',
+    expect(said("sessions(): inFlightMax", '"5"')).toBe(
+      'options-invalid: sessions(): inFlightMax is "5"; use 1 to 10,000.',
     );
     expect(said("once(): keepMs", "NaN")).toBe(
       "options-invalid: once(): keepMs is NaN; use 100 to 31,536,000,000 ms (100 ms to 1 year).",
     );
-    expect(said("durable(): trustMs and idleTimeoutMs", "60000")).toBe(
-      "options-invalid: durable(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+    expect(said("sessions(): trustMs and idleTimeoutMs", "60000")).toBe(
+      "options-invalid: sessions(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
     );
   });
 });
@@ -57,7 +57,7 @@ describe("names of options", () => {
 
   test("A27: an option that does not exist is refused by every part, with a similar name", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
-    expect(parts).toHaveLength(10);
+    expect(parts).toHaveLength(11);
     for (const where of parts) {
       expect(said(where, { invented: 1 }), where).toMatch(
         `options-invalid: ${where}: there is no option "invented". Use `,
@@ -67,8 +67,8 @@ describe("names of options", () => {
         `options-invalid: ${where}: the options are "text"; write an object: {`,
       );
     }
-    expect(said("hub()", { bindng: "X" })).toBe(
-      'options-invalid: hub(): there is no option "bindng". Did you mean "binding"?',
+    expect(said("hub()", { shard: 2 })).toBe(
+      'options-invalid: hub(): there is no option "shard". Did you mean "shards"?',
     );
     expect(said("edge()", { sesions: 1 })).toBe(
       'options-invalid: edge(): there is no option "sesions". Did you mean "sessions"?',
@@ -79,7 +79,7 @@ describe("names of options", () => {
     Object.entries({
       "no server":
         "edge(): the first argument is undefined; it must be a server made by new McpServer({ name, version }).",
-      "a part that was not called": "edge(): the option sessions is a function; write sessions: durable().",
+      "a part that was not called": "edge(): the option sessions is a function; write sessions: sessions().",
       "a part that is a text": "edge(): the option keys is secret; write keys: keys().",
     }),
   )("A27: edge() with %s says so", (what, message) => {

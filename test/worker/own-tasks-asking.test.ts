@@ -14,14 +14,7 @@ let client: OwnTaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_TASK: "McpTask",
-      LASTING_SESSION: "LastingSession",
-      LASTING_TASK: "LastingTask",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", LASTING: "LastingObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -272,7 +265,7 @@ describe("losses while it asks", () => {
     const taskId = await lasting.start("patient", { key: newKey() });
     const waiting = await lasting.open(taskId);
     await asks(waiting);
-    expect(await worker.evict("LASTING_SESSION")).toBeGreaterThan(0);
+    expect(await worker.evict("LastingObject")).toBeGreaterThan(0);
     const [question = {}] = questionsOf(waiting);
     await lasting.answer(question, { result: { action: "accept", content: { name: "still here" } } });
     await isOver(waiting);
@@ -284,7 +277,7 @@ describe("losses while it asks", () => {
     const taskId = await client.start("patient", { key: newKey() });
     const waiting = await client.open(taskId);
     await asks(waiting);
-    await worker.evict("MCP_TASK", Buffer.from(taskId, "base64url").toString("hex"));
+    await worker.evict("McpObject", Buffer.from(taskId, "base64url").toString("hex"));
     const [question = {}] = questionsOf(waiting);
     await client.answer(question, { result: { action: "accept", content: { name: "still here" } } });
     await isOver(waiting);

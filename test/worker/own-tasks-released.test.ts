@@ -25,14 +25,7 @@ let asked: [message: string, taskId: unknown][];
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_TASK: "McpTask",
-      LASTING_SESSION: "LastingSession",
-      LASTING_TASK: "LastingTask",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", LASTING: "LastingObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });

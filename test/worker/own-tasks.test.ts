@@ -15,14 +15,7 @@ let client: OwnTaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_TASK: "McpTask",
-      SLICED_TASK: "SlicedTask",
-      EACH_TASK: "EachTask",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", SLICED: "SlicedObject", EACH: "EachObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -322,7 +315,7 @@ describe("losses", () => {
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
     const waiting = client.finish(taskId);
-    await worker.abort("MCP_TASK", objectOf(taskId));
+    await worker.abort("McpObject", objectOf(taskId));
     await release(key);
     expect(textOf(await waiting)).toBe("1 2");
     expect(await effectsOf(key)).toHaveLength(2);
@@ -345,7 +338,7 @@ describe("losses", () => {
     for (const method of ["tasks/get", "tasks/result", "tasks/cancel"]) {
       expect(await client.error(method, { taskId })).toMatchObject(UNKNOWN);
     }
-    const { keys, alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
+    const { keys, alarmAtMs } = await worker.storage("McpObject", objectOf(taskId));
     expect([keys, alarmAtMs]).toEqual([{}, undefined]);
   });
 });

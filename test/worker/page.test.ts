@@ -9,7 +9,7 @@ import { McpServer } from "mcp-edge";
 import { edge } from "mcp-edge/worker";
 import { keys } from "mcp-edge/worker/keys";
 import { page } from "mcp-edge/worker/page";
-import { durable } from "mcp-edge/worker/sessions";
+import { sessions } from "mcp-edge/worker/sessions";
 import { Hono } from "hono";
 
 const make = (options) => {
@@ -18,8 +18,8 @@ const make = (options) => {
   server.tool("two", {}, () => "2");
   return server;
 };
-const main = edge(make({ title: '<b>"Page" & more</b>' }), { sessions: durable(), keys: keys(), page: page() });
-export const { McpSession, McpKeys } = main;
+const main = edge(make({ title: '<b>"Page" & more</b>' }), { sessions: sessions(), keys: keys(), page: page() });
+export const { McpObject } = main;
 
 const app = new Hono();
 app.route("/mounted", edge(make({}), { page: page() }));
@@ -45,8 +45,7 @@ const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 let worker: TestWorker;
 beforeAll(async () => {
-  const objects = { MCP_SESSION: "McpSession", MCP_KEY_STORE: "McpKeys" };
-  worker = await startWorker({ entry: { source: SOURCE }, objects });
+  worker = await startWorker({ entry: { source: SOURCE }, objects: ["McpObject"] });
 });
 afterAll(() => worker.stop());
 

@@ -105,10 +105,10 @@ const open: Released[] = [];
 const cuts: string[] = [];
 
 beforeAll(async () => {
-  const objects = ["Plain", "Small", "Brief"].map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`]);
+  const objects = ["PlainObject", "SmallObject", "BriefObject"];
   worker = await Workerd.start({
     entry: "test/worker/fixtures/kept.ts",
-    objects: { ...Object.fromEntries(objects), MCP_HUB: "McpHub" },
+    objects,
     bindings: { MCP_KEYS: newKeys() },
   });
 });

@@ -13,7 +13,6 @@ import type { Interrupted } from "../properties/replay-runs.ts";
 import type { Counted } from "./fixtures/replay-storm.ts";
 import { send } from "./replay-storm-http.ts";
 
-const BINDINGS = { MCP_SESSION: "McpSession", MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask" } as const;
 /** Minimum and maximum milliseconds before the first loss of the process. */
 const FIRST_MS = [300, 1_500] as const;
 /** Minimum and maximum number of attempts that end between two losses: a slow machine loses its process less often. */
@@ -77,7 +76,7 @@ export class Storm {
     const { port } = storm.#server.address() as AddressInfo;
     storm.#worker = await startWorker({
       entry: "test/worker/fixtures/replay-storm.ts",
-      objects: BINDINGS,
+      objects: ["SessionsObject", "McpObject", "SlicedObject"],
       bindings: { MCP_KEYS: newKeys(), COUNTER: `http://127.0.0.1:${port}` },
     });
     if (how.isKilled) storm.#blowing = storm.#blow();

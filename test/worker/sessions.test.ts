@@ -8,7 +8,7 @@ import { LegacyClient, ModernClient, told } from "./client.ts";
 
 const LAB = {
   entry: "test/worker/fixtures/lab-sessions.ts",
-  objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
+  objects: ["McpObject", "QuickObject"],
 } as const;
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -90,12 +90,12 @@ describe("a session", () => {
   });
 
   test("stores nothing when it is opened", async () => {
-    const before = worker.storedObjects("McpSession");
+    const before = worker.storedObjects("McpObject");
     await Promise.all(LEGACY_VERSIONS.map((version) => LegacyClient.open(url, { version, silent: true })));
     await Promise.all(
       LEGACY_VERSIONS.map((version) => LegacyClient.open(url, { version, silent: true, token: "alice" })),
     );
-    expect(worker.storedObjects("McpSession")).toEqual(before);
+    expect(worker.storedObjects("McpObject")).toEqual(before);
   });
 
   test("has a unique id", async () => {
@@ -212,11 +212,11 @@ describe("a session", () => {
     });
 
     test("use by another principal wakes no object", async () => {
-      const before = worker.storedObjects("McpSession");
+      const before = worker.storedObjects("McpObject");
       const alice = await LegacyClient.open(url, { token: "alice", silent: true });
       expect((await alice.as("bob").call("whoami")).status).toBe(404);
       expect((await alice.as("bob").delete()).status).toBe(404);
-      expect(worker.storedObjects("McpSession")).toEqual(before);
+      expect(worker.storedObjects("McpObject")).toEqual(before);
     });
 
     test("an invalid token is 401 before the session is looked up", async () => {
@@ -304,7 +304,7 @@ describe("keys", () => {
         const text = await refusal.text();
         const error: Members = JSON.parse(text);
         expect(error).toMatchObject({ jsonrpc: "2.0", error: { code: -32603 } });
-        expect(text).not.toMatch(/MCP_KEYS|MCP_SESSION|too-short|\.[jt]s:\d+/);
+        expect(text).not.toMatch(/MCP_KEYS|McpObject|too-short|\.[jt]s:\d+/);
         ids.push(error.id);
       }
       expect((await other.at(url).delete()).status).toBe(503);

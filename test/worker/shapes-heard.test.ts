@@ -13,9 +13,8 @@ beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/shapes.ts",
     objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_SESSION`, `${name}Session`])),
+      MCP: "McpObject",
+      ...Object.fromEntries(names.map((name) => [name.toUpperCase(), `${name}Object`])),
     },
     bindings: { MCP_KEYS: newKeys(), REGION: "west" },
     twin: true,

@@ -18,10 +18,10 @@ let oracle: WireOracle;
 let taps: HttpTap[] = [];
 
 beforeAll(async () => {
-  const objects = KINDS.map((name) => [bindingOf(name), `${name}Session`]);
+  const objects = KINDS.map(classOf);
   worker = await Workerd.start({
     entry: "test/worker/fixtures/kept.ts",
-    objects: { ...Object.fromEntries(objects), MCP_HUB: "McpHub" },
+    objects,
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -35,8 +35,8 @@ afterEach(async () => {
   taps = [];
 });
 
-function bindingOf(kind: Kind): string {
-  return `${kind.toUpperCase()}_SESSION`;
+function classOf(kind: Kind): string {
+  return `${kind}Object`;
 }
 
 async function at(kind: Kind): Promise<string> {
@@ -45,12 +45,12 @@ async function at(kind: Kind): Promise<string> {
   return tap.url;
 }
 
-const objects = (kind: Kind) => worker.worker.objects(bindingOf(kind));
+const objects = (kind: Kind) => worker.worker.objects(classOf(kind));
 const instance = async (kind: Kind, id: string) =>
-  (await fetch(`${worker.origin}/instance/${bindingOf(kind)}/${id}`)).text();
+  (await fetch(`${worker.origin}/instance/${classOf(kind)}/${id}`)).text();
 /** Objects that have ever written anything. workerd gives each object that wakes an empty database of one page. */
 const written = (kind: Kind) =>
-  worker.storedObjects(`${kind}Session`).filter((file) => {
+  worker.storedObjects(classOf(kind)).filter((file) => {
     const path = join(worker.worker.stateFolder, file);
     const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
     // A file that is no longer needed may be deleted meanwhile.
@@ -97,7 +97,7 @@ class Kept {
   }
 
   async state(): Promise<Readonly<Record<string, unknown>>> {
-    const { keys } = await worker.worker.storage(bindingOf(this.kind), this.id);
+    const { keys } = await worker.worker.storage(classOf(this.kind), this.id);
     return (keys.session ?? {}) as Record<string, unknown>;
   }
 }
@@ -120,7 +120,7 @@ async function answered(call: Cuttable, session: Session, result: Members): Prom
 describe.each(DEATHS)("%s keeps", (_, kill) => {
   async function die({ kind, id }: Kept): Promise<void> {
     const before = await instance(kind, id);
-    await kill(bindingOf(kind), id);
+    await kill(classOf(kind), id);
     expect(await instance(kind, id)).not.toBe(before);
   }
 

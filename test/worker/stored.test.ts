@@ -11,7 +11,7 @@ let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/stored.ts",
-    objects: { MCP_SESSION: "McpSession", MCP_TASK: "McpTask" },
+    objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -62,11 +62,11 @@ async function answer(session: Session, id: unknown): Promise<void> {
 }
 
 const textIn = (stream: Cuttable) => textOf(stream.messages.at(-1) as Members);
-const keysIn = async (id: string) => Object.keys((await worker.storage("MCP_SESSION", id)).keys);
+const keysIn = async (id: string) => Object.keys((await worker.storage("McpObject", id)).keys);
 
 /** A session whose call waits for an answer, and its object. */
 async function waiting(name: string, args: Members) {
-  const [{ session, stream, id }, object] = await objectOf("MCP_SESSION", async () => {
+  const [{ session, stream, id }, object] = await objectOf("McpObject", async () => {
     const session = (await Session.open(urlOf(), { capabilities: { elicitation: {} } })).with(HEADERS);
     const stream = await session.stream(name, args);
     return { session, stream, id: await question(stream) };
@@ -78,11 +78,11 @@ describe("A4: the stored request", () => {
   test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
     for (const isLost of [false, true]) {
       const { session, stream, object, id } = await waiting("tell", {});
-      const stored = JSON.stringify(await worker.storage("MCP_SESSION", object));
+      const stored = JSON.stringify(await worker.storage("McpObject", object));
       expect(stored).toContain("acme");
       expect(stored).not.toContain(SECRET);
       expect(stored).not.toContain(session.id);
-      if (isLost) await worker.abort("MCP_SESSION", object);
+      if (isLost) await worker.abort("McpObject", object);
       await answer(session, id);
       await stream.end();
       const seen = JSON.parse(textIn(stream));
@@ -93,7 +93,7 @@ describe("A4: the stored request", () => {
 
   test.each(["2025-11-25", "2026-07-28"])("a task of %s stores no credential", async (version) => {
     const params = { name: "tell", arguments: {} };
-    const [, object] = await objectOf("MCP_TASK", async () => {
+    const [, object] = await objectOf("McpObject", async () => {
       if (version === "2026-07-28") {
         const meta = { "io.modelcontextprotocol/clientCapabilities": ABLE };
         return told(new ModernClient(urlOf()).request("tools/call", params, { headers: HEADERS, meta }));
@@ -101,7 +101,7 @@ describe("A4: the stored request", () => {
       const session = (await Session.open(urlOf(), { capabilities: { elicitation: {} } })).with(HEADERS);
       return told(session.request("tools/call", { ...params, task: {} }));
     });
-    const { keys } = await worker.storage("MCP_TASK", object);
+    const { keys } = await worker.storage("McpObject", object);
     expect(Object.keys(keys).length).toBeGreaterThan(0);
     expect(JSON.stringify(keys)).toContain("acme");
     expect(JSON.stringify(keys)).not.toContain(SECRET);
@@ -166,7 +166,7 @@ describe("A17: the journal of a call in a session", () => {
     const units: number[] = [];
     for (const steps of [600, 2_400]) {
       const { session, stream, object, id } = await waiting("step", { key: `grows ${steps}`, steps });
-      const { keys } = await worker.storage("MCP_SESSION", object);
+      const { keys } = await worker.storage("McpObject", object);
       for (const value of Object.values(keys)) expect(JSON.stringify(value).length).toBeLessThan(8_192);
       // Few rows, so that deleting them costs little compared to the steps.
       expect(Object.keys(keys).length).toBeLessThan(steps / 20);
@@ -187,7 +187,7 @@ describe("A17: the journal of a call in a session", () => {
     const steps = 300;
     const { session, stream, object, id } = await waiting("step", { key: "lost", steps });
     expect((await keysIn(object)).filter((key) => key.startsWith("more:")).length).toBeGreaterThan(1);
-    await worker.abort("MCP_SESSION", object);
+    await worker.abort("McpObject", object);
     await answer(session, id);
     await stream.end();
     expect(textIn(stream)).toBe(`${sumTo(steps)} ${steps} decline`);
@@ -196,7 +196,7 @@ describe("A17: the journal of a call in a session", () => {
 
   test("is deleted completely with its session", async () => {
     const { session, stream, object } = await waiting("step", { key: "ended", steps: 300 });
-    await worker.abort("MCP_SESSION", object);
+    await worker.abort("McpObject", object);
     expect((await session.delete()).status).toBe(204);
     await stream.end();
     expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
@@ -214,7 +214,7 @@ describe("A17: the journal of a call in a session", () => {
   test("in layout 1, one row with everything, is read and ends like any other", async () => {
     const steps = 400;
     const { session, stream, object, id } = await waiting("step", { key: "layout 1", steps });
-    const { keys } = await worker.storage("MCP_SESSION", object);
+    const { keys } = await worker.storage("McpObject", object);
     const [[name, first] = ["", undefined]] = Object.entries(keys).filter(([key]) => key.startsWith("call:"));
     const { stream: number, caller, post, journal } = first as { readonly [part: string]: Members };
     // As the code of that layout wrote it.
@@ -232,7 +232,7 @@ describe("A17: the journal of a call in a session", () => {
     };
     const body = JSON.stringify({ [name]: call });
     expect((await fetch(`${worker.origin}/fill/${object}`, { method: "POST", body })).status).toBe(200);
-    await worker.abort("MCP_SESSION", object);
+    await worker.abort("McpObject", object);
     await answer(session, id);
     await stream.end();
     // No step ran again.

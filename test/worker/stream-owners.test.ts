@@ -7,7 +7,7 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { ModernClient, Reading, told } from "./client.ts";
 
-const BINDING = "TEAM_SESSION";
+const CLASS = "TeamObject";
 
 let worker: Workerd;
 let tap: HttpTap;
@@ -15,7 +15,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/kept.ts",
-    objects: { [BINDING]: "TeamSession", MCP_HUB: "McpHub" },
+    objects: [CLASS],
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -36,8 +36,8 @@ async function open(token?: string, options: OpenOptions = {}): Promise<Session>
   return session;
 }
 
-const objectId = async () => (await worker.worker.objects(BINDING))[0] ?? "";
-const storage = async () => worker.worker.storage(BINDING, await objectId());
+const objectId = async () => (await worker.worker.objects(CLASS, "session"))[0] ?? "";
+const storage = async () => worker.worker.storage(CLASS, await objectId());
 
 /** A GET stream whose event ids are known: the first event has the id of the beginning. */
 async function listen(session: Session): Promise<{ stream: Cuttable; id: string }> {
@@ -101,7 +101,7 @@ test("A1: a stream number that was never issued is 400, and later numbers do not
   expect((await session.get(withStream(id, partsOf(id)[1], "2"), WRONG)).status).toBe(400);
   expect((await storage()).tables.stream_2?.every((row) => Number(row.id) <= number)).toBe(true);
   stream.cut();
-  await worker.worker.abort(BINDING, await objectId());
+  await worker.worker.abort(CLASS, await objectId());
   const next = await listen(session);
   expect(next.id.length).toBeLessThanOrEqual(64);
   expect(Number.parseInt(partsOf(next.id)[1], 36)).toBeLessThan(number + 10 * 60_000);
@@ -134,7 +134,7 @@ test("A1: a GET stream whose log was deleted continues after the last event that
   first.stream.cut();
   const row = { id: Number.parseInt(partsOf(first.id)[1], 36) };
   await until("the log is forgotten", async () => {
-    await worker.worker.runAlarm(BINDING, await objectId());
+    await worker.worker.runAlarm(CLASS, await objectId());
     return !((await storage()).tables.stream_2 ?? []).some(({ id }) => id === row.id);
   });
   const [, , last] = first.stream.ids.slice(1);
@@ -237,7 +237,6 @@ test("A9: a message that waits for a stream while its session is taken over is n
 /** The claim of a Worker for another session of the same object. */
 const stranger = () => ({
   session: 12_345,
-  binding: BINDING,
   endpoint: "/team/mcp",
   versionIndex: 3,
   capabilityBits: 0,
@@ -249,5 +248,5 @@ const stranger = () => ({
 /** The status with which the shared object answers a Worker that requests a socket. */
 async function statusOf(attach: object): Promise<number> {
   const query = new URLSearchParams({ attach: encodeURIComponent(JSON.stringify(attach)), id: await objectId() });
-  return (await fetch(`${worker.origin}/raw/${BINDING}?${query}`)).status;
+  return (await fetch(`${worker.origin}/raw/${CLASS}?${query}`)).status;
 }

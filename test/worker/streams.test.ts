@@ -16,7 +16,7 @@ let oracle: WireOracle;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/lab-sessions.ts",
-    objects: { MCP_SESSION: "McpSession", QUICK_SESSION: "QuickSession" },
+    objects: ["McpObject", "QuickObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

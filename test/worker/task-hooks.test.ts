@@ -13,7 +13,7 @@ let client: TaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/task-runs.ts",
-    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
+    objects: { MCP: "McpObject", SLICED: "SlicedObject", NOTES: "Notes" },
   });
 });
 afterAll(() => worker?.stop());
@@ -123,7 +123,7 @@ describe("onRequestEnd", () => {
   test("is called for a task that expired first, and not again for a finished one", async () => {
     await using other = await startWorker({
       entry: "test/worker/fixtures/task-runs.ts",
-      objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
+      objects: { MCP: "McpObject", SLICED: "SlicedObject", NOTES: "Notes" },
     });
     const [open, done] = [newKey(), newKey()];
     const elsewhere = client.as({}, other.url("/mcp"));

@@ -8,7 +8,7 @@ import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
 
 const PROGRAM = {
   entry: "test/worker/fixtures/task-runs.ts",
-  objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", NOTES: "Notes" },
+  objects: { MCP: "McpObject", SLICED: "SlicedObject", NOTES: "Notes" },
 };
 
 let worker: TestWorker;
@@ -62,7 +62,7 @@ const tried = (key: string, step: string, tries: number) =>
 /** Waits until the object has nothing to do before its alarm. */
 const asleep = (taskId: string) =>
   reached("the object waits for its alarm", async () => {
-    const { alarmAtMs = 0 } = await worker.storage("MCP_TASK", objectOf(taskId));
+    const { alarmAtMs = 0 } = await worker.storage("McpObject", objectOf(taskId));
     return alarmAtMs > Date.now() + aheadMs + 5_000;
   });
 const stands = (taskId: string, status: string) =>
@@ -80,7 +80,7 @@ describe("a step of a task that waits for its next try", () => {
       await tried(key, "flaky", tries);
       await asleep(taskId);
       expect(await client.get(taskId)).toMatchObject({ status: "working" });
-      expect(await worker.evict("MCP_TASK", objectOf(taskId))).toBe(1);
+      expect(await worker.evict("McpObject", objectOf(taskId))).toBe(1);
       await pass(60_000);
     }
     expect(await textWhenDone(taskId)).toBe("1 flaky 3");
@@ -95,7 +95,7 @@ describe("a step of a task that waits for its next try", () => {
     const taskId = await client.start("flaky", { key });
     await tried(key, "flaky", 1);
     await asleep(taskId);
-    await worker.runAlarm("MCP_TASK", objectOf(taskId));
+    await worker.runAlarm("McpObject", objectOf(taskId));
     await asleep(taskId);
     await pass(1_000);
     expect(await triesOf(key, "flaky")).toEqual([1]);
@@ -191,7 +191,7 @@ describe("tries of a task's step", () => {
     const taskId = await sliced.start("beside", { key, fails: 1 });
     await reached("the steps beside are done", async () => (await notesOf(`${key} more`)).length === 3);
     await reached("the object waits for its alarm", async () => {
-      const { alarmAtMs = 0 } = await worker.storage("SLICED_TASK", objectOf(taskId));
+      const { alarmAtMs = 0 } = await worker.storage("SlicedObject", objectOf(taskId));
       return alarmAtMs > Date.now() + aheadMs + 5_000;
     });
     await pass(60_000);
@@ -290,6 +290,6 @@ test("a tool's own taskTtlMs is the lifetime of its tasks only", async () => {
   expect(await client.get(other)).toMatchObject({ ttlMs: 24 * 60 * 60_000 });
   await pass(10 * 60_000);
   expect(await client.error("tasks/get", { taskId: brief })).toMatchObject({ code: -32602 });
-  expect((await worker.storage("MCP_TASK", objectOf(brief))).keys).toEqual({});
+  expect((await worker.storage("McpObject", objectOf(brief))).keys).toEqual({});
   expect(await client.get(other)).toMatchObject({ taskId: other });
 });

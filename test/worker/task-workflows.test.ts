@@ -18,7 +18,7 @@ let client: TaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/task-workflows.ts",
-    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", EFFECTS: "Effects" },
+    objects: { MCP: "McpObject", SLICED: "SlicedObject", EFFECTS: "Effects" },
     workflows: { MCP_TASK_WORKFLOW: "McpTaskWorkflow", SLICED_WORKFLOW: "SlicedWorkflow" },
     bindings: { MCP_KEYS: newKeys() },
   });
@@ -57,14 +57,11 @@ name = "flows"
 main = "${join(import.meta.dirname, "fixtures/task-workflows.ts")}"
 compatibility_date = "2026-10-20"
 [[durable_objects.bindings]]
-name = "MCP_TASK"
-class_name = "McpTask"
-[[durable_objects.bindings]]
 name = "EFFECTS"
 class_name = "Effects"
 [[migrations]]
 tag = "v1"
-new_sqlite_classes = ["McpTask", "Effects"]
+new_sqlite_classes = ["McpObject", "Effects"]
 [[workflows]]
 name = "mcp-tasks"
 binding = "MCP_TASK_WORKFLOW"
@@ -115,7 +112,7 @@ describe("a task run by a Workflow", () => {
   test("waits for answers with no alarm but that of its expiry", async () => {
     const taskId = await client.start("asking", { key: newKey() });
     await client.reaches(taskId, "input_required");
-    const { alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
+    const { alarmAtMs } = await worker.storage("McpObject", objectOf(taskId));
     expect(alarmAtMs).toBeGreaterThan(Date.now() + 60 * 60_000);
   });
 
@@ -124,7 +121,7 @@ describe("a task run by a Workflow", () => {
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
     if (how === "killed") await worker.restart();
-    else await worker.abort("MCP_TASK", objectOf(taskId));
+    else await worker.abort("McpObject", objectOf(taskId));
     await release(key);
     expect(await client.finish(taskId)).toBe("1 2");
     expect(await effectsOf(key)).toHaveLength(2);

@@ -14,7 +14,7 @@ import { TaskClient } from "./task-client.ts";
 import { type Counter, type Happened, type Interruption, RandomRun, startCounter } from "./tasks-random-run.ts";
 
 const BOUNDS = { ...boundsOf(20, 20_000), runMs: 90_000 };
-const ENDPOINTS = { "/mcp": "MCP_TASK", "/sliced": "SLICED_TASK", "/driven": "DRIVEN_TASK" } as const;
+const ENDPOINTS = { "/mcp": "McpObject", "/sliced": "SlicedObject", "/driven": "DrivenObject" } as const;
 
 let counter: Counter;
 let worker: TestWorker;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   counter = await startCounter();
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks-random.ts",
-    objects: { MCP_TASK: "McpTask", SLICED_TASK: "SlicedTask", DRIVEN_TASK: "DrivenTask" },
+    objects: ["McpObject", "SlicedObject", "DrivenObject"],
     workflows: { MCP_TASK_WORKFLOW: "McpTaskWorkflow" },
     bindings: { MCP_KEYS: newKeys(), COUNTER: counter.url },
   });

@@ -15,14 +15,7 @@ let client: TaskClient;
 beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/tasks.ts",
-    objects: {
-      MCP_SESSION: "McpSession",
-      MCP_HUB: "McpHub",
-      MCP_TASK: "McpTask",
-      SLICED_TASK: "SlicedTask",
-      EACH_TASK: "EachTask",
-      EFFECTS: "Effects",
-    },
+    objects: { MCP: "McpObject", SLICED: "SlicedObject", EACH: "EachObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });
 });
@@ -155,7 +148,7 @@ describe("a task", () => {
   test("keeps more than a row holds, in the journal and in the result", async () => {
     const taskId = await client.start("large", { key: newKey() });
     await client.reaches(taskId, "input_required");
-    await worker.evict("MCP_TASK", objectOf(taskId));
+    await worker.evict("McpObject", objectOf(taskId));
     expect((await client.finish(taskId, () => "yes")).length).toBe(700_003);
   });
 
@@ -175,7 +168,7 @@ describe("a task", () => {
     const headers = { "x-which": "seven", authorization: "Bearer secret" };
     const { taskId } = await each.result("tools/call", { name: "which", arguments: {} }, headers);
     expect(await each.finish(String(taskId))).toBe("seven null");
-    expect(JSON.stringify(await worker.storage("EACH_TASK", objectOf(String(taskId))))).not.toContain("secret");
+    expect(JSON.stringify(await worker.storage("EachObject", objectOf(String(taskId))))).not.toContain("secret");
   });
 });
 
@@ -226,7 +219,7 @@ describe("losses", () => {
     const key = newKey();
     const taskId = await client.start("asking", { key });
     await client.reaches(taskId, "input_required");
-    expect(await worker.evict("MCP_TASK", objectOf(taskId))).toBe(1);
+    expect(await worker.evict("McpObject", objectOf(taskId))).toBe(1);
     expect(await client.finish(taskId)).toBe("1 One? 2 Two? Three?");
     expect(await effectsOf(key)).toHaveLength(3);
   });
@@ -235,7 +228,7 @@ describe("losses", () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });
     await hasBegun(key);
-    await worker.abort("MCP_TASK", objectOf(taskId));
+    await worker.abort("McpObject", objectOf(taskId));
     await release(key);
     expect(await client.finish(taskId)).toBe("1 2");
     expect(await effectsOf(key)).toHaveLength(2);
@@ -258,7 +251,7 @@ describe("losses", () => {
       // The object may be lost during this request itself.
       const { messages } = await client.request("tasks/get", { taskId });
       task = (messages.at(-1)?.result ?? {}) as Members;
-      await worker.runAlarm("MCP_TASK", objectOf(taskId)).catch((error: unknown) => {
+      await worker.runAlarm("McpObject", objectOf(taskId)).catch((error: unknown) => {
         expect(String(error)).toContain("poison");
       });
       return task.status === "failed";
@@ -303,7 +296,7 @@ describe("what is stored", () => {
     await worker.advance(60 * 60_000 + 1);
     for (const taskId of [completed, waiting, cancelled]) {
       expect(await client.error("tasks/get", { taskId })).toMatchObject({ code: -32602 });
-      const { keys, tables, alarmAtMs } = await worker.storage("MCP_TASK", objectOf(taskId));
+      const { keys, tables, alarmAtMs } = await worker.storage("McpObject", objectOf(taskId));
       expect([keys, tables, alarmAtMs]).toEqual([{}, {}, undefined]);
     }
   });

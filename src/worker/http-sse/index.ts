@@ -9,8 +9,8 @@ import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-
 import { KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
-import type { RoutesPart } from "../edge.ts";
 import { executionOf } from "../execution.ts";
+import type { RoutesPart } from "../parts.ts";
 import { deliver } from "./delivery.ts";
 
 /** Options of {@link httpSse}. */
@@ -61,9 +61,9 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
  * @throws {KitError} `options-invalid` when `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), httpSse: httpSse(), keys: keys() });
+ * const app = edge(server, { sessions: sessions(), httpSse: httpSse(), keys: keys() });
  * export default app;
- * export const { McpSession, McpKeys } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"

@@ -9,14 +9,10 @@
  *
  * @module
  */
-import { DurableObject } from "cloudflare:workers";
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
-import { misdirected } from "../bindings.ts";
+import type { RoleObject } from "../object.ts";
 import { CLAIM_HEADER, type FromHub, type HubClaim, type HubPlace, type ToHub } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
-
-/** Where its objects are sent requests. */
-export const HUB_URL = "https://hub/";
 
 /** Characters of a filter that are kept with a hibernating socket, which holds 16,384 bytes. */
 const FILTER_MAX = 5_000;
@@ -38,7 +34,8 @@ export interface HubRpc {
   publish(notices: readonly string[]): number;
 }
 
-export class HubObject extends DurableObject implements HubRpc {
+export class HubObject implements RoleObject, HubRpc {
+  readonly #ctx: DurableObjectState;
   readonly #epoch = crypto.randomUUID();
   #number = 0;
   /** When each subject was last told of, the latest last. */
@@ -48,12 +45,16 @@ export class HubObject extends DurableObject implements HubRpc {
   /** Filters ready to be asked, for as long as the object is awake. */
   readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
 
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+  }
+
   publish(notices: readonly string[]): number {
     this.#number += 1;
     const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
     const place = JSON.stringify(this.#place);
     let failed = 0;
-    for (const socket of this.ctx.getWebSockets()) {
+    for (const socket of this.#ctx.getWebSockets()) {
       // Who is leaving wants nothing any more, and who lost the link dials again.
       if (socket.readyState !== WebSocket.OPEN) continue;
       try {
@@ -71,20 +72,18 @@ export class HubObject extends DurableObject implements HubRpc {
   }
 
   /** Takes a WebSocket, or answers 429 with what there is too much of. */
-  override async fetch(request: Request): Promise<Response> {
-    const refusal = misdirected(request, HUB_URL);
-    if (refusal) return refusal;
+  async fetch(request: Request): Promise<Response> {
     const text = request.headers.get(CLAIM_HEADER);
     const claim = text === null ? undefined : (JSON.parse(text) as HubClaim);
     const excess = claim && this.#findExcess(claim);
     if (excess) return new Response(excess, { status: 429 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
     // Tags outlive the sleep of the object. The size comes first.
-    this.ctx.acceptWebSocket(ours, [`size ${claim?.size ?? 0}`, ...(claim?.owner ? [claim.owner] : [])]);
+    this.#ctx.acceptWebSocket(ours, [`size ${claim?.size ?? 0}`, "hub", ...(claim?.owner ? [claim.owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     const { asks, filter, since } = JSON.parse(String(message)) as ToHub;
     const attachment: Attachment = JSON.stringify(filter).length <= FILTER_MAX ? filter : true;
     socket.serializeAttachment(attachment);
@@ -96,12 +95,12 @@ export class HubObject extends DurableObject implements HubRpc {
   /** Counted and taken in one turn, so that streams dialled at the same time cannot all pass. */
   #findExcess({ owner, ownerMax, size, streamsMax, charsMax }: HubClaim): string | undefined {
     const open = (tag?: string) =>
-      this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
+      this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
     const own = owner ? open(owner).length : 0;
     if (owner && own >= ownerMax) return `${own} listen streams are open, of ${ownerMax} for one principal`;
     const sockets = open();
     if (sockets.length >= streamsMax) return `${sockets.length} streams are open, of ${streamsMax}`;
-    const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.ctx.getTags(socket)), size);
+    const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), size);
     return chars > charsMax ? `the subscriptions of all streams have ${chars} characters, of ${charsMax}` : undefined;
   }
 

@@ -8,99 +8,86 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import type { Limits } from "../../core/protocol/limits.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
-import { answered, claim, namespaceOf } from "../bindings.ts";
-import type { NoticesPart } from "../edge.ts";
+import { RoleObjects } from "../bindings.ts";
+import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import type { NoticesPart } from "../parts.ts";
 import { twice } from "../retry-reset.ts";
+import { hubName } from "../roles.ts";
 import { hashPrincipal } from "../sessions/session-id.ts";
 import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
-import { HUB_URL, HubObject, type HubRpc } from "./hub-object.ts";
+import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
 
 export interface HubOptions {
-  /** Name of the Durable Object binding. @default "MCP_HUB" */
-  readonly binding?: string;
-  /**
-   * Name of the object: servers that share a binding and a name share their notices, those of `server.log()` as well.
-   * Without a name no other server of this Worker may use the binding, unless its hub has one. @default "hub"
-   */
-  readonly name?: string;
   /**
    * Objects that share the work, 1 to 32, each telling of its own subjects: a list kind, or the URI of a resource. One
    * object takes some hundred notices a second and 32,768 streams; a stream has a WebSocket to each shard that tells of
-   * something it wants. With more than 1 they are called `hub-0`, `hub-1` and so on. Streams that are open while this
-   * number changes may miss notices until their Worker is replaced. @default 1
+   * something it wants. Streams that are open while this number changes may miss notices until their Worker is
+   * replaced. @default 1
    */
   readonly shards?: number;
 }
 
 /** Each stream dials up to as many sockets as there are shards. */
-const OPTIONS: OptionTable<HubOptions> = { binding: null, name: null, shards: [1, 32] };
-
-/** What to write where two servers would share their notices, and nobody has said that they are to. */
-const SHARING =
-  'Name the hub of both: hub({ name: "..." }) with different names to keep their notices apart, or with the same name to share them.';
-
-type HubNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & HubRpc>;
+const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32] };
 
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
  * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy ones.
- * At least once, and one notice may stand for several. Needs a binding to the class it returns.
+ * At least once, and one notice may stand for several. Needs the exported class `McpObject`. Each endpoint has
+ * a hub of its own; a server at several endpoints publishes to each.
  *
- * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32; from `edge()` when another server
- *   of the Worker uses the binding, and neither hub has a name.
+ * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), notices: hub(), keys: keys() });
+ * const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys() });
  * export default app;
- * export const { McpSession, McpHub, McpKeys } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, { McpHub: typeof HubObject }> {
+export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObject<Env>> {
   checkOptions("hub(): ", options, OPTIONS);
-  const { binding = "MCP_HUB", name = "hub", shards = 1 } = options;
-  const stub = (env: unknown, shard: number) => {
-    const namespace: HubNamespace = namespaceOf(env, binding, "notices");
-    return namespace.get(namespace.idFromName(shards === 1 ? name : `${name}-${shard}`));
-  };
-  const dial = async (env: unknown, shard: number, { principal, size }: Claim, limits: Limits) => {
-    const { listensPerPrincipalMax: ownerMax, hubStreamsMax: streamsMax, hubCharsMax: charsMax } = limits;
-    const owner = principal && (await hashPrincipal(principal));
-    const claim: HubClaim = { ...(owner ? { owner } : {}), ownerMax, size, streamsMax, charsMax };
-    const headers = { Upgrade: "websocket", [CLAIM_HEADER]: JSON.stringify(claim) };
-    return twice(() => answered("notices", binding, stub(env, shard).fetch(HUB_URL, { headers })));
-  };
-  const publish = async (shard: number, notices: readonly Notice[]) => {
-    const texts = notices.map((notice) => JSON.stringify(notice));
-    const failed = await twice(() => answered("notices", binding, stub(workerEnv, shard).publish(texts)));
-    if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
-  };
+  const { shards = 1 } = options;
   return {
-    attach: ({ onError, isPerRequest, limits }) => {
-      const endpoint = {};
+    attach: ({ onError, limits, place }) => {
+      const objects = new RoleObjects<HubRpc>("hub", place);
+      const dial = async (env: unknown, shard: number, { principal, size }: Claim) => {
+        const owner = principal && (await hashPrincipal(principal));
+        const headers = { [CLAIM_HEADER]: JSON.stringify(claimOf(owner, size, limits)) };
+        return twice(() => objects.dial(objects.named(env, hubName(shard)), headers));
+      };
+      const publish = async (shard: number, notices: readonly Notice[]) => {
+        const texts = notices.map((notice) => JSON.stringify(notice));
+        const failed = await twice(() => objects.call(objects.named(workerEnv, hubName(shard)), "publish", texts));
+        if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
+      };
       return {
         notices: {
-          source: (env) => hubSource((shard, claim) => dial(env, shard, claim, limits), shards),
+          source: (env) => hubSource((shard, claim) => dial(env, shard, claim), shards),
           methods: listenMethods,
         },
         watch: (server) => {
-          // A function that gives each request a server has many, and they are one endpoint.
-          if (options.name === undefined) claim(binding, SHARING, isPerRequest ? endpoint : server);
           const failed = (error: unknown) =>
             server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
-          // One server at several endpoints publishes once.
+          // A server that each request is given anew publishes once.
           server.notices.subscribe((notices) => {
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
             for (const [shard, part] of parts) afterwards(() => publish(shard, part), failed);
-          }, `hub ${binding} ${name} ${shards}`);
+          }, `hub ${place.className}`);
         },
-        objects: { McpHub: class McpHub extends HubObject {} },
+        role: { name: "hub", create: (ctx) => new HubObject(ctx) },
+        makeClass: makeObjectClass,
       };
     },
   };
+}
+
+function claimOf(owner: string | undefined, size: number, limits: Limits): HubClaim {
+  const { listensPerPrincipalMax: ownerMax, hubStreamsMax: streamsMax, hubCharsMax: charsMax } = limits;
+  return { ...(owner ? { owner } : {}), ownerMax, size, streamsMax, charsMax };
 }
 
 /** Does what nobody waits for. A failure changes nothing for whoever published. */

@@ -7,61 +7,58 @@ import { waitUntil } from "cloudflare:workers";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/serve/idempotency.ts";
-import { answered, claimFor, namespaceOf } from "../bindings.ts";
-import type { OncePart } from "../edge.ts";
+import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import type { OncePart } from "../parts.ts";
 import { Link } from "../reconnecting-socket.ts";
-import { ONCE_URL, OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
+import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 export interface OnceOptions {
-  /** Name of the Durable Object binding. @default "MCP_ONCE" */
-  readonly binding?: string;
   /** Milliseconds an outcome is kept, from when its call is first presented: 100 ms to 1 year. @default 24 hours */
   readonly keepMs?: number;
 }
 
-const OPTIONS: OptionTable<OnceOptions> = { binding: null, keepMs: [100, PERIOD[1]] };
+const OPTIONS: OptionTable<OnceOptions> = { keepMs: [100, PERIOD[1]] };
 
 /** Units of an outcome that is kept: below what a row holds. */
 const OUTCOME_MAX = 512 * 1024;
 
-type OnceNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & OnceObject>;
-
 /**
  * Runs calls of tools declared `once: true`, and calls whose client names them in
  * `_meta["mcp-edge/idempotencyKey"]`, once: a repeat joins the run or gets what came of it. Each such call costs two
- * requests to an object of its own and three rows; other calls cost nothing. Needs a binding to the class it returns.
+ * requests to an object of its own and three rows; other calls cost nothing. Needs the
+ * exported class `McpObject`.
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), once: once(), keys: keys() });
+ * const app = edge(server, { sessions: sessions(), once: once(), keys: keys() });
  * export default app;
- * export const { McpSession, McpOnce, McpKeys } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
-export function once<Env>(options: OnceOptions = {}): OncePart<Env, { McpOnce: typeof OnceObject }> {
+export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObject<Env>> {
   checkOptions("once(): ", options, OPTIONS);
-  const { binding = "MCP_ONCE", keepMs = 24 * 60 * 60_000 } = options;
+  const { keepMs = 24 * 60 * 60_000 } = options;
   return {
-    attach: () => {
-      claimFor("once", binding);
-      return {
-        once: (env, place) => onceWith(keeperOf(env, binding, keepMs), place),
-        objects: { McpOnce: class McpOnce extends OnceObject {} },
-      };
-    },
+    attach: (place) => ({
+      once: (env, session) => onceWith(keeperOf(env, place, keepMs), session),
+      role: { name: "once", create: (ctx) => new OnceObject(ctx) },
+      makeClass: makeObjectClass,
+    }),
   };
 }
 
-function keeperOf(env: unknown, binding: string, keepMs: number): OutcomeKeeper {
+function keeperOf(env: unknown, place: ObjectPlace, keepMs: number): OutcomeKeeper {
+  const objects = new RoleObjects("once", place);
   return (presented, run) => {
-    const namespace: OnceNamespace = namespaceOf(env, binding, "once");
+    // First: what is missing is said before anything is presented.
+    objects.namespace(env);
     const { name, ...rest } = presented;
     const presentation: Presentation = { ...rest, keepMs, run: crypto.randomUUID() };
-    const headers = { Upgrade: "websocket", [PRESENT_HEADER]: JSON.stringify(presentation) };
-    const dial = () =>
-      answered("once", binding, namespace.get(namespace.idFromName(name)).fetch(ONCE_URL, { headers }));
+    const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
+    const dial = () => objects.dial(objects.named(env, `once:${name}`), headers);
     const outcome = present(dial, run);
     // A client that leaves takes nothing away from those who come for the outcome later.
     waitUntil(outcome.catch(() => undefined));

@@ -7,9 +7,8 @@
  *
  * @module
  */
-import { DurableObject } from "cloudflare:workers";
 import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/serve/idempotency.ts";
-import { misdirected } from "../bindings.ts";
+import type { RoleObject } from "../object.ts";
 
 /** How a call is presented: in a header, since an upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {
@@ -20,8 +19,6 @@ export interface Presentation extends Omit<Presented, "name"> {
 }
 
 export const PRESENT_HEADER = "X-Mcp-Once";
-/** Where its objects are sent requests. */
-export const ONCE_URL = "https://once/";
 /** From the object: run it now, or go on if you do. Anything else it says is the outcome. */
 export const RUN = "run";
 
@@ -36,10 +33,14 @@ const KEY = "claim";
 /** Milliseconds that whoever runs the call has to dial again, when its link was lost. */
 const GRACE_MS = 10_000;
 
-export class OnceObject extends DurableObject {
-  override async fetch(request: Request): Promise<Response> {
-    const refusal = misdirected(request, ONCE_URL);
-    if (refusal) return refusal;
+export class OnceObject implements RoleObject {
+  readonly #ctx: DurableObjectState;
+
+  constructor(ctx: DurableObjectState) {
+    this.#ctx = ctx;
+  }
+
+  async fetch(request: Request): Promise<Response> {
     const { digest, run, keepMs, round } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
     const found = this.#claim();
     if (found && found.digest !== digest) return new Response(null, { status: 409 });
@@ -49,12 +50,12 @@ export class OnceObject extends DurableObject {
     if (!claim || isNext) {
       const { untilMs = Date.now() + keepMs, answered } = found ?? {};
       claim = { digest, run, untilMs, answered: withAnswers(answered, round) };
-      this.ctx.storage.kv.put(KEY, claim);
-      if (!found) await this.ctx.storage.setAlarm(untilMs);
+      this.#ctx.storage.kv.put(KEY, claim);
+      if (!found) await this.#ctx.storage.setAlarm(untilMs);
     }
     const { 0: theirs, 1: ours } = new WebSocketPair();
     const runs = claim.run === run && claim.outcome === undefined;
-    this.ctx.acceptWebSocket(ours, runs ? [run] : []);
+    this.#ctx.acceptWebSocket(ours, runs ? ["once", run] : ["once"]);
     if (claim.outcome !== undefined) ours.send(claim.outcome);
     else if (runs) ours.send(RUN);
     else await this.#askWhoRuns(claim);
@@ -62,45 +63,45 @@ export class OnceObject extends DurableObject {
   }
 
   /** The one thing that is said: what came of the call, by whoever runs it now. */
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     const claim = this.#claim();
-    if (claim && claim.outcome === undefined && this.ctx.getTags(socket).includes(claim.run)) {
+    if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
       this.#settle(claim, String(message));
     }
   }
 
-  override async webSocketClose(): Promise<void> {
+  async webSocketClose(): Promise<void> {
     const claim = this.#claim();
-    if (claim && claim.outcome === undefined && this.ctx.getWebSockets().length > 0) await this.#askWhoRuns(claim);
+    if (claim && claim.outcome === undefined && this.#ctx.getWebSockets().length > 0) await this.#askWhoRuns(claim);
   }
 
   /** Forgets the call when its time is over; before that, somebody waits for a run that nobody does any more. */
-  override async alarm(): Promise<void> {
+  async alarm(): Promise<void> {
     const claim = this.#claim();
     if (!claim || claim.untilMs <= Date.now()) {
-      for (const socket of this.ctx.getWebSockets()) socket.close(1000);
-      await this.ctx.storage.deleteAll();
+      for (const socket of this.#ctx.getWebSockets()) socket.close(1000);
+      await this.#ctx.storage.deleteAll();
       return;
     }
     if (claim.outcome === undefined && this.#runners(claim).length === 0) this.#settle(claim, INTERRUPTED_OUTCOME);
-    await this.ctx.storage.setAlarm(claim.untilMs);
+    await this.#ctx.storage.setAlarm(claim.untilMs);
   }
 
   #claim(): Claim | undefined {
-    return this.ctx.storage.kv.get<Claim>(KEY);
+    return this.#ctx.storage.kv.get<Claim>(KEY);
   }
 
   #settle(claim: Claim, outcome: string): void {
-    this.ctx.storage.kv.put(KEY, { ...claim, outcome });
-    for (const socket of this.ctx.getWebSockets()) if (socket.readyState === WebSocket.OPEN) socket.send(outcome);
+    this.#ctx.storage.kv.put(KEY, { ...claim, outcome });
+    for (const socket of this.#ctx.getWebSockets()) if (socket.readyState === WebSocket.OPEN) socket.send(outcome);
   }
 
   #runners({ run }: Claim): WebSocket[] {
-    return this.ctx.getWebSockets(run).filter(({ readyState }) => readyState === WebSocket.OPEN);
+    return this.#ctx.getWebSockets(run).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
   /** Somebody waits. Unless the run is heard of again soon it is lost. */
   async #askWhoRuns(claim: Claim): Promise<void> {
-    if (this.#runners(claim).length === 0) await this.ctx.storage.setAlarm(Date.now() + GRACE_MS);
+    if (this.#runners(claim).length === 0) await this.#ctx.storage.setAlarm(Date.now() + GRACE_MS);
   }
 }

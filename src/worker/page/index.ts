@@ -9,8 +9,8 @@ import type { Execution } from "../../core/protocol/execution.ts";
 import type { Admitted } from "../../http/endpoint-types.ts";
 import type { Endpoint } from "../../http/handler.ts";
 import { type PageForm, pageForm, pageOf } from "../../http/page.ts";
-import type { Bindings, PagePart } from "../edge.ts";
 import { executionOf } from "../execution.ts";
+import type { HonoEnv, PagePart } from "../parts.ts";
 
 /** Options of {@link page}. */
 export interface PageOptions {
@@ -54,7 +54,7 @@ export function page(options: PageOptions = {}): PagePart {
   };
 }
 
-function showAtRoot<Env>(app: Hono<Bindings<Env>>, endpoint: Endpoint<Env>, path: string): void {
+function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): void {
   app.notFound(async (context) => {
     const { raw } = context.req;
     const { origin, pathname } = new URL(raw.url);

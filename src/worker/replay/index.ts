@@ -7,10 +7,13 @@
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
-import type { ReplayPart } from "../edge.ts";
+import type { ReplayPart } from "../parts.ts";
 import { LastingCalls } from "./lasting-calls.ts";
 
-const OPTIONS: OptionTable<KeepOptions> = { keepHeaders: null, keepQuery: null };
+/** What is kept of the request that began a call, beside what always is. */
+export type ReplayOptions = KeepOptions;
+
+const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
  * Lets handlers ask in the middle also where a protocol version has no requests from the server (2026-07-28):
@@ -27,14 +30,14 @@ const OPTIONS: OptionTable<KeepOptions> = { keepHeaders: null, keepQuery: null }
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), replay: replay({ keepHeaders: ["X-Tenant"] }), keys: keys() });
+ * const app = edge(server, { sessions: sessions(), replay: replay({ keepHeaders: ["X-Tenant"] }), keys: keys() });
  * export default app;
- * export const { McpSession, McpKeys } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
-export function replay(options: KeepOptions = {}): ReplayPart {
+export function replay(options: ReplayOptions = {}): ReplayPart {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
   return { rounds: replayRounds, calls: (host) => new LastingCalls(host, storable) };

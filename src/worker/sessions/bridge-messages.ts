@@ -18,8 +18,6 @@ export interface Attach {
 }
 
 export const ATTACH_HEADER = "X-Mcp-Attach";
-/** Where session objects are sent requests for a socket. */
-export const SESSION_URL = "https://session/";
 
 export function encodeAttach(attach: Attach): string {
   return encodeURIComponent(JSON.stringify(attach));

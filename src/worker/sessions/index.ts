@@ -10,16 +10,14 @@
 import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
-import { claimFor } from "../bindings.ts";
-import type { EdgeRuntime, SessionsPart } from "../edge.ts";
+import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import type { SessionsPart } from "../parts.ts";
 import type { SessionCaps } from "./session.ts";
 import { DurableGate, type SessionKey } from "./session-gateway.ts";
-import { SessionObject, type SessionObjectOptions } from "./session-object.ts";
+import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 
-export interface DurableOptions<Env> extends Partial<SessionCaps> {
-  /** Name of the Durable Object binding. @default "MCP_SESSION" */
-  readonly binding?: string;
+export interface SessionsOptions<Env> extends Partial<SessionCaps> {
   /**
    * Milliseconds a session is good for, a third of them at least after its last use: late use renews it, at the price
    * of a row. Afterwards its id is answered 404. From 1 second to 1 year. @default 14 days
@@ -35,10 +33,6 @@ export interface DurableOptions<Env> extends Partial<SessionCaps> {
   readonly resumeMs?: number;
   /** Milliseconds that progress and the like are kept for on a stream that goes on. @default 1 hour */
   readonly newsMs?: number;
-  /** Where objects are made, for data that must stay there. */
-  readonly jurisdiction?: DurableObjectJurisdiction;
-  /** Near what objects are made, as a wish. @default near the client that opens the session */
-  readonly locationHint?: DurableObjectLocationHint;
   /**
    * Names what the sessions of one object have in common, such as the user or the team: they share its memory and its
    * place. Without it, or where it returns undefined, each session has an object of its own.
@@ -46,8 +40,7 @@ export interface DurableOptions<Env> extends Partial<SessionCaps> {
   readonly key?: SessionKey<Env>;
 }
 
-const OPTIONS: OptionTable<DurableOptions<never>> = {
-  binding: null,
+const OPTIONS: OptionTable<SessionsOptions<never>> = {
   trustMs: PERIOD,
   idleTimeoutMs: PERIOD,
   resumeMs: TIMER,
@@ -56,13 +49,8 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
   ownStreamsMax: [1, 10_000],
   streamBytesMax: SIZE,
   sessionBytesMax: SIZE,
-  jurisdiction: null,
-  locationHint: null,
   key: null,
 };
-
-/** A Durable Object class as the Worker exports it. */
-export type SessionClass<Env> = new (ctx: DurableObjectState, env: Env) => SessionObject<Env>;
 
 const MIB = 1024 * 1024;
 const MINUTE_MS = 60 * 1000;
@@ -70,24 +58,22 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Keeps the sessions of legacy clients (2024-11-05 to 2025-11-25) in Durable Objects, one each. Sessions survive
- * eviction, restart and deploy. Needs a binding to the class it returns, and sealing keys: the option `keys`,
- * or the secret `MCP_KEYS`. Endpoints do
- * not share bindings: the second one that names the same is refused with {@link KitError} `options-invalid` by `edge()`.
+ * eviction, restart and deploy. Needs the exported class `McpObject`, and sealing keys: the option `keys`, or the secret
+ * `MCP_KEYS`.
  *
  * @example
  * ```ts
- * const app = edge(server, { sessions: durable(), keys: keys() });
+ * const app = edge(server, { sessions: sessions(), keys: keys() });
  * export default app;
- * export const { McpSession, McpKeys } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<Env, { McpSession: SessionClass<Env> }> {
-  checkOptions("durable(): ", options, OPTIONS);
-  const { binding = "MCP_SESSION", resumeMs = 5 * MINUTE_MS, newsMs = 60 * MINUTE_MS } = options;
-  const { jurisdiction, locationHint, key } = options;
+export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<Env, WithMcpObject<Env>> {
+  checkOptions("sessions(): ", options, OPTIONS);
+  const { resumeMs = 5 * MINUTE_MS, newsMs = 60 * MINUTE_MS, key } = options;
   const period = periodOf(options);
   const caps: SessionCaps = {
     inFlightMax: options.inFlightMax ?? 64,
@@ -97,22 +83,19 @@ export function durable<Env>(options: DurableOptions<Env> = {}): SessionsPart<En
   };
   return {
     attach: (runtime) => {
-      claimFor("durable", binding);
-      const gate = new DurableGate<Env>(
-        { binding, lengthMs: period.lengthMs, jurisdiction, locationHint, key },
-        runtime.keys,
-      );
-      const objects = { McpSession: createSessionClass(runtime, { binding, period, caps, resumeMs, newsMs }) };
-      return { gate, routes: createSessionRoutes(gate), objects };
+      const gate = new DurableGate<Env>({ place: runtime.place, lengthMs: period.lengthMs, key }, runtime.keys);
+      const create = (ctx: DurableObjectState, env: Env) =>
+        new SessionObject(ctx, env, runtime, { period, caps, resumeMs, newsMs });
+      return { gate, routes: createSessionRoutes(gate), role: { name: "session", create }, makeClass: makeObjectClass };
     },
   };
 }
 
-function periodOf({ trustMs, idleTimeoutMs }: DurableOptions<never>): Period {
+function periodOf({ trustMs, idleTimeoutMs }: SessionsOptions<never>): Period {
   if (trustMs !== undefined && idleTimeoutMs !== undefined) {
     throw new KitError(
       "options-invalid",
-      "durable(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+      "sessions(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
     );
   }
   return periodOfOne(trustMs, idleTimeoutMs);
@@ -121,12 +104,4 @@ function periodOf({ trustMs, idleTimeoutMs }: DurableOptions<never>): Period {
 function periodOfOne(trustMs = 14 * DAY_MS, idleTimeoutMs?: number): Period {
   if (idleTimeoutMs === undefined) return { lengthMs: trustMs, renewBelowMs: trustMs / 3, countsStreams: false };
   return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
-}
-
-function createSessionClass<Env>(runtime: EdgeRuntime<Env>, options: SessionObjectOptions): SessionClass<Env> {
-  return class McpSession extends SessionObject<Env> {
-    constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, runtime, options);
-    }
-  };
 }

@@ -23,21 +23,18 @@ import {
   SessionsUnavailable,
   type StreamTarget,
 } from "../../http/sessions.ts";
-import { answered, explained, namespaceOf } from "../bindings.ts";
-import type { KeysOf } from "../edge.ts";
+import { type ObjectNamespace, type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
+import type { KeysOf } from "../parts.ts";
 import { openBridge } from "./bridge.ts";
-import { ATTACH_HEADER, type Attach, encodeAttach, SESSION_URL } from "./bridge-messages.ts";
+import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
 import { type Caller, clientOf } from "./session-state.ts";
 
 export interface GateOptions<Env> {
-  /** Name of the Durable Object binding. */
-  readonly binding: string;
+  readonly place: ObjectPlace;
   /** Milliseconds a session id is good for when made. */
   readonly lengthMs: number;
-  readonly jurisdiction: DurableObjectJurisdiction | undefined;
-  readonly locationHint: DurableObjectLocationHint | undefined;
   readonly key: SessionKey<Env> | undefined;
 }
 
@@ -59,19 +56,19 @@ interface KnownId {
   readonly facts: SessionFacts;
 }
 
-type SessionNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & SessionRpc>;
-
 /** Sessions on Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
+  readonly #objects: RoleObjects<SessionRpc>;
   readonly #env = new EnvKeys(PURPOSE, "Sessions need");
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
   /** @param keysOf Where keys come from; undefined: the secret. */
   constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
-    checkFunction("durable(): key", options.key);
+    checkFunction("sessions(): key", options.key);
     this.#options = options;
+    this.#objects = new RoleObjects("session", options.place);
     this.#keysOf = keysOf;
   }
 
@@ -81,7 +78,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
     const name = key && checkName(key(principal, env));
-    const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`key ${name}`);
+    const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`session:${name}`);
     const bytes = encodeFacts({
       objectId: id.toString(),
       session: name === undefined ? 0 : randomNumber(),
@@ -107,9 +104,8 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
     const { objectId, rules, openedAtMs: _, ...rest } = facts;
-    const { binding } = this.#options;
     const versionIndex = rules.index;
-    const caller = { ...rest, binding, endpoint, versionIndex, principal, principalHash, isOpenedAnonymously };
+    const caller = { ...rest, endpoint, versionIndex, principal, principalHash, isOpenedAnonymously };
     return this.#session(objectId, caller, env);
   }
 
@@ -126,17 +122,17 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return facts;
   }
 
-  /** What an id is sealed with, without containing it: the binding tells endpoints apart whose paths are the same. */
+  /** What an id is sealed with, without containing it: the class tells endpoints apart whose paths are the same. */
   #boundTo(endpoint: string): string {
-    return `${this.#options.binding} ${endpoint}`;
+    return `${this.#options.place.className} ${endpoint}`;
   }
 
   #session(objectId: string, caller: Caller, env: Env): FoundSession | undefined {
     const namespace = this.#namespace(env);
-    const { locationHint } = this.#options;
+    const objects = this.#objects;
     try {
       const id = namespace.idFromString(objectId);
-      return new DurableSession(caller, () => namespace.get(id, locationHint && { locationHint }));
+      return new DurableSession(caller, objects, () => objects.get(namespace, id));
     } catch {
       // An id of another class or account, sealed with a shared key: not a session of this server.
       return undefined;
@@ -150,10 +146,9 @@ export class DurableGate<Env> implements SessionGate<Env> {
     });
   }
 
-  #namespace(env: Env): SessionNamespace {
-    const { binding, jurisdiction } = this.#options;
+  #namespace(env: Env): ObjectNamespace {
     try {
-      return namespaceOf(env, binding, "sessions", jurisdiction);
+      return this.#objects.namespace(env);
     } catch (error) {
       throw unavailable(error);
     }
@@ -164,45 +159,37 @@ export class DurableGate<Env> implements SessionGate<Env> {
 class DurableSession implements FoundSession {
   readonly client: ClientFacts;
   readonly #caller: Caller;
-  readonly #stub: () => ReturnType<SessionNamespace["get"]>;
+  readonly #objects: RoleObjects<SessionRpc>;
+  readonly #stub: () => ObjectStub;
 
-  constructor(caller: Caller, stub: () => ReturnType<SessionNamespace["get"]>) {
+  constructor(caller: Caller, objects: RoleObjects<SessionRpc>, stub: () => ObjectStub) {
     this.client = clientOf(caller);
     this.#caller = caller;
+    this.#objects = objects;
     this.#stub = stub;
   }
 
   admit(): Promise<boolean> {
-    return this.#answered(this.#stub().admit(this.#caller));
+    return this.#objects.call(this.#stub(), "admit", this.#caller);
   }
 
   /** As text, which crosses faster than objects do; but what a principal is made of is its author's affair. */
   async post(post: SessionPost): Promise<PostOutcome | undefined> {
     const { principal, ...caller } = this.#caller;
-    try {
-      const outcome = await this.#stub().post(JSON.stringify({ caller, post }), principal);
-      if (typeof outcome === "string") return { answer: { text: outcome, status: 200 } };
-      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
-      return outcome as PostOutcome | undefined;
-    } catch (error) {
-      throw explained(error, "sessions", caller.binding);
-    }
+    const outcome = await this.#objects.call(this.#stub(), "post", JSON.stringify({ caller, post }), principal);
+    return typeof outcome === "string" ? { answer: { text: outcome, status: 200 } } : outcome;
   }
 
   streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined> {
     const dial = (target: Attach["target"]) => {
-      const headers = { Upgrade: "websocket", [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
-      return this.#answered(this.#stub().fetch(SESSION_URL, { headers }));
+      const headers = { [ATTACH_HEADER]: encodeAttach({ caller: this.#caller, target }) };
+      return this.#objects.dial(this.#stub(), headers);
     };
     return openBridge({ target, to, notices, dial });
   }
 
   end(): Promise<boolean> {
-    return this.#answered(this.#stub().end(this.#caller));
-  }
-
-  #answered<T>(answer: Promise<T>): Promise<T> {
-    return answered("sessions", this.#caller.binding, answer);
+    return this.#objects.call(this.#stub(), "end", this.#caller);
   }
 }
 
@@ -210,7 +197,7 @@ class DurableSession implements FoundSession {
 function checkName(name: unknown): string | undefined {
   if (name === undefined || (typeof name === "string" && name !== "")) return name;
   const what = name === "" ? "an empty string" : unfit(name);
-  throw new KitError("options-invalid", `durable(): key returned ${what}. Return a non-empty string, or undefined.`);
+  throw new KitError("options-invalid", `sessions(): key returned ${what}. Return a non-empty string, or undefined.`);
 }
 
 /** Unlike 0, and unlike every other session of its object: 48 bits. */

@@ -6,13 +6,12 @@
  *
  * @module
  */
-import { DurableObject } from "cloudflare:workers";
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import { checkBinding, misdirected } from "../bindings.ts";
-import type { EdgeRuntime } from "../edge.ts";
+import type { RoleObject } from "../object.ts";
+import type { EdgeRuntime } from "../parts.ts";
 import { GONE } from "../reconnecting-socket.ts";
-import { ATTACH_HEADER, decodeAttach, SESSION_URL } from "./bridge-messages.ts";
+import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session, type SessionHost } from "./session.ts";
@@ -37,8 +36,6 @@ interface Wire {
 export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
   /** Milliseconds that news are kept for on a stream that goes on. */
   readonly newsMs: number;
-  /** Name of the binding of the endpoint whose class this is. */
-  readonly binding: string;
 }
 
 /** Sessions that are held in memory before it is looked which of them are idle. */
@@ -47,8 +44,9 @@ const HELD_MIN = 32;
 /** How soon what an open stream has left is looked at again, should nobody tell of its end. */
 const LATER_MS = 24 * 60 * 60_000;
 
-/** The object class, less what it serves; `durable()` makes the class to export. */
-export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc {
+/** An object in the role of one session, or of several that share it. */
+export class SessionObject<Env> implements RoleObject, SessionRpc {
+  readonly #ctx: DurableObjectState;
   readonly #options: SessionObjectOptions;
   readonly #host: SessionHost<Env>;
   readonly #log: EventLog;
@@ -58,7 +56,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   #alarmAtMs: number | undefined;
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: SessionObjectOptions) {
-    super(ctx, env);
+    this.#ctx = ctx;
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
     const bornAtMs = Date.now();
@@ -90,19 +88,17 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   // Sockets
 
   /** The Worker asks for a socket that carries a stream. */
-  override async fetch(request: Request): Promise<Response> {
-    const refusal = misdirected(request, SESSION_URL);
-    if (refusal) return refusal;
+  async fetch(request: Request): Promise<Response> {
     const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
     const attached = await this.#use(caller, (session) => session.attach(caller, target), true);
     return attached ?? new Response(null, { status: 404 });
   }
 
-  override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
+  async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     this.#sessionOf(socket).heard(socket, String(message));
   }
 
-  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+  async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const { stream } = socket.deserializeAttachment() as Attached;
     await this.#held(this.#sessionOf(socket), (session) => session.left(socket, code === GONE));
     // While it was open the alarm left it alone.
@@ -111,20 +107,20 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
 
   // Time
 
-  override async alarm(): Promise<void> {
+  async alarm(): Promise<void> {
     this.#alarmAtMs = undefined;
     const nowMs = Date.now();
     const due: number[] = [];
-    for (const number of SessionState.stored(this.ctx.storage.kv)) {
+    for (const number of SessionState.stored(this.#ctx.storage.kv)) {
       const atMs = await this.#held(this.#session(number), (session) => session.expire(nowMs));
       due.push(atMs ?? Number.POSITIVE_INFINITY);
     }
-    for (const number of SessionState.withCalls(this.ctx.storage.kv)) {
+    for (const number of SessionState.withCalls(this.#ctx.storage.kv)) {
       due.push(this.#session(number).expireQuestions(nowMs));
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, newsMs } = this.#options;
-    const isOpen = ({ session, id }: StreamRow) => this.ctx.getWebSockets(socketTag(session, id)).some(isOpenSocket);
+    const isOpen = ({ session, id }: StreamRow) => this.#ctx.getWebSockets(socketTag(session, id)).some(isOpenSocket);
     const left = this.#log.collect({ nowMs, resumeMs, newsMs, isOpen });
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
@@ -137,7 +133,7 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   // Within
 
   async #forget(): Promise<void> {
-    await this.ctx.storage.deleteAll();
+    await this.#ctx.storage.deleteAll();
     this.#log.reset();
   }
 
@@ -173,17 +169,12 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
     }
   }
 
-  /**
-   * Does something with the session of a caller; resolves undefined when it has ended or is not the caller's.
-   *
-   * @throws {KitError} `binding-crossed` when the call is meant for another endpoint.
-   */
+  /** Does something with the session of a caller; resolves undefined when it has ended or is not the caller's. */
   async #use<T>(
     caller: Caller,
     use: (session: Session<Env>) => T | Promise<T>,
     isStream = false,
   ): Promise<T | undefined> {
-    checkBinding(this.#options.binding, caller.binding);
     const session = this.#session(caller.session);
     session.users += 1;
     try {
@@ -194,18 +185,18 @@ export class SessionObject<Env> extends DurableObject<Env> implements SessionRpc
   }
 
   #sessionOf(socket: WebSocket): Session<Env> {
-    const tag = this.ctx.getTags(socket).find((each) => each.startsWith("n"));
+    const tag = this.#ctx.getTags(socket).find((each) => each.startsWith("n"));
     return this.#session(Number(tag?.slice(1)));
   }
 
   /** One alarm, at the earliest time anything is due. Each setting is a row, so a later time does not move it. */
   async #wakeAt(atMs: number): Promise<void> {
-    const stored = this.#alarmAtMs === undefined ? await this.ctx.storage.getAlarm() : undefined;
+    const stored = this.#alarmAtMs === undefined ? await this.#ctx.storage.getAlarm() : undefined;
     // Only now: another may have set one while this looked.
     this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
-    await this.ctx.storage.setAlarm(atMs);
+    await this.#ctx.storage.setAlarm(atMs);
   }
 }
 

@@ -24,8 +24,6 @@ import { VERSIONS } from "../../core/protocol/versions.ts";
 
 /** Who calls, as the Worker read it from the sealed id and the request. Plain data: it crosses to the object. */
 export interface Caller {
-  /** Name of the binding the Worker called by: the endpoint that it serves has no other. */
-  readonly binding: string;
   /** Name of the endpoint, of which an app that is mounted at several paths has several. */
   readonly endpoint: string;
   /** Number of the session within its object; 0 where it has the object to itself. */

@@ -23,7 +23,7 @@ import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import { type EdgeRuntime, factsOf } from "../edge.ts";
+import { type EdgeRuntime, factsOf } from "../parts.ts";
 import type { CallMemory } from "../replay/call-memory.ts";
 import type { LastingCalls } from "../replay/lasting-calls.ts";
 import type { Attach } from "./bridge-messages.ts";

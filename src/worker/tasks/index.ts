@@ -10,23 +10,21 @@ import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
 import { hasOwnTasks } from "../../core/tasks/legacy/own-task.ts";
 import { ownTaskMethods } from "../../core/tasks/legacy/own-task-methods.ts";
-import { TaskChanges, type WaitedTask, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
-import type { TaskView } from "../../core/tasks/task.ts";
+import { TaskChanges, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
 import type { ExtendMethods } from "../../http/endpoint-types.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
-import { answered, claimFor, namespaceOf } from "../bindings.ts";
-import type { EdgeRuntime, TasksPart } from "../edge.ts";
+import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.ts";
+import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import type { EdgeRuntime, TasksPart } from "../parts.ts";
 import { twice } from "../retry-reset.ts";
 import { toObjectId } from "./task-id.ts";
-import { type TaskClassOptions, TaskObject, type TaskObjectOptions } from "./task-object.ts";
+import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 
 export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
-  /** Name of the Durable Object binding. @default "MCP_TASK" */
-  readonly binding?: string;
   /**
    * Milliseconds from its creation until a task is forgotten, whatever has become of it. A client of 2025-11-25 may ask
    * for less. A tool's `taskTtlMs` goes before it.
@@ -42,27 +40,15 @@ export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
    * this. @default 5 minutes
    */
   readonly runMs?: number;
-  /** Where objects are made, for data that must stay there. */
-  readonly jurisdiction?: DurableObjectJurisdiction;
-  /** Near what objects are made, as a wish. @default near the client that makes the task */
-  readonly locationHint?: DurableObjectLocationHint;
 }
 
 const OPTIONS: OptionTable<TasksOptions> = {
-  binding: null,
   ttlMs: TIMER,
   pollIntervalMs: TIMER,
   runMs: TIMER_OR_ZERO,
-  jurisdiction: null,
-  locationHint: null,
   keepHeaders: null,
   keepQuery: null,
 };
-
-/** A Durable Object class as the Worker exports it. */
-export type TaskClass<Env> = new (ctx: DurableObjectState, env: Env) => TaskObject<Env>;
-
-type TaskNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & TaskRpc>;
 
 const MINUTE_MS = 60_000;
 /** Milliseconds one request waits for a task before it asks anew: what it waits on may have gone. */
@@ -72,7 +58,7 @@ const WAIT_MS = 25_000;
  * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients that take tasks (2026-07-28) or ask for
  * one (2025-11-25): the client gets a handle at once and comes back for the result. The handler runs in an object of the
  * task's own. When the object is lost it runs again from the top, with what its questions and `ctx.step()`s had returned
- * at once; so between them it does the same with the same answers. Needs a binding to the class it returns; with the
+ * at once; so between them it does the same with the same answers. Needs the exported class `McpObject`; with the
  * option `notices`, modern clients can listen to tasks as well.
  *
  * A server factory and the option `context` are given what was stored of the request that made the task: no credentials,
@@ -82,30 +68,34 @@ const WAIT_MS = 25_000;
  * ```ts
  * const app = edge(server, { tasks: tasks() });
  * export default app;
- * export const { McpTask } = app;
+ * export class McpObject extends app.McpObject {}
  * ```
  *
  * @throws {KitError} `options-invalid` naming the option, its value and its range, or a name that must not be kept.
  * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
  */
-export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, { McpTask: TaskClass<Env> }> {
+export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpObject<Env>> {
   checkOptions("tasks(): ", options, OPTIONS);
-  const { binding = "MCP_TASK", ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
-  const { jurisdiction, locationHint } = options;
+  const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   const storable = storing("tasks()", options);
   return {
-    attach: (runtime) => {
-      claimFor("tasks", binding);
-      return {
-        extend: extension(runtime, { binding, storable, jurisdiction, locationHint }),
-        objects: { McpTask: createTaskClass(runtime, { binding, ttlMs, pollIntervalMs, runMs }) },
-      };
-    },
+    attach: (runtime, driver) => ({
+      extend: extension(runtime, storable),
+      role: {
+        name: "task",
+        create: (ctx, env) => {
+          const task = new TaskObject(ctx, env, runtime, { ttlMs, pollIntervalMs, runMs });
+          return driver?.(task, ctx, env) ?? task;
+        },
+      },
+      makeClass: makeObjectClass,
+    }),
   };
 }
 
 /** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
-function extension<Env>(runtime: EdgeRuntime<Env>, options: KeeperOptions): ExtendMethods<Env> {
+function extension<Env>(runtime: EdgeRuntime<Env>, storable: Storable): ExtendMethods<Env> {
+  const objects = new RoleObjects<TaskRpc>("task", runtime.place);
   const changes = new WeakMap<object, TaskChanges>();
   const changesOf = (place: object = {}) => {
     const found = changes.get(place) ?? new TaskChanges();
@@ -113,64 +103,53 @@ function extension<Env>(runtime: EdgeRuntime<Env>, options: KeeperOptions): Exte
     return found;
   };
   return (methods, env, client, place) => {
-    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, options), methods, checkName);
+    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, objects, storable), methods, checkName);
     if (!hasOwnTasks(client)) return methods;
-    return ownTaskMethods(keeperOf(env, runtime, options), methods, changesOf(place));
+    return ownTaskMethods(keeperOf(env, runtime, objects, storable), methods, changesOf(place));
   };
 }
 
-function createTaskClass<Env>(runtime: EdgeRuntime<Env>, options: TaskClassOptions): TaskClass<Env> {
-  return class McpTask extends TaskObject<Env> {
-    constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, runtime, options);
-    }
-  };
-}
-
-interface KeeperOptions {
-  readonly binding: string;
-  readonly storable: Storable;
-  readonly jurisdiction: DurableObjectJurisdiction | undefined;
-  readonly locationHint: DurableObjectLocationHint | undefined;
-}
-
-function keeperOf<Env>(env: Env, runtime: EdgeRuntime<Env>, options: KeeperOptions): WaitingKeeper {
-  const { binding, storable, jurisdiction, locationHint } = options;
-  const namespace = (): TaskNamespace => namespaceOf(env, binding, "tasks", jurisdiction);
-  const get = (id: DurableObjectId) => namespace().get(id, locationHint && { locationHint });
+function keeperOf<Env>(
+  env: Env,
+  runtime: EdgeRuntime<Env>,
+  objects: RoleObjects<TaskRpc>,
+  storable: Storable,
+): WaitingKeeper {
+  const { className } = runtime.place;
   /** What the object of a task answers; undefined when there can be none. */
   const ask = async <T>(
     taskId: string,
     { principal, endpoint }: Call,
-    question: (task: ReturnType<typeof get>, who: string) => Promise<T>,
+    question: (task: ObjectStub, who: string) => Promise<T>,
   ) => {
-    const id = findId(namespace(), taskId);
-    const who = ownerOf({ principal, endpoint, binding });
+    const namespace = objects.namespace(env);
+    const id = findId(namespace, taskId);
+    const who = ownerOf({ principal, endpoint, className });
     // All of it may be asked twice.
-    return id && twice(() => answered("tasks", binding, question(get(id), who)));
+    return id && twice(() => question(objects.get(namespace, id), who));
   };
   return {
     create: async (start, server, call) => {
       const http = runtime.isPerRequest || server.asksForRequest ? storable(plain(call)) : undefined;
       const toolTtlMs = server.tools.find(String(start.request.params?.name))?.options.taskTtlMs;
       const { principal, endpoint } = call;
-      const seed = { ...start, principal, endpoint, binding, http, toolTtlMs };
-      // Plain data is a copy of its own, whatever the types of RPC make of it.
-      const task = (await answered("tasks", binding, get(namespace().newUniqueId()).create(seed))) as TaskView;
+      const seed = { ...start, principal, endpoint, className, http, toolTtlMs };
+      const namespace = objects.namespace(env);
+      const task = await objects.call(objects.get(namespace, namespace.newUniqueId()), "create", seed);
       return { resultType: "task", ...task };
     },
-    read: async (taskId, call) => (await ask(taskId, call, (task, who) => task.read(who))) as TaskView | undefined,
-    wait: async (taskId, call) =>
-      (await ask(taskId, call, (task, who) => task.wait(who, WAIT_MS))) as WaitedTask | undefined,
+    read: (taskId, call) => ask(taskId, call, (task, who) => objects.call(task, "read", who)),
+    wait: (taskId, call) => ask(taskId, call, (task, who) => objects.call(task, "wait", who, WAIT_MS)),
     fail: async (taskId, key, failed, call) =>
-      (await ask(taskId, call, (task, who) => task.update(who, {}, { [key]: failed }))) ?? false,
+      (await ask(taskId, call, (task, who) => objects.call(task, "update", who, {}, { [key]: failed }))) ?? false,
     update: async (taskId, responses, call) =>
-      (await ask(taskId, call, (task, who) => task.update(who, responses))) ?? false,
-    cancel: async (taskId, call) => (await ask(taskId, call, (task, who) => task.cancel(who))) ?? false,
+      (await ask(taskId, call, (task, who) => objects.call(task, "update", who, responses))) ?? false,
+    cancel: async (taskId, call) =>
+      (await ask(taskId, call, (task, who) => objects.call(task, "cancel", who))) ?? false,
   };
 }
 
-function findId(namespace: TaskNamespace, taskId: string): DurableObjectId | undefined {
+function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | undefined {
   const id = toObjectId(taskId);
   try {
     return id === undefined ? undefined : namespace.idFromString(id);

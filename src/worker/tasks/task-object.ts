@@ -8,7 +8,6 @@
  * @module
  */
 
-import { DurableObject } from "cloudflare:workers";
 import type { FailedQuestion } from "../../core/ask/answers.ts";
 import { askNobody } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
@@ -23,8 +22,8 @@ import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
 import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
-import { checkBinding } from "../bindings.ts";
-import { type EdgeRuntime, factsOf } from "../edge.ts";
+import type { RoleObject } from "../object.ts";
+import { type EdgeRuntime, factsOf } from "../parts.ts";
 import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
@@ -49,11 +48,6 @@ export interface TaskObjectOptions {
   readonly runMs: number;
 }
 
-export interface TaskClassOptions extends TaskObjectOptions {
-  /** Name of the binding of the endpoint whose class this is. */
-  readonly binding: string;
-}
-
 /** Runs that come to nothing before the task is given up: each was lost with its object. */
 const STARTS_MAX = 20;
 /** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
@@ -62,9 +56,11 @@ const LATER_MS = 60_000;
 /** A task is kept so long that it can be looked at so often. */
 const LOOKS_MIN = 3;
 
-export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
+export class TaskObject<Env> implements RoleObject, TaskRpc {
+  readonly #ctx: DurableObjectState;
+  readonly #env: Env;
   readonly #runtime: EdgeRuntime<Env>;
-  readonly #options: TaskClassOptions;
+  readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports<Env>;
   /** As it is stored, with what came since; undefined until it was read. */
@@ -75,8 +71,9 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   readonly #answered = new Set<string>();
   readonly #waits = new Waits();
 
-  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskClassOptions) {
-    super(ctx, env);
+  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
+    this.#ctx = ctx;
+    this.#env = env;
     this.#runtime = runtime;
     this.#options = options;
     this.#store = new TaskStore(ctx.storage);
@@ -85,11 +82,9 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   // Called by the Worker
 
-  /** @throws {KitError} `binding-crossed` when the call is meant for another endpoint. */
   async create({ request, journal, round, principal, http, client, ...seed }: TaskSeed): Promise<TaskView> {
-    const { pollIntervalMs, binding } = this.#options;
-    const { endpoint } = seed;
-    checkBinding(binding, seed.binding);
+    const { pollIntervalMs } = this.#options;
+    const { endpoint, className } = seed;
     const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
     // Gone before anybody looked, it would be of no use.
     const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
@@ -104,7 +99,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       round,
       principal,
       endpoint,
-      binding,
+      className,
       http,
       ...(client ? { client } : {}),
     };
@@ -123,7 +118,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#store.start = start;
     this.#store.state = state;
     this.#task = { start, state };
-    await this.ctx.storage.setAlarm(nowMs);
+    await this.#ctx.storage.setAlarm(nowMs);
     return viewOf(this.#taskId, start, state);
   }
 
@@ -166,13 +161,13 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
       this.#answered.add(own);
     }
     if (answered.length === 0) return true;
-    this.ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
+    this.#ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
     // The handler waits for all it has asked for.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
       state.answers = {};
       state.status = "working";
-      await this.ctx.storage.setAlarm(Date.now());
+      await this.#ctx.storage.setAlarm(Date.now());
     }
     this.#save(state);
     return true;
@@ -189,16 +184,16 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   // Time
 
-  override async alarm(info?: AlarmInvocationInfo): Promise<void> {
+  async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const task = this.#load();
     if (!task || isExpired(task.start)) return this.#forget();
     const { start, state } = task;
     if (this.#running) return undefined;
-    if (info && info.retryCount >= RETRIES_MAX) await this.ctx.storage.setAlarm(Date.now() + LATER_MS);
+    if (info && info.retryCount >= RETRIES_MAX) await this.#ctx.storage.setAlarm(Date.now() + LATER_MS);
     const { status, wakeAtMs = Number.POSITIVE_INFINITY } = state;
     if (status === "working" || (status === "input_required" && wakeAtMs <= Date.now())) await this.#run(start, state);
     if (isExpired(start)) return this.#forget();
-    await this.ctx.storage.setAlarm(nextAlarmMs(start, state));
+    await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
   /** Runs the handler once. Where it was cut, the task goes on working. */
@@ -216,12 +211,12 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     this.#running = running;
     this.#answered.clear();
     // Else a handler that brings its object down at once would be begun for ever.
-    await this.ctx.storage.sync();
+    await this.#ctx.storage.sync();
     const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
     let server: Registry | undefined;
     try {
-      server = await this.#runtime.serverFor(start.http, this.env, start.principal);
+      server = await this.#runtime.serverFor(start.http, this.#env, start.principal);
       const call = await this.#call(server, start, running);
       const end = await runTask(server, call, {
         taskId: this.#taskId,
@@ -260,8 +255,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     const { limits, onError } = this.#runtime;
     return server.withContext({
       client: callerOf(start, server),
-      env: this.env,
-      execution: this.ctx,
+      env: this.#env,
+      execution: this.#ctx,
       principal: start.principal,
       request: start.http && factsOf(start.http),
       limits,
@@ -356,7 +351,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     state.questions = questions;
     const start = this.#load()?.start;
     if (start)
-      this.ctx.waitUntil(
+      this.#ctx.waitUntil(
         this.#reports.closed(
           start,
           closed.map(([, question]) => question),
@@ -366,7 +361,7 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
 
   #tellEnd(end: TaskEnd): void {
     const start = this.#load()?.start;
-    if (start) this.ctx.waitUntil(this.#reports.ended(start, end));
+    if (start) this.#ctx.waitUntil(this.#reports.ended(start, end));
   }
 
   #save(state: StoredState): void {
@@ -378,8 +373,8 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
   /** A task that works and that nothing will wake: an alarm the runtime gave up. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
     if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === overAtMs(start)) return;
-    const alarmAtMs = (await this.ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-    if (alarmAtMs >= overAtMs(start) && !this.#running) await this.ctx.storage.setAlarm(Date.now());
+    const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (alarmAtMs >= overAtMs(start) && !this.#running) await this.#ctx.storage.setAlarm(Date.now());
   }
 
   #load() {
@@ -403,12 +398,12 @@ export class TaskObject<Env> extends DurableObject<Env> implements TaskRpc {
     }
     this.#task = undefined;
     this.#store.reset();
-    await this.ctx.storage.deleteAll();
+    await this.#ctx.storage.deleteAll();
     this.#waits.end();
   }
 
   get #taskId(): string {
-    return toTaskId(this.ctx.id.toString());
+    return toTaskId(this.#ctx.id.toString());
   }
 }
 

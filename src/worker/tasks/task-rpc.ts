@@ -36,11 +36,11 @@ export interface TaskOwner {
   readonly principal: Principal | undefined;
   /** Name of the endpoint that made it. */
   readonly endpoint?: string | undefined;
-  /** Name of the binding of that endpoint. */
-  readonly binding: string;
+  /** Name of the class of that endpoint's objects. */
+  readonly className: string;
 }
 
 /** Who a task belongs to, as text. */
-export function ownerOf({ principal, endpoint, binding }: TaskOwner): string {
-  return JSON.stringify([binding, endpoint, principal?.issuer, principal?.subject]);
+export function ownerOf({ principal, endpoint, className }: TaskOwner): string {
+  return JSON.stringify([className, endpoint, principal?.issuer, principal?.subject]);
 }

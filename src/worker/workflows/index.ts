@@ -6,16 +6,14 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { claimFor, namespaceOf } from "../bindings.ts";
-import type { TasksPart } from "../edge.ts";
-import type { TaskClass } from "../tasks/index.ts";
-import { createDrivenTask, type DrivenRpc, type DrivenTask } from "./driven-task.ts";
+import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import type { WithMcpObject } from "../object.ts";
+import type { TasksPart } from "../parts.ts";
+import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
 
 export interface WorkflowOptions {
   /** Name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
   readonly binding?: string;
-  /** Name of the binding of the task objects, as in `tasks()`. @default "MCP_TASK" */
-  readonly tasksBinding?: string;
   /**
    * How often a run that was lost with its object is begun again, and how long the Workflow waits before it. What a
    * handler throws is the task's result, not a lost run. @default 10 times, 1 second and twice as long each time
@@ -25,11 +23,30 @@ export interface WorkflowOptions {
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
 
-const OPTIONS: OptionTable<WorkflowOptions> = { binding: null, tasksBinding: null, retries: null, timeout: null };
+const OPTIONS: OptionTable<WorkflowOptions> = { binding: null, retries: null, timeout: null };
 const RETRIES: OptionTable<NonNullable<WorkflowOptions["retries"]>> = { limit: COUNT, delay: null, backoff: null };
 
 /** A Workflow class as the Worker exports it. */
 export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
+
+/** What `workflow()` adds to the app: the class to export. */
+export interface WithWorkflow {
+  /** The Workflow class: `export class McpTaskWorkflow extends app.McpTaskWorkflow {}`. */
+  readonly McpTaskWorkflow: WorkflowClass;
+}
+
+/** Which bindings endpoints of this isolate use. It decides nothing but whether a second one is refused. */
+const taken = new Set<string>();
+
+/** @throws {KitError} `options-invalid` when another endpoint uses the binding. */
+function claimWorkflow(binding: string): void {
+  if (!taken.has(binding)) {
+    taken.add(binding);
+    return;
+  }
+  const message = `Two endpoints of this Worker use the Workflow binding "${binding}", so each would run tasks of the other. Give one of them its own: workflow(tasks(), { binding: "..." }), bound in wrangler.toml to the class that it exports.`;
+  throw new KitError("options-invalid", message);
+}
 
 /** Tells an instance that its task was answered, or should be looked at. */
 const GO_ON = "go-on";
@@ -46,29 +63,30 @@ const ENDED: readonly string[] = ["errored", "terminated", "complete"];
  * ```ts
  * const app = edge(server, { tasks: workflow(tasks({ runMs: 0 })) });
  * export default app;
- * export const { McpTask, McpTaskWorkflow } = app;
+ * export class McpObject extends app.McpObject {}
+ * export class McpTaskWorkflow extends app.McpTaskWorkflow {}
  * ```
  */
 export function workflow<Env>(
-  part: TasksPart<Env, { McpTask: TaskClass<Env> }>,
+  part: TasksPart<Env, WithMcpObject<Env>>,
   options: WorkflowOptions = {},
-): TasksPart<Env, { McpTask: TaskClass<Env>; McpTaskWorkflow: WorkflowClass }> {
+): TasksPart<Env, WithMcpObject<Env>, WithWorkflow> {
   checkOptions("workflow(): ", options, OPTIONS);
-  const { binding = "MCP_TASK_WORKFLOW", tasksBinding = "MCP_TASK", timeout = "1 hour" } = options;
+  const { binding = "MCP_TASK_WORKFLOW", timeout = "1 hour" } = options;
   const { retries = { limit: 10, delay: "1 second", backoff: "exponential" } as const } = options;
   checkOptions("workflow(): retries.", retries, RETRIES);
   checkDuration("workflow(): retries.delay", retries.delay, 0);
   checkDuration("workflow(): timeout", timeout, 1);
   return {
     attach: (runtime) => {
-      claimFor("workflow", binding);
-      const { extend, objects } = part.attach(runtime);
-      const McpTask = createDrivenTask(objects.McpTask, {
+      claimWorkflow(binding);
+      const driver: Driver = {
         drive: (env, task) => drive(workflowOf(env, binding), task),
         stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
-      });
-      const McpTaskWorkflow = createWorkflowClass(tasksBinding, { retries, timeout } as WorkflowStepConfig);
-      return { extend, objects: { McpTask, McpTaskWorkflow } };
+      };
+      const McpTaskWorkflow = createWorkflowClass(runtime.place, { retries, timeout } as WorkflowStepConfig);
+      const driven = part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver));
+      return { ...driven, classes: { McpTaskWorkflow } };
     },
   };
 }
@@ -84,17 +102,17 @@ function checkDuration(what: string, value: unknown, min: number): void {
 
 const DURATION = /^[1-9]\d* (second|minute|hour|day|week|month|year)s?$/;
 
-type DrivenNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & DrivenRpc>;
-
-function createWorkflowClass(tasksBinding: string, config: WorkflowStepConfig): WorkflowClass {
+function createWorkflowClass(place: ObjectPlace, config: WorkflowStepConfig): WorkflowClass {
+  const objects = new RoleObjects<DrivenRpc>("task", place);
   return class McpTaskWorkflow extends WorkflowEntrypoint<unknown, DrivenTask> {
     override async run({ payload }: WorkflowEvent<DrivenTask>, step: WorkflowStep): Promise<{ status: string }> {
-      const namespace: DrivenNamespace = namespaceOf(this.env, tasksBinding, "tasks");
+      const namespace = objects.namespace(this.env);
       const id = namespace.idFromString(payload.object);
       for (let round = 1; ; round += 1) {
         const { status, waitMs } = await step.do(`run ${round}`, config, async () => {
-          const { status, waitMs, steps } = await namespace.get(id).work();
-          return { status, waitMs, steps: [...steps] };
+          const turn = await objects.call(objects.get(namespace, id), "work");
+          // Where no task is stored any more, its time was over.
+          return { ...(turn ?? { status: "failed", waitMs: 0, steps: [] as string[] }) };
         });
         if (status !== "working" && status !== "input_required") return { status };
         if (waitMs > 0) await goesOn(step, round, waitMs);

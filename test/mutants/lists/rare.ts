@@ -53,8 +53,8 @@ export const RARE: readonly Mutant[] = [
   {
     id: "workflow-two-runs-at-once",
     file: "src/worker/workflows/driven-task.ts",
-    find: "this.#turn ??= super.alarm(info).finally(() => {",
-    replace: "this.#turn = super.alarm(info).finally(() => {",
+    find: "this.#turn ??= this.#task.alarm(info).finally(() => {",
+    replace: "this.#turn = this.#task.alarm(info).finally(() => {",
     tests: ["test/worker/task-workflows.test.ts"],
     title: "joins the run in progress",
   },

@@ -266,7 +266,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "object-deletes-nothing",
     file: "src/worker/sessions/session-object.ts",
-    find: "await this.ctx.storage.deleteAll();",
+    find: "await this.#ctx.storage.deleteAll();",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
     title: "ends with nothing stored",
@@ -772,16 +772,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "a23-bound-endpoint",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "return `${this.#options.binding} ${endpoint}`;",
-    replace: "return `${this.#options.binding}`;",
-    tests: ["test/worker/endpoints.test.ts"],
-    title: "A23:",
-  },
-  {
-    id: "a23-session-checks-binding",
-    file: "src/worker/sessions/session-object.ts",
-    find: "checkBinding(this.#options.binding, caller.binding);",
-    replace: "",
+    find: "return `${this.#options.place.className} ${endpoint}`;",
+    replace: "return `${this.#options.place.className}`;",
     tests: ["test/worker/endpoints.test.ts"],
     title: "A23:",
   },

@@ -1,0 +1,83 @@
+/**
+ * mcp-edge/worker/durable: everything that an endpoint can keep in Durable Objects, as one option.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import type { EdgeOptions } from "../edge.ts";
+import { type HttpSseOptions, httpSse } from "../http-sse/index.ts";
+import { type HubOptions, hub } from "../hub/index.ts";
+import { type KeysOptions, keys } from "../keys/index.ts";
+import type { WithMcpObject } from "../object.ts";
+import { type OnceOptions, once } from "../once/index.ts";
+import type { KeysPart, NoticesPart, OncePart, ReplayPart, RoutesPart, SessionsPart, TasksPart } from "../parts.ts";
+import { type ReplayOptions, replay } from "../replay/index.ts";
+import { type SessionsOptions, sessions } from "../sessions/index.ts";
+import { type TasksOptions, tasks } from "../tasks/index.ts";
+
+/** Options of the parts, each under the name that the part has in `edge()`. */
+export interface DurableOptions<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
+  readonly sessions?: SessionsOptions<Env>;
+  readonly httpSse?: HttpSseOptions;
+  readonly notices?: HubOptions;
+  readonly keys?: KeysOptions;
+  readonly once?: OnceOptions;
+  readonly tasks?: TasksOptions;
+  readonly replay?: ReplayOptions;
+}
+
+type PlaceOption = "className" | "binding" | "jurisdiction" | "locationHint";
+
+const OPTIONS: OptionTable<DurableOptions<never>> = {
+  sessions: null,
+  httpSse: null,
+  notices: null,
+  keys: null,
+  once: null,
+  tasks: null,
+  replay: null,
+  className: null,
+  binding: null,
+  jurisdiction: null,
+  locationHint: null,
+};
+
+/** All parts of an endpoint, as options of `edge()`. */
+export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
+  readonly sessions: SessionsPart<Env, WithMcpObject<Env>>;
+  readonly httpSse: RoutesPart<Env>;
+  readonly notices: NoticesPart<Env, WithMcpObject<Env>>;
+  readonly keys: KeysPart<Env, WithMcpObject<Env>>;
+  readonly once: OncePart<Env, WithMcpObject<Env>>;
+  readonly tasks: TasksPart<Env, WithMcpObject<Env>>;
+  readonly replay: ReplayPart;
+}
+
+/**
+ * Gives an endpoint everything that objects can do for it: legacy sessions, the HTTP+SSE transport at the same URL,
+ * notices to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle. What an endpoint
+ * never uses costs nothing but the size of its script; to leave a part out, import the others one by one.
+ *
+ * @example
+ * ```ts
+ * const app = edge(server, durable());
+ * export default app;
+ * export class McpObject extends app.McpObject {}
+ * ```
+ *
+ * @param options Options of the parts, each under its name, and where the objects are.
+ * @throws {KitError} `options-invalid` naming the option, its value and its range.
+ */
+export function durable<Env>(options: DurableOptions<Env> = {}): DurableParts<Env> {
+  checkOptions("durable(): ", options, OPTIONS);
+  return {
+    ...options,
+    sessions: sessions(options.sessions),
+    httpSse: httpSse(options.httpSse),
+    notices: hub(options.notices),
+    keys: keys(options.keys),
+    once: once(options.once),
+    tasks: tasks(options.tasks),
+    replay: replay(options.replay),
+  };
+}

@@ -1,0 +1,157 @@
+/**
+ * What `edge()` and the parts of an endpoint (sessions, hub, keys, once, tasks, replay, HTTP+SSE) are to each other.
+ *
+ * Objects import this module, so it imports nothing of Hono but types.
+ *
+ * @module
+ */
+import type { Hono } from "hono/tiny";
+import type { Registry } from "../core/define/registry.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
+import type { Principal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import type { Execution } from "../core/protocol/execution.ts";
+import type { Limits } from "../core/protocol/limits.ts";
+import type { Once } from "../core/run/call.ts";
+import type { RunRounds } from "../core/run/run-handler.ts";
+import type { KeyRing } from "../core/seal/key-ring.ts";
+import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
+import type { Endpoint } from "../http/handler.ts";
+import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import type { ObjectPlace } from "./bindings.ts";
+import type { Deliver } from "./http-sse/delivery.ts";
+import type { ObjectRole, RoleObject } from "./object.ts";
+import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
+import type { TaskObject } from "./tasks/task-object.ts";
+
+/** The Env of a Hono app. */
+export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
+
+/** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
+export interface EdgeRuntime<Env> {
+  /** Where the objects of the endpoint are. */
+  readonly place: ObjectPlace;
+  /** The limits of the endpoint. */
+  readonly limits: Limits;
+  /** Receives exceptions when the server has no `onError`. */
+  readonly onError: ErrorReporter;
+  /** Whether the server depends on the request. */
+  readonly isPerRequest: boolean;
+  /** Whether notices reach the clients of this endpoint. */
+  readonly hasNotices: boolean;
+  /** Serves messages of HTTP+SSE clients; undefined: there are none. */
+  readonly deliver: Deliver | undefined;
+  /** How calls outlive what runs them; undefined: they do not. */
+  readonly replay: ReplayPart | undefined;
+  /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
+  readonly keys: KeysOf | undefined;
+  /** Adds the methods of tasks to a client's. */
+  extend?: HttpOptions<Env>["extend"];
+  /** Runs calls once. @param place The session they belong to; undefined: none. */
+  readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
+  /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
+  serverFor(
+    request: PlainRequest | undefined,
+    env: unknown,
+    principal: Principal | undefined,
+  ): Registry | Promise<Registry>;
+}
+
+/**
+ * A way to keep sessions, as a value from an entry of its own: what is not imported is not bundled.
+ * `sessions()` of `mcp-edge/worker/sessions` is one.
+ */
+export interface SessionsPart<Env, Objects extends object> {
+  attach(runtime: EdgeRuntime<Env>): WithRole<Env, Objects> & {
+    readonly routes: SessionRoutes<Env>;
+    readonly gate: SessionGate<Env>;
+  };
+}
+
+/** What a part that needs objects gives to `edge()`. */
+export interface WithRole<Env, Objects extends object> {
+  readonly role: ObjectRole<Env>;
+  /** Makes the class of all roles of the endpoint. */
+  makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
+}
+
+/** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
+export interface RoutesPart<Env> {
+  /** Serves a message in the object of its session. */
+  readonly deliver: Deliver;
+  /**
+   * Adds paths of its own, if there are any.
+   *
+   * @param gate Undefined: there are no sessions.
+   * @returns Serves those requests to the endpoint's path that belong to this transport; undefined for any other.
+   * @throws {KitError} `options-invalid` without sessions.
+   */
+  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
+}
+
+/** A page for people at the endpoint's URL. `page()` of `mcp-edge/worker/page` is one. */
+export interface PagePart {
+  /**
+   * Adds what it shows elsewhere in the app.
+   *
+   * @param path Path of the endpoint within the app.
+   * @returns Serves the requests to the endpoint's path that ask for the page; undefined for any other.
+   */
+  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): ServeSome<Env>;
+}
+
+export type ServeSome<Env> = (
+  request: Request,
+  env: Env,
+  execution: Execution | undefined,
+) => Response | Promise<Response> | undefined;
+
+/** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
+export interface NoticesPart<Env, Objects extends object> {
+  attach(runtime: EdgeRuntime<Env>): WithRole<Env, Objects> & {
+    readonly notices: HttpNotices<Env>;
+    /** Passes on what a server publishes. Called for each server, again for one it knows. */
+    watch(server: Registry): void;
+  };
+}
+
+/** The ring of a purpose, with the key of something sealed if it can be had. */
+export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
+
+/** A way to have sealing keys. `keys()` of `mcp-edge/worker/keys` is one. */
+export interface KeysPart<Env, Objects extends object> {
+  attach(place: ObjectPlace): WithRole<Env, Objects> & { readonly ring: KeysOf };
+}
+
+/** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
+export interface ReplayPart {
+  /** Runs handlers that ask in the middle. */
+  readonly rounds: RunRounds;
+  calls(host: LastingHost): LastingCalls;
+}
+
+/** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
+export interface OncePart<Env, Objects extends object> {
+  attach(place: ObjectPlace): WithRole<Env, Objects> & { readonly once: NonNullable<EdgeRuntime<Env>["once"]> };
+}
+
+/** A way to run calls as tasks. `tasks()` of `mcp-edge/worker/tasks` is one. */
+export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>> {
+  /** @param drive Gives the object that runs a task in the place of its own alarm. */
+  attach(
+    runtime: EdgeRuntime<Env>,
+    drive?: DriveTask<Env>,
+  ): WithRole<Env, Objects> & {
+    readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
+    /** Further classes for the Worker to export. */
+    readonly classes?: Classes;
+  };
+}
+
+/** Makes the object that a task plays its role through. */
+export type DriveTask<Env> = (task: TaskObject<Env>, ctx: DurableObjectState, env: Env) => RoleObject;
+
+/** A request as author's functions see it, away from where it arrived. */
+export function factsOf({ url, headers }: PlainRequest): RequestFacts {
+  return { url, headers: new Headers(headers as [string, string][]) };
+}
