@@ -11,7 +11,7 @@ import type { Asker, QuestionOptions } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
 import { contextClosed, invalidAnswer, overLimit, QuestionError } from "../ask/question-errors.ts";
 import type { Question } from "../ask/questions.ts";
-import { elicitQuestion, requireAnswerable, requireJson } from "../ask/questions.ts";
+import { elicitQuestion, requireAnswerable } from "../ask/questions.ts";
 import { checkSampling, readSampleResult } from "../ask/sampling-params.ts";
 import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
 import type { Step } from "../define/handler-run.ts";
@@ -31,7 +31,8 @@ import {
 } from "./journal.ts";
 import type { Attempted } from "./rounds.ts";
 import { SUSPENDED } from "./run-handler.ts";
-import { currentStep, withinStep } from "./step-scope.ts";
+import { RunKeys } from "./run-keys.ts";
+import { withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 
 /** What a run needs of the way it is served. */
@@ -64,12 +65,7 @@ export class Attempt implements Attempted {
   readonly #unasked: Set<string>;
   /** What the run before waited for when it ended. */
   readonly #askedLast: ReadonlySet<string>;
-  /** Keys of questions whose equal was asked earlier in this run. */
-  readonly #repeated = new Set<string>();
-  /** How often each name was used. */
-  readonly #uses = { questions: new Map<string, number>(), steps: new Map<string, number>() };
-  /** The author's keys of questions without an answer, known or not. */
-  readonly #inUse = new Set<string>();
+  readonly #keys = new RunKeys();
   readonly #pending = new Map<string, Pending>();
   /** Steps, by name. */
   readonly #underWay = new Map<Promise<unknown>, string>();
@@ -113,7 +109,7 @@ export class Attempt implements Attempted {
   }
 
   get hasEntries(): boolean {
-    return this.#host.journal.entries.length + this.#added.length + this.#uses.steps.size > 0;
+    return this.#host.journal.entries.length + this.#added.length > 0 || this.#keys.hasSteps;
   }
 
   /** The journal with what this run added, and what it waits for. */
@@ -143,7 +139,7 @@ export class Attempt implements Attempted {
 
   step<T>(name: string, work: Step<T>): Promise<T> {
     return this.within(async () => {
-      const key = this.#numbered(name, this.#uses.steps);
+      const key = this.#keys.ofStep(name);
       const known = this.#results.get(`step ${key}`);
       if (known) return copy(known.result) as T;
       if (this.#isClosed) throw contextClosed(`Step "${name}"`);
@@ -209,7 +205,7 @@ export class Attempt implements Attempted {
     options?: QuestionOptions,
   ): Promise<Elicited<S>> {
     const first = elicitQuestion(message, schema);
-    return this.#named(first, options, async (key) => {
+    return this.#keys.withQuestion(first, options, async (key) => {
       for (let [again, question] = [0, first]; ; again += 1) {
         const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
         const read = await tryElicitResult(answer, schema);
@@ -226,12 +222,14 @@ export class Attempt implements Attempted {
     signal: AbortSignal,
     options: QuestionOptions | undefined,
   ): Promise<T> {
-    return this.#named(question, options, async (key) => read(await this.#ask(key, question, signal, read)));
+    return this.#keys.withQuestion(question, options, async (key) =>
+      read(await this.#ask(key, question, signal, read)),
+    );
   }
 
   #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
     const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
-    return this.#named({ method: "elicitation/create", params }, options, async (key) => {
+    return this.#keys.withQuestion({ method: "elicitation/create", params }, options, async (key) => {
       // The same on every run, unlike others: the author may have stored it.
       const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
       const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
@@ -282,43 +280,6 @@ export class Attempt implements Attempted {
     }
   }
 
-  // Keys
-
-  /** Asks under the author's key, or one made of what is asked; used again it gets a number. */
-  async #named<T>(question: Question, { key }: QuestionOptions = {}, ask: (key: string) => Promise<T>): Promise<T> {
-    requireJson(question);
-    const step = currentStep();
-    if (step !== undefined) {
-      const message = `Step "${step}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
-      throw new KitError("options-invalid", message);
-    }
-    if (key === undefined) {
-      const kind = question.method.slice(0, question.method.indexOf("/"));
-      return ask(this.#numberedQuestion(`${kind}-${digestOf(question)}`));
-    }
-    // Which is the first of two at once may differ between runs.
-    if (this.#inUse.has(key)) throw twice(key);
-    this.#inUse.add(key);
-    try {
-      return await ask(this.#numberedQuestion(key));
-    } finally {
-      this.#inUse.delete(key);
-    }
-  }
-
-  #numberedQuestion(name: string): string {
-    const key = this.#numbered(name, this.#uses.questions, 2);
-    if (key !== name) this.#repeated.add(key);
-    return key;
-  }
-
-  /** @param from The first use that shows its number. */
-  #numbered(name: string, uses: Map<string, number>, from = 1): string {
-    const use = (uses.get(name) ?? 0) + 1;
-    uses.set(name, use);
-    return use < from ? name : `${name}.${use}`;
-  }
-
   /** A question is asked. Once all that were asked before are, what the handler says is new. */
   #reach(key: string): void {
     if (!this.#unasked.delete(key)) return;
@@ -346,7 +307,7 @@ export class Attempt implements Attempted {
    * that such a run has not come to are kept for one that does.
    */
   get #seemsOther(): boolean {
-    return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#repeated.has(key));
+    return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
   }
 
   async #record(entry: JournalEntry): Promise<void> {

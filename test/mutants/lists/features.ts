@@ -841,7 +841,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "replay-key-twice-at-once",
-    file: "src/core/run/attempt.ts",
+    file: "src/core/run/run-keys.ts",
     find: "if (this.#inUse.has(key)) throw twice(key);",
     replace: "",
     tests: REPLAY_REPLAY_EDGES,
@@ -880,7 +880,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "replay-asks-in-a-step",
-    file: "src/core/run/attempt.ts",
+    file: "src/core/run/run-keys.ts",
     find: "if (step !== undefined) {",
     replace: 'if (step === "") {',
     tests: REPLAY_REPLAY_EDGES,
