@@ -50,51 +50,53 @@ export class PendingQuestions {
    *   is told that the question is off); the reason of `signal` when that aborts first.
    */
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
-    const { client, emit, signal, timeoutMs, askedAs, onAsk } = options;
+    const { client, emit, signal, askedAs, onAsk } = options;
     checkQuestion(question, client);
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#isOver) return Promise.reject(interrupted());
-    // Unguessable, and not counted: an answer to a question of a former life of this object must not fit another.
+    // Random, so that a late answer from before a restart cannot match another question.
     const id = askedAs ?? crypto.randomUUID();
-    const giveUp = (reason: string) =>
+    const answer = this.#wait(id, question, options);
+    if (askedAs === undefined) {
+      onAsk?.(id as string);
+      emit({ jsonrpc: "2.0", id, method: question.method, params: shapeQuestion(question, client) });
+    }
+    return answer;
+  }
+
+  /** Waits for the answer to a question, until its time is over or `signal` aborts. Then the client is told. */
+  #wait(id: RequestId, { method, params }: Question | Ping, { emit, signal, timeoutMs }: AskOptions): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const giveUp = (reason: string, error: unknown) => {
+      settle();
       emit({
         jsonrpc: "2.0",
         method: "notifications/cancelled",
-        params: { requestId: id, reason, _meta: question.params?._meta },
+        params: { requestId: id, reason, _meta: params?._meta },
       });
-    return new Promise((resolve, reject) => {
-      const expire = () => {
+      reject(error);
+    };
+    const expire = () => giveUp("timed out", timedOut(method));
+    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+    const onAbort = () => giveUp("the request it belonged to is over", signal.reason);
+    const settle = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      this.#pending.delete(id);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#pending.set(id, {
+      expire,
+      resolve: (result) => {
         settle();
-        giveUp("timed out");
-        reject(timedOut(question.method));
-      };
-      const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
-      const onAbort = () => {
+        resolve(result);
+      },
+      reject: (error) => {
         settle();
-        giveUp("the request it belonged to is over");
-        reject(signal.reason);
-      };
-      const settle = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        this.#pending.delete(id);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#pending.set(id, {
-        expire,
-        resolve: (result) => {
-          settle();
-          resolve(result);
-        },
-        reject: (error) => {
-          settle();
-          reject(error);
-        },
-      });
-      if (askedAs !== undefined) return;
-      onAsk?.(id as string);
-      emit({ jsonrpc: "2.0", id, method: question.method, params: shapeQuestion(question, client) });
+        reject(error);
+      },
     });
+    return promise;
   }
 
   /** Whether sampling requests have been counted. */

@@ -66,71 +66,91 @@ export interface TaskRun {
   readonly tries?: TriesKeeper;
 }
 
+/** Where a run leaves its end, unless that is the result of its handler. */
+interface Unfinished {
+  end?: RunEnd | undefined;
+}
+
 /** Runs once. Rejects for nothing that a handler does. */
 export async function runTask(
   server: Registry,
   given: Omit<Call, "rounds" | "emit" | "once">,
   task: TaskRun,
 ): Promise<RunEnd> {
-  const { request } = task;
-  let end: RunEnd | undefined;
-  const rounds: RunRounds = async (_server, _request, call, run) => {
-    const attempt = new Attempt({ call, journal: task.journal, record: task.record });
-    const { inputResponses, requestState } = task.round;
-    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
-    try {
-      const returned = await run({ inputResponses, requestState, replay });
-      end = endOf(returned, attempt, replay.wakeAtMs, given.client);
-      if (!end) return { returned };
-      if (end.kind === "asked") {
-        // They are questions, with what a result leaves out left out.
-        for (const asked of end.questions) {
-          const question = asked.request as unknown as Question;
-          checkSampling(question, call.limits);
-          warnOfSecrets(question, { server, request, call });
-        }
-      }
-      // Nobody reads this one.
-      return { asked: {} };
-    } catch (error) {
-      // Legacy has no such error: there the handler meets the lack.
-      const isTyped = error instanceof QuestionError && given.client.era === "modern";
-      if (isTyped && error.missing.length > 0) throw lacking(error.missing);
-      throw error;
-    }
-  };
+  const { request, taskId } = task;
+  const unfinished: Unfinished = {};
   const call: Call = {
     ...given,
-    rounds,
+    rounds: taskRounds(task, unfinished),
     emit: ({ method, params }) => {
       if (method === "notifications/progress") task.report(progressText(params ?? {}));
     },
     // A task runs once by being one.
     once: (_server, _request, _call, work) => work(),
   };
-  const serve = async () => {
-    try {
-      const result = await callTool(server, withProgress(request), call);
-      if (!end) return { resultType: "complete", ...result };
-    } catch (error) {
-      if (!isAnswering(error)) throw error;
-      end = answered(await error.answer(server, request, call));
-    }
-    return unfinished(end, task.taskId);
-  };
   try {
-    const data = { ...hookData(server, request, call), taskId: task.taskId };
-    const result = await runAround(server.around, data, serve);
+    const data = { ...hookData(server, request, call), taskId };
+    const result = await runAround(server.around, data, () => serveTask(server, call, task, unfinished));
     // Made of objects here, and of objects by hooks.
-    return end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
+    return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
     if (McpError.is(error)) return { kind: "failed", error: toErrorObject(error) };
     throw error;
   }
 }
 
-/** What hooks see of a run that did not come to the task's end. */
-function unfinished(end: RunEnd, taskId: string): JsonObject {
+/** The one round of a task's run. */
+function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
+  return async (server, request, call, run) => {
+    const attempt = new Attempt({ call, journal: task.journal, record: task.record });
+    const { inputResponses, requestState } = task.round;
+    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
+    try {
+      const returned = await run({ inputResponses, requestState, replay });
+      const end = endOf(returned, attempt, replay.wakeAtMs, call.client);
+      unfinished.end = end;
+      if (!end) return { returned };
+      if (end.kind === "asked") checkQuestions(end.questions, { server, request, call });
+      // The end says what is asked; this result is not read.
+      return { asked: {} };
+    } catch (error) {
+      // Legacy has no such error: there the handler meets the lack.
+      const isTyped = error instanceof QuestionError && call.client.era === "modern";
+      if (isTyped && error.missing.length > 0) throw lacking(error.missing);
+      throw error;
+    }
+  };
+}
+
+/** Checks questions before they go out. @throws {KitError} `options-invalid` for a sampling request that is wrong. */
+function checkQuestions(asked: readonly Asked[], by: { server: Registry; request: JSONRPCRequest; call: Call }): void {
+  for (const { request } of asked) {
+    // They are questions, without what a result leaves out.
+    const question = request as unknown as Question;
+    checkSampling(question, by.call.limits);
+    warnOfSecrets(question, by);
+  }
+}
+
+/** Calls the tool. Hooks see its result, or what stands for it where the run did not come to the task's end. */
+async function serveTask(
+  server: Registry,
+  call: Call,
+  { request, taskId }: TaskRun,
+  unfinished: Unfinished,
+): Promise<JsonObject> {
+  try {
+    const result = await callTool(server, withProgress(request), call);
+    if (!unfinished.end) return { resultType: "complete", ...result };
+  } catch (error) {
+    if (!isAnswering(error)) throw error;
+    unfinished.end = answered(await error.answer(server, request, call));
+  }
+  return standIn(unfinished.end, taskId);
+}
+
+/** The result that hooks see of a run that did not come to the task's end. */
+function standIn(end: RunEnd, taskId: string): JsonObject {
   if (end.kind !== "asked") return { resultType: "task", taskId, status: "working" };
   const requests = end.questions.map(({ key, request }) => [key, request]);
   return { resultType: "input_required", inputRequests: Object.fromEntries(requests) as JsonObject };

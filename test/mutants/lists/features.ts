@@ -318,15 +318,15 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "ask-timeout-tells-nobody",
     file: "src/core/ask/pending-questions.ts",
-    find: 'giveUp("timed out");',
-    replace: "",
+    find: 'const expire = () => giveUp("timed out", timedOut(method));',
+    replace: "const expire = () => reject(timedOut(method));",
     tests: QUESTIONS,
   },
   {
     id: "ask-abort-tells-nobody",
     file: "src/core/ask/pending-questions.ts",
-    find: 'giveUp("the request it belonged to is over");',
-    replace: "",
+    find: 'const onAbort = () => giveUp("the request it belonged to is over", signal.reason);',
+    replace: "const onAbort = () => reject(signal.reason);",
     tests: ["test/features/questions.test.ts", "test/features/cancelling.test.ts"],
   },
   {
@@ -986,8 +986,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "task-hooks-skipped",
     file: "src/core/tasks/run-task.ts",
-    find: "const result = await runAround(server.around, data, serve);",
-    replace: "const result = await runAround([], data, serve);",
+    find: "const result = await runAround(server.around, data, () =>",
+    replace: "const result = await runAround([], data, () =>",
     tests: ["test/worker/task-hooks.test.ts"],
   },
   {
@@ -1099,7 +1099,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "a22-repeated",
     file: "src/core/run/attempt.ts",
-    find: "![...this.#pending.keys()].some((key) => this.#repeated.has(key))",
+    find: "![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key))",
     replace: "true",
     tests: ["test/features/replay-edges.test.ts"],
   },
