@@ -42,6 +42,8 @@ export interface PublicName {
   readonly doc: string;
   readonly tags: Member["tags"];
   readonly members: readonly Member[];
+  /** Members of the interfaces that it extends, without those that `Omit` leaves out. */
+  readonly inherited: readonly Member[];
   /** Names of other declarations of the package that the declaration refers to. */
   readonly mentions: readonly string[];
   /** Names of the interfaces of the package that this one extends. */
@@ -102,7 +104,8 @@ function namesOf(project: Project, file: string): PublicName[] {
     if (nodes.length === 0) continue;
     const bases = nodes.flatMap((node) => basesOf(project, node));
     for (const base of bases) if (!symbols.has(base)) symbols.set(base, false);
-    names.push(nameOf(project, symbol.name, nodes, isExported, bases));
+    const inherited = bases.length > 0 ? inheritedBy(project, nodes) : [];
+    names.push({ ...nameOf(project, symbol.name, nodes, isExported, bases), inherited });
   }
   return unique(names).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -135,7 +138,7 @@ function nameOf(
   nodes: readonly Node[],
   isExported: boolean,
   bases: readonly TsSymbol[],
-): PublicName {
+): Omit<PublicName, "inherited"> {
   const [first] = nodes;
   const file = first?.getSourceFile().fileName.slice(DIST.length) ?? "";
   const members = nodes.flatMap((node) => membersOf(node).filter(isPublic));
@@ -151,6 +154,16 @@ function nameOf(
     mentions: [...new Set(nodes.flatMap((node) => mentionsOf(project, node)))].sort(),
     bases: bases.map((base) => base.name),
   };
+}
+
+/** Members that the declarations themselves do not have. */
+function inheritedBy(project: Project, nodes: readonly Node[]): Member[] {
+  const [first] = nodes;
+  const type = first && project.checker.getTypeAtLocation(first);
+  const own = new Set(nodes.flatMap(membersOf).map(({ name }: MemberNode) => (name ? textOf(name) : "")));
+  const properties = type ? project.checker.getPropertiesOfType(type) : [];
+  const found = properties.filter(({ name }) => !own.has(name)).flatMap((each) => declarationsOf(project, each));
+  return groupOverloads(found.filter(isPublic));
 }
 
 /** Returns the interfaces of the package that a declaration extends, even inside of `Partial<...>` and the like. */

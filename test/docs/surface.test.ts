@@ -1,5 +1,7 @@
 /** The public surface changes on purpose, and every name and member of it has a doc comment. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { OPTIONS_FILE, optionsDocument } from "../../scripts/api/options.ts";
 import { differencesOf, readReports, reportsOf } from "../../scripts/api/report.ts";
 import { type PublicName, readSurface } from "../../scripts/api/surface.ts";
 import { coverageOf } from "../../scripts/api/undocumented.ts";
@@ -37,6 +39,7 @@ test("names and members without a doc comment, or with tags only, are found", ()
     doc: "",
     tags: [["default", "1"]],
     members: bare,
+    inherited: [],
     mentions: [],
     bases: [],
   };
@@ -45,4 +48,12 @@ test("names and members without a doc comment, or with tags only, are found", ()
     names: 1,
     members: 1,
   });
+});
+
+test("docs/reference/options.md says what the doc comments of the options say", () => {
+  const document = optionsDocument(entries);
+  expect(readFileSync(OPTIONS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
+  expect(document).toContain("| `bodyBytesMax` | `number` | 4,194,304 |");
+  // An option of an interface that is extended, with a default of its own.
+  expect(document).toMatch(/### TemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
 });

@@ -1,0 +1,74 @@
+/** The reference of options, as a document: made from the doc comments of the interfaces whose names end in Options. */
+import { DEFAULT_LIMITS } from "../../src/core/index.ts";
+import { ROOT } from "../tools.ts";
+import type { Entry, Member, PublicName } from "./surface.ts";
+
+export const OPTIONS_FILE = `${ROOT}docs/reference/options.md`;
+
+const HEADER = `# Options
+
+This file is generated from doc comments by \`npm run docs\`. Options without "required" may be left out. A function that is
+given an option that does not exist, or a number out of its range, throws a \`KitError\` with the code \`options-invalid\`, which
+names the option, its value and what to write.
+`;
+
+/** Interfaces that are options, though their names do not say so. */
+const MORE = new Set(["Limits", "CacheHint", "OriginRules"]);
+
+/** The document. */
+export function optionsDocument(entries: readonly Entry[]): string {
+  const shown = new Set<string>();
+  const sections = entries.flatMap(({ module, names }) => {
+    const own = names.filter((name) => isOptions(name) && !shown.has(`${name.file} ${name.name}`));
+    for (const { file, name } of own) shown.add(`${file} ${name}`);
+    return own.length > 0 ? [`## ${module}\n`, ...own.map(sectionOf)] : [];
+  });
+  return [HEADER, ...sections].join("\n");
+}
+
+function isOptions({ name, isExported, text }: PublicName): boolean {
+  return isExported && text.includes("interface ") && (name.endsWith("Options") || MORE.has(name));
+}
+
+function sectionOf({ name, doc, members, inherited }: PublicName): string {
+  const defaults: Readonly<Record<string, number>> = name === "Limits" ? { ...DEFAULT_LIMITS } : {};
+  const rows = [...members, ...inherited].map((member) => rowOf(member, defaults[member.name]));
+  return [
+    `### ${name}\n`,
+    `${inline(doc)}\n`,
+    "| option | type | default | meaning |",
+    "| --- | --- | --- | --- |",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+/** @param value The default, where it is a constant of the program. */
+function rowOf({ name, type, text, doc, tags, isOptional }: Member, value: number | undefined): string {
+  const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
+  const fallback = given ?? (isOptional ? "" : "required");
+  return `| \`${name}\` | ${codeOf(type ?? text)} | ${cell(inline(fallback))} | ${cell(meaningOf(doc, tags))} |`;
+}
+
+/** What the comment says, and where the specification says it. */
+function meaningOf(doc: string, tags: Member["tags"]): string {
+  const see = tags.filter(([tag]) => tag === "see").map(([, text]) => `See ${text}.`);
+  return inline([doc, ...see].join(" "));
+}
+
+/** As one line. Links of TypeDoc become code. */
+function inline(text: string): string {
+  return text
+    .replaceAll(/\{@link (?:import\([^)]*\)\.)?([^}]+)\}/g, "`$1`")
+    .replaceAll(/\s*\n\s*/g, " ")
+    .trim();
+}
+
+/** A bar would end the cell. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+function codeOf(type: string): string {
+  return `\`${cell(type.replaceAll(/import\("[^"]+"\)\./g, "").replaceAll(/\s+/g, " "))}\``;
+}
