@@ -11,13 +11,13 @@
  * - Nothing is stored after a session's lifetime. After DELETE only the deletion is stored, after twice the time in
  *   which streams can be resumed, because the alarm that collects them runs at that interval.
  * - Sessions that share an object follow the same rules separately.
- * - Clients of HTTP+SSE have other rules, because they cannot resume: see heard-peer.ts.
+ * - Clients of HTTP+SSE have other rules, because they cannot resume: see http-sse-peer.ts.
  *
  * Clients of older versions get no event id before the first message, so their calls are unknown more often.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { WireOracle } from "../oracle/oracle.ts";
-import { HeardPeer } from "./heard-peer.ts";
+import { HttpSsePeer } from "./http-sse-peer.ts";
 import type { Ledger, Place } from "./ledger.ts";
 import { HANG_MS, Peer } from "./peer.ts";
 import type { Lane, Script } from "./script.ts";
@@ -59,7 +59,7 @@ export async function run(script: Script, world: World): Promise<Ran> {
     const name = `${script.seed}.reader${index + 1}`;
     const options = { url: urlOf(reader.tight), headers, name, script: reader, tally, oracle };
     const lost = { isDisturbed: () => disturbed, isKilled: () => killed };
-    return new HeardPeer({ ...options, ...lost, trace: (what) => trace(`${name} ${what}`) });
+    return new HttpSsePeer({ ...options, ...lost, trace: (what) => trace(`${name} ${what}`) });
   });
   await Promise.all([...peers, ...readers].map((peer) => peer.open()));
   const listening: Promise<void>[] = [];

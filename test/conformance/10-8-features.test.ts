@@ -4,7 +4,7 @@ import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { clientOf, LegacyClient, ModernClient, told, VERSIONS } from "../worker/client.ts";
-import { openAsked } from "./asked-session.ts";
+import { openAsked } from "./answering-session.ts";
 import { errorOf, modern, resultOf } from "./modern.ts";
 
 let worker: Workerd;

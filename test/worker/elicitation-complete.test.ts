@@ -13,7 +13,7 @@ let tap: HttpTap;
 
 beforeAll(async () => {
   worker = await startWorker({
-    entry: "test/worker/fixtures/visiting.ts",
+    entry: "test/worker/fixtures/url-elicitation.ts",
     objects: ["McpObject", "JsonObject"],
     bindings: { MCP_KEYS: newKeys() },
   });

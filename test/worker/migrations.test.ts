@@ -18,7 +18,7 @@ let tap: HttpTap;
 
 beforeAll(async () => {
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/kept.ts",
+    entry: "test/worker/fixtures/surviving-sessions.ts",
     objects: [CLASS],
     bindings: { MCP_KEYS: KEYS },
   });

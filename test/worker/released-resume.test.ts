@@ -107,7 +107,7 @@ const cuts: string[] = [];
 beforeAll(async () => {
   const objects = ["PlainObject", "SmallObject", "BriefObject"];
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/kept.ts",
+    entry: "test/worker/fixtures/surviving-sessions.ts",
     objects,
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -20,7 +20,7 @@ let taps: HttpTap[] = [];
 beforeAll(async () => {
   const objects = KINDS.map(classOf);
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/kept.ts",
+    entry: "test/worker/fixtures/surviving-sessions.ts",
     objects,
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -818,7 +818,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/protocol/error-reports.ts",
     find: "waitUntil?.(heard);",
     replace: "void waitUntil;",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A28",
   },
   {
@@ -833,7 +833,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: 'signal.addEventListener("abort", onAbort);',
     replace: "",
-    tests: ["test/worker/hooked.test.ts"],
+    tests: ["test/worker/hooks.test.ts"],
   },
   {
     id: "u1-names",

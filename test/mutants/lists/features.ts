@@ -1059,14 +1059,14 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/serve/idempotency.ts",
     find: "[principal.issuer, principal.subject]",
     replace: "principal.issuer + principal.subject",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
   },
   {
     id: "a8-invented-uris",
     file: "src/core/serve/subscriptions.ts",
     find: "    if (!isKnown(server, uri)) continue;",
     replace: "    if (false) continue;",
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
   },
   {
     id: "a8-connection-cap",
@@ -1080,7 +1080,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/serve/subscriptions.ts",
     find: 'checkUris(uris, JSON.stringify(request).length, "subscriptions/listen", limits);',
     replace: 'checkUris(uris, uris.join("").length, "subscriptions/listen", limits);',
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
   },
   {
     id: "s1-temperature",

@@ -71,7 +71,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/hub/hub-object.ts",
     find: "if (owner && own >= ownerMax) return",
     replace: "if (owner && own > Infinity) return",
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
   {
@@ -79,7 +79,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/hub/hub-object.ts",
     find: "if (sockets.length >= streamsMax) return",
     replace: "if (sockets.length > Infinity) return",
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
   {
@@ -87,7 +87,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/hub/hub-object.ts",
     find: "return chars > charsMax ?",
     replace: "return chars > Infinity ?",
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
   {
@@ -383,7 +383,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/http-sse/delivery.ts",
     find: "requests: request ? [request.id] : [],",
     replace: "requests: [],",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "gets the interrupted outcome when its object is reset",
   },
   {
@@ -391,7 +391,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/http-sse/delivery.ts",
     find: "if (this.#session.handshake) {",
     replace: "if (this.#session.handshake === null) {",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "and then the client may repeat it, once",
   },
   {
@@ -399,7 +399,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/http-sse/delivery.ts",
     find: 'if (!client || text === undefined || "error" in JSON.parse(text)) return;',
     replace: "if (!client) return;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "a hook may refuse it",
   },
   {
@@ -407,7 +407,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/http-sse/heard-stream.ts",
     find: "if (this.#id !== undefined) streams.answered(this.#id);",
     replace: "",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "A3: arrive once, in order",
   },
   {
@@ -519,7 +519,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/execution.ts",
     find: "return context.executionCtx;",
     replace: "return undefined;",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A28:",
   },
   {
@@ -599,7 +599,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/http-sse/delivery.ts",
     find: "info: client.info && fitInfo(client.info),",
     replace: "",
-    tests: ["test/worker/hooked.test.ts"],
+    tests: ["test/worker/hooks.test.ts"],
     title: "H3:",
   },
   {
@@ -635,7 +635,7 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/edge.ts",
     find: "return server[REGISTRY].forCaller({ env, principal }, logError);",
     replace: "return server[REGISTRY];",
-    tests: ["test/worker/hidden.test.ts"],
+    tests: ["test/worker/visibility.test.ts"],
   },
   {
     id: "a7-once-keep",

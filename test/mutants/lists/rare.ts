@@ -63,7 +63,7 @@ export const RARE: readonly Mutant[] = [
     file: "src/worker/sessions/session.ts",
     find: "execution: this.#host.ctx,",
     replace: "execution: undefined,",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A28",
   },
   {
@@ -71,7 +71,7 @@ export const RARE: readonly Mutant[] = [
     file: "src/worker/tasks/task-object.ts",
     find: "this.#reports = new TaskReports(runtime, { env, execution: ctx }, this.#taskId);",
     replace: "this.#reports = new TaskReports(runtime, { env, execution: undefined }, this.#taskId);",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A28",
   },
   {
@@ -103,7 +103,7 @@ export const RARE: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: "if (server.around.length > 0) return false;",
     replace: "",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "of a list in a session",
   },
   {

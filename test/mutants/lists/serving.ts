@@ -23,7 +23,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/http-sse.ts",
     find: "if (count >= max) return",
     replace: "if (count >= max * 1e6) return",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D3: one principal cannot",
   },
   {
@@ -276,7 +276,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/handler.ts",
     find: "return { text, status: isBusy ? 429 : statusOf(errorCode, true) };",
     replace: "return { text, status: statusOf(errorCode, true) };",
-    tests: ["test/worker/caps.test.ts"],
+    tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
   {
@@ -284,7 +284,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/handler.ts",
     find: 'const isAskedFor = typeof this.#source === "function" || server.asksForRequest;',
     replace: 'const isAskedFor = typeof this.#source === "function";',
-    tests: ["test/worker/shapes.test.ts"],
+    tests: ["test/worker/deployments.test.ts"],
     title: "H2 a context made of request",
   },
   {
@@ -332,7 +332,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/legacy.ts",
     find: "if (!questions) return askNobody(",
     replace: 'if (!questions && form === "own") return askNobody(',
-    tests: ["test/worker/shapes.test.ts"],
+    tests: ["test/worker/deployments.test.ts"],
     title: "every question is an error that names the mode",
   },
   {
@@ -451,7 +451,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/handler.ts",
     find: "const id = isRefused ? undefined : await sessions?.open(client, admitted);",
     replace: "const id = await sessions?.open(client, admitted);",
-    tests: ["test/worker/hidden.test.ts"],
+    tests: ["test/worker/visibility.test.ts"],
   },
   {
     id: "refused-handshake-is-200",
@@ -465,7 +465,7 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/handler.ts",
     find: "const endpoint = this.#options.endpoint ?? path;",
     replace: "const endpoint = path;",
-    tests: ["test/worker/endpoints.test.ts", "test/worker/shapes.test.ts"],
+    tests: ["test/worker/endpoints.test.ts", "test/worker/deployments.test.ts"],
   },
   {
     id: "modern-version-gets-a-stream",

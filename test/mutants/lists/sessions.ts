@@ -23,7 +23,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-gateway.ts",
     find: "const name = key && checkName(key(principal, env));",
     replace: "const name = key?.(principal, env);",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "opens no session and is reported",
   },
   {
@@ -47,7 +47,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-id.ts",
     find: "const BYTES_MAX = 160;",
     replace: "const BYTES_MAX = 176;",
-    tests: ["test/worker/hooked.test.ts"],
+    tests: ["test/worker/hooks.test.ts"],
     title: "H3: has name and version truncated",
   },
   {
@@ -55,7 +55,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-id.ts",
     find: "const kept = Math.min(encodeText(version).length, VERSION_MAX);",
     replace: "const kept = 0;",
-    tests: ["test/worker/hooked.test.ts"],
+    tests: ["test/worker/hooks.test.ts"],
     title: "H3: has name and version truncated",
   },
   {
@@ -400,7 +400,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: 'if (target.kind === "again") this.#interruptOn(stream);',
     replace: "",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "gets the interrupted outcome when its object is reset",
   },
   {
@@ -408,7 +408,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "const freed = this.#host.log.release(stream, seq);",
     replace: "const freed = 0 * seq;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "are dropped from the log",
   },
   {
@@ -416,7 +416,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "if (this.#gone.has(own)) return;",
     replace: "",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "nothing is left of a session whose client has disconnected",
   },
   {
@@ -424,7 +424,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "if (this.#gone.size > 0) return 0;",
     replace: "if (this.#gone.size >= 0) return 0;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "that is posted right after a reset waits",
   },
   {
@@ -570,7 +570,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/bridge.ts",
     find: 'return frames.replace(/^id: \\S+\\n(?=event: )/gm, "");',
     replace: "return frames;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "arrive once, in order and without event ids",
   },
   {
@@ -578,7 +578,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/bridge.ts",
     find: "if (this.#place) this.#place = { ...this.#place, after: message.seq, rank: rankOf(message) };",
     replace: "",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "arrive once, in order and without event ids",
   },
   {
@@ -719,7 +719,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-gateway.ts",
     find: 'if (name === undefined || (typeof name === "string" && name !== "")) return name;',
     replace: 'if (name === undefined || name !== "") return name as string;',
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A0:",
   },
   {
@@ -727,7 +727,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-gateway.ts",
     find: '(typeof name === "string" && name !== "")',
     replace: 'typeof name === "string"',
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A0:",
   },
   {
@@ -735,7 +735,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-id.ts",
     find: "JSON.stringify([principal.issuer, principal.subject])",
     replace: "principal.issuer + principal.subject",
-    tests: ["test/worker/door.test.ts"],
+    tests: ["test/worker/auth.test.ts"],
     title: "A0:",
   },
   {
@@ -782,7 +782,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-state.ts",
     find: "return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);",
     replace: "return new ClientFacts(rules, decodeCapabilities(capabilityBits));",
-    tests: ["test/worker/hooked.test.ts"],
+    tests: ["test/worker/hooks.test.ts"],
     title: "H3:",
   },
   {

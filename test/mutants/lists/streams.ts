@@ -7,7 +7,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();",
     replace: "return BACK_MS;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D1: once no Worker",
   },
   {
@@ -15,7 +15,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();",
     replace: "return 0;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "A2: that is posted right after a reset",
   },
   {
@@ -39,7 +39,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/http/http-sse.ts",
     find: "if (own < perPrincipalMax) return undefined;",
     replace: "return undefined;",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D3: one principal cannot",
   },
   {
@@ -47,7 +47,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/http/http-sse.ts",
     find: "const own = (byPrincipal.get(by) ?? 0) + more;",
     replace: "const own = (byPrincipal.get(by) ?? 0) + Math.max(0, more);",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D3: one principal cannot",
   },
   {
@@ -95,7 +95,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/worker/http-sse/index.ts",
     find: "if (!gate) throw new KitError(",
     replace: "if (gate === null) throw new KitError(",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "without sessions the option is refused",
   },
   {
@@ -119,7 +119,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/http/http-sse.ts",
     find: "if (server.versions.legacy.length === 0) {",
     replace: "if (server.versions.legacy.length < 0) {",
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "a server with modern versions only",
   },
   {
@@ -199,7 +199,7 @@ export const STREAMS: readonly Mutant[] = [
     file: "src/worker/sessions/session-streams.ts",
     find: 'const frames = requests.map((id) => encodeEvent(unstored(id))).join("");',
     replace: 'const frames = requests.length < 0 ? unstored(0) : "";',
-    tests: ["test/worker/heard.test.ts"],
+    tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D5:",
   },
 ];

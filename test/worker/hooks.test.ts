@@ -8,7 +8,7 @@ import { type Client, clientOf, LegacyClient, ModernClient, Reading, told, VERSI
 let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/hooked.ts",
+    entry: "test/worker/fixtures/hooks.ts",
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -11,7 +11,7 @@ let tap: HttpTap;
 beforeAll(async () => {
   const names = ["Tenant", "Red", "Blue", "Facts", "Shop"];
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/shapes.ts",
+    entry: "test/worker/fixtures/deployments.ts",
     objects: {
       MCP: "McpObject",
       ...Object.fromEntries(names.map((name) => [name.toUpperCase(), `${name}Object`])),

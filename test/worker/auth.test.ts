@@ -11,7 +11,7 @@ import { ABLE, TaskClient } from "./task-client.ts";
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await startWorker({
-    entry: "test/worker/fixtures/door.ts",
+    entry: "test/worker/fixtures/auth.ts",
     objects: ["McpObject", "KeyedObject"],
     bindings: { MCP_KEYS: newKeys(), NAME: "the binding" },
   });

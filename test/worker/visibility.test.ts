@@ -9,7 +9,7 @@ import { initialize, request } from "../http/messages.ts";
 let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/hidden.ts",
+    entry: "test/worker/fixtures/visibility.ts",
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -16,7 +16,7 @@ import { HANG_MS } from "./peer.ts";
 import type { CallLane, ReaderScript } from "./script.ts";
 import type { Tally, Violation } from "./tally.ts";
 
-export interface HeardPeerOptions {
+export interface HttpSsePeerOptions {
   readonly url: string;
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,8 +38,8 @@ interface Heard {
   progress: number;
 }
 
-export class HeardPeer {
-  readonly #options: HeardPeerOptions;
+export class HttpSsePeer {
+  readonly #options: HttpSsePeerOptions;
   readonly #calls = new Map<unknown, Heard>();
   readonly #watchers = new Set<() => void>();
   #stream: HttpStream | undefined;
@@ -52,7 +52,7 @@ export class HeardPeer {
   #missing = 0;
   #forgotten = 0;
 
-  constructor(options: HeardPeerOptions) {
+  constructor(options: HttpSsePeerOptions) {
     this.#options = options;
   }
 

@@ -7,7 +7,7 @@ import { initialize, isMembers, type Members, notification, request } from "../h
 let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/heard.ts",
+    entry: "test/worker/fixtures/http-sse-calls.ts",
     objects: ["McpObject", "SmallObject", "PlacesObject", "ModernObject"],
     bindings: { MCP_KEYS: newKeys() },
   });

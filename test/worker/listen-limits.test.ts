@@ -8,7 +8,7 @@ const open = new Set<Stream>();
 // Each test has its own hub, so that streams of other tests do not count.
 beforeEach(async () => {
   worker = await Workerd.start({
-    entry: "test/worker/fixtures/caps.ts",
+    entry: "test/worker/fixtures/listen-limits.ts",
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
