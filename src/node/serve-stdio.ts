@@ -14,7 +14,7 @@ import { StdioServerTransport, type StdioTransportOptions } from "./stdio-transp
 
 /** Options of {@link serveStdio}. */
 export interface ServeStdioOptions<Env> extends Pick<StdioTransportOptions, "input" | "output"> {
-  /** What handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
+  /** The value that handlers see as `ctx.env`, in place of a Worker's bindings. @default process.env */
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
 import { checkRefs, resolveRef } from "./refs.ts";
 
-/** Names the handler type beside a raw schema: what is said here is trusted, not inferred. */
+/** A schema with a type for the handler. The type is trusted, not inferred from the schema. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
 
 const DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema";

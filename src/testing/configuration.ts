@@ -4,7 +4,7 @@ import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./b
 import { CLOCK, CONTROL_NAME, TWIN_NAME, WORKER_NAME } from "./names.ts";
 import { loadWrangler } from "./tools.ts";
 
-/** What to run, and with what. Either `wrangler` or `entry` is needed. */
+/** The Worker to run and its configuration. Either `wrangler` or `entry` is required. */
 export interface WorkerOptions {
   /**
    * Path of a wrangler configuration file: entry, objects, vars (those of `.dev.vars` too), other bindings, compatibility
@@ -15,7 +15,7 @@ export interface WorkerOptions {
   readonly environment?: string;
   /** Entry file, or TypeScript source. */
   readonly entry?: WorkerEntry;
-  /** Where relative paths start and packages are looked for. @default the current folder */
+  /** The folder that relative paths start from and packages are looked up in. @default the current folder */
   readonly root?: string;
   /**
    * Durable Object classes that store in SQLite: names of exported classes, as in a migration, or bindings, each with the

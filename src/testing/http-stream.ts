@@ -7,7 +7,7 @@ import { WAIT_MS } from "./until.ts";
 
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 
-/** What to send, and how badly to read the answer. */
+/** The request to send, and faults in reading its answer. */
 export interface StreamOptions {
   /** The HTTP method. @default "GET", or "POST" with a body */
   readonly method?: string;
@@ -78,7 +78,7 @@ export class HttpStream implements AsyncDisposable {
   readonly ids: string[] = [];
   /** The comments so far. */
   readonly comments: string[] = [];
-  /** What the last `retry:` line said, in milliseconds. */
+  /** Milliseconds in the last `retry:` line of the stream. */
   retryMs: number | undefined;
   /** The body so far, as text. */
   raw = "";

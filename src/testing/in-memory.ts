@@ -24,7 +24,7 @@ type Members = Readonly<Record<string, unknown>>;
 export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
   /** Protocol version the client speaks. @default the newest one */
   readonly version?: string;
-  /** What the client says it can do. @default {} */
+  /** The capabilities that the client declares. @default {} */
   readonly capabilities?: Members;
   /**
    * Answers what the server asks (elicitation, sampling, roots): returns the result, or throws what becomes an error.
@@ -77,11 +77,11 @@ interface InMemoryParts {
   readonly reports: readonly unknown[];
 }
 
-/** A client that says what it is told to and keeps what it hears. Made by `connectInMemory`. */
+/** A client in the same process that records every message it receives. Made by `connectInMemory`. */
 export class InMemoryClient implements AsyncDisposable {
   /** Every message of the server, in order. */
   readonly received: JSONRPCMessage[] = [];
-  /** What the server reported, where it has no `onError`. */
+  /** The exceptions that the server reported, if it has no `onError`. */
   readonly reports: readonly unknown[];
   /** The server's side, to wait until it is `idle`. */
   readonly connection: Connection;

@@ -2,7 +2,7 @@
 export const WAIT_MS = 20_000;
 
 /**
- * Waits until a condition holds, looking every 10 ms. For what tells nobody when it changes.
+ * Waits until a condition holds, testing it every 10 ms. Use it for state that no event announces.
  *
  * @throws {Error} naming `what` when it does not hold within `timeoutMs`.
  */

@@ -18,7 +18,7 @@ export type Control =
 
 /** All that an object stores. */
 export interface StoredState {
-  /** What lies under keys. */
+  /** The stored values by their keys. */
   readonly keys: Readonly<Record<string, unknown>>;
   /** Rows of each SQL table, by the table's name. */
   readonly tables: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;

@@ -82,8 +82,8 @@ export class TestWorker implements AsyncDisposable {
   }
 
   /**
-   * Ends workerd as a crash would (SIGKILL). When it returns the process is gone, connections are lost and new ones
-   * refused. What an object has acknowledged is on disk.
+   * Ends workerd as a crash would (SIGKILL). When it resolves, the process has ended, its connections are lost and new
+   * ones are refused. Acknowledged writes of objects are on disk.
    */
   async kill(): Promise<void> {
     const miniflare = this.#miniflare;
@@ -113,7 +113,7 @@ export class TestWorker implements AsyncDisposable {
     if (this.#aheadMs > 0) await this.#moveClocks();
   }
 
-  /** Ends the Worker and deletes its state. */
+  /** Stops the Worker and deletes its state. */
   async stop(): Promise<void> {
     const miniflare = this.#miniflare;
     this.#miniflare = undefined;

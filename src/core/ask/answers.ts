@@ -9,7 +9,7 @@ import type { AnySchema, InferOutput } from "../protocol/schema.ts";
 import { checkElicited, compileElicitation, type ElicitationSchema } from "./elicitation-schema.ts";
 import { invalidAnswer, QuestionError } from "./question-errors.ts";
 
-/** What a form was answered with. Declining and cancelling are values, not exceptions. */
+/** The user's answer to a form. Declining and cancelling are values, not exceptions. */
 export type ElicitResult<Content = JsonObject> =
   | { readonly action: "accept"; readonly content: Content }
   | { readonly action: "decline" }
@@ -17,7 +17,7 @@ export type ElicitResult<Content = JsonObject> =
 
 /** A folder or file that the client says the server may work with. @see MCP 2026-07-28, client/roots */
 export interface Root {
-  /** Where it is, as a `file://` URI. */
+  /** The location, as a `file://` URI. */
   readonly uri: string;
   /** The name of the root, for people. */
   readonly name?: string;

@@ -20,7 +20,7 @@ export class QuestionError extends Error {
   readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
   /** The code of the client's error, for `refused`. */
   readonly code: number | undefined;
-  /** What the client has not declared, for `unsupported`. */
+  /** The capabilities that the client has not declared, for `unsupported`. */
   readonly missing: readonly ClientCapabilityName[];
 
   /** The kit makes these; a test may make its own. */

@@ -11,13 +11,13 @@ import { describeRequest } from "../protocol/request-description.ts";
 import type { AskedBy } from "./asker.ts";
 import { QuestionError } from "./question-errors.ts";
 
-/** What is known when a sampling request to a client is over. */
+/** A finished sampling request to a client. */
 export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   /** The request whose handler asked. */
   readonly requestId: RequestId;
   /** The client that was asked. */
   readonly client: ClientFacts;
-  /** Who the request acts for; undefined for an anonymous one. */
+  /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
   /** Name of the tool that asked. */
   readonly tool?: string;
@@ -25,7 +25,7 @@ export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   readonly prompt?: string;
   /** Tokens asked for. */
   readonly maxTokens: number;
-  /** As the client answered. */
+  /** The model that the client named in its answer. */
   readonly model?: string;
   /** Why the model stopped, as the client answered. */
   readonly stopReason?: string;

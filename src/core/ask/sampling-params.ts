@@ -28,7 +28,7 @@ export interface SampleParams extends JsonObject {
 export interface SampleResult extends JsonObject {
   /** The name of the model that answered. */
   readonly model: string;
-  /** Who speaks, as a rule the assistant. */
+  /** The speaker, usually the assistant. */
   readonly role: "user" | "assistant";
   /** The content: one block or, since 2025-11-25, several. */
   readonly content: unknown;

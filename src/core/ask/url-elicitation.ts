@@ -8,17 +8,17 @@ import { KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Question } from "./questions.ts";
 
-/** Where a person should go, and why. */
+/** A URL that a person should open, and the reason. */
 export interface UrlElicitation {
-  /** What the client shows before it asks for consent. */
+  /** The text that the client shows when it asks for consent. */
   readonly message: string;
-  /** Absolute. It should carry nothing that lets whoever sees it act for the person. */
+  /** An absolute URL. It must not contain a secret that lets others who see it act for the person. */
   readonly url: string;
   /** Names this elicitation, for versions that have ids. @default a new UUID */
   readonly elicitationId?: string;
 }
 
-/** Consent, not completion: `accept` says that the person agreed to open the URL, not what happened there. */
+/** The user's consent to open a URL. `accept` does not say that anything was completed there. */
 export interface ElicitUrlResult {
   /** Whether the user agreed to open the URL, declined, or closed the question. */
   readonly action: "accept" | "decline" | "cancel";

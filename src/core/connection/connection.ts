@@ -42,21 +42,21 @@ import { ConnectionNotices } from "./connection-notices.ts";
 
 /** Options of {@link connect}. */
 export interface ConnectOptions<Env> {
-  /** What handlers see as `ctx.env`. */
+  /** The value that handlers see as `ctx.env`. */
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /** Keeps what comes of calls that run once. @default outcomesInMemory(), for this connection */
   readonly outcomes?: OutcomeKeeper;
-  /** Hears of exceptions and of failures of the transport when the server has no `onError`. */
+  /** Receives exceptions and failures of the transport if the server has no `onError`. */
   readonly onError: ErrorReporter;
 }
 
 /** A running connection. */
 export interface Connection {
   /**
-   * For when nothing more will arrive. Subscriptions end, questions nobody can answer any more reject; resolves when
-   * every request received has been answered and handed to the transport.
+   * Ends subscriptions and rejects questions that no client can answer any more. Call it when no further message can
+   * arrive. Resolves when every request received has been answered and its answer was passed to the transport.
    */
   idle(): Promise<void>;
   /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */

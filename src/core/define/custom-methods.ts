@@ -13,15 +13,15 @@ import { isInputRequired } from "./input-required.ts";
 /** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
 export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;
 
-/** What a handler of a notification is given beside its params. It can neither answer nor ask: nobody waits for it. */
+/** The second argument of a notification handler. It can neither answer nor ask, because no client waits for it. */
 export interface NotificationContext<Env = unknown> {
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   readonly env: Env;
-  /** What the server's option `context` gave for this notification. */
+  /** The value of the server's option `context` for this notification. */
   readonly context: ContextOf<Env>;
-  /** Who the notification acts for; undefined when anonymous. */
+  /** The principal that the notification acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
-  /** Who sent it, as far as that is known: a modern notification need not say it. */
+  /** The client that sent it, as far as it is known: a modern notification need not name it. */
   readonly client: ClientFacts;
   /** The notification's `_meta`, unknown keys kept. */
   readonly meta: JsonObject;
@@ -29,7 +29,7 @@ export interface NotificationContext<Env = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** Hears of a notification of the author's own. What it throws goes to `onError`. */
+/** Handles a notification of your own. Exceptions go to `onError`. */
 export type CustomNotificationHandler<Env = unknown> = (
   params: JsonObject,
   ctx: NotificationContext<Env>,

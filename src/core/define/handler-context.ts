@@ -50,19 +50,19 @@ export interface ContextCall {
 export interface ProgressOptions {
   /** The value at which the work is done, when it is known. */
   readonly total?: number;
-  /** What is being done, for people. Sent since 2025-03-26. */
+  /** A text for people about the current work. Sent since 2025-03-26. */
   readonly message?: string;
 }
 
 /**
- * Where a request stands in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not checked.
+ * The place of a request in a distributed trace, in the formats of W3C Trace Context and W3C Baggage; not validated.
  *
  * @see MCP 2026-07-28, basic, "OpenTelemetry trace context"
  */
 export interface TraceContext {
   /** The trace and the span of the caller. */
   readonly traceparent?: string;
-  /** What tracing systems of other vendors add. */
+  /** The values that other tracing systems add. */
   readonly tracestate?: string;
   /** Names and values that travel with the trace. */
   readonly baggage?: string;
@@ -85,7 +85,7 @@ export type WithContext<Env, Context> = Env & { readonly [CONTEXT]: Context };
 /** The type of `ctx.context`, given what {@link WithContext} says. */
 export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ? Context : undefined;
 
-/** What every handler is given beside its arguments. Valid until the handler's result is sent; inert afterwards. */
+/** The second argument of every handler. Valid until the handler's result is sent; it does nothing afterwards. */
 export class HandlerContext<Env = unknown> {
   readonly #call: ContextCall;
   readonly #asker: Asker;
@@ -129,13 +129,16 @@ export class HandlerContext<Env = unknown> {
     return this.#call.env as Env;
   }
 
-  /** What the server's option `context` gave for this request. A client cannot reach it; see {@link HandlerContext.meta}. */
+  /**
+   * The value of the server's option `context` for this request. A client cannot set it; see
+   * {@link HandlerContext.meta}.
+   */
   get context(): ContextOf<Env> {
     // The option has this type.
     return this.#call.context as ContextOf<Env>;
   }
 
-  /** Who the request acts for; undefined when anonymous. */
+  /** The principal that the request acts for; undefined if it is anonymous. */
   get principal(): Principal | undefined {
     return this.#call.principal;
   }
@@ -145,7 +148,7 @@ export class HandlerContext<Env = unknown> {
     return this.#call.client;
   }
 
-  /** What the request's `_meta` says of its trace, to hand on to the services a handler calls. */
+  /** The trace context in the request's `_meta`, to pass on to services that a handler calls. */
   get traceContext(): TraceContext {
     const fields = ["traceparent", "tracestate", "baggage"].map((key) => [key, this.meta[key]] as const);
     return Object.fromEntries(fields.filter(([, value]) => typeof value === "string"));
@@ -176,8 +179,8 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Sends a log message to the client whose request this is, when it asked for messages of this level or less grave
-   * ones. Never fails a call: what cannot be said is dropped.
+   * Sends a log message to the client of this request, if it asked for this level or a less severe one. Never fails
+   * a call: a message that cannot be sent is dropped.
    *
    * @param data Any JSON value.
    * @param logger Name of what logs.
@@ -269,8 +272,8 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Ends the connection the client waits on, not the work: the client connects again after `retryMs` and gets what
-   * happened meanwhile. For work that takes long. Does nothing where the client could not come back.
+   * Closes the connection that the client waits on, and keeps working: the client reconnects after `retryMs` and
+   * receives what it missed. Use it for long work. Does nothing where the client could not resume.
    *
    * @param retryMs Milliseconds the client is told to wait.
    * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"

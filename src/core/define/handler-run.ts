@@ -6,11 +6,11 @@
 import type { Asker } from "../ask/asker.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
-/** What a step is given. */
+/** The argument of a step. */
 export interface StepContext {
   /** The same whenever this step of this call is run: to hand on as an idempotency key. */
   readonly key: string;
-  /** What `retrying()` counts, where it outlives the run; absent: it counts in memory. */
+  /** The tries that `retrying()` counts, if the count outlives the run; absent if it is kept in memory only. */
   readonly tries?: Tries;
 }
 

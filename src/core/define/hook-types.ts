@@ -8,13 +8,12 @@ import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
 import type { RequestDescription } from "../protocol/request-description.ts";
 
 /**
- * What hooks see of a request, or of a notification of the author's own. `result` and `error` are set once `next()` has
- * settled.
+ * A request, or a notification of your own, as hooks see it. `result` and `error` are set once `next()` has settled.
  */
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** What a notification says. */
+  /** The params of a notification. */
   readonly params?: JsonObject;
   /** The result, once `next()` has returned it. */
   result?: JsonObject;
@@ -36,7 +35,7 @@ export type AroundHook<Env = unknown> = (
   next: () => Promise<JsonObject>,
 ) => Promise<JsonObject | readonly unknown[] | string | number | boolean | null>;
 
-/** What is known when a request is over. */
+/** A finished request. */
 export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "result" | "error" | "requestId" | "params"> {
   /** The id that the client gave the request. */
   readonly requestId: RequestId;
@@ -53,5 +52,8 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
   readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";
 }
 
-/** Hears that a request is over. A promise it returns is waited for as by `waitUntil`, and never by the client. */
+/**
+ * Called when a request has ended. The platform waits for the promise it returns, as for `waitUntil`; the client does
+ * not.
+ */
 export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;

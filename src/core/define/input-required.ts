@@ -11,7 +11,7 @@ import { isObject } from "../protocol/jsonrpc.ts";
 /** Marks such a value, so that two copies of the package recognise each other's. */
 const ASKS: unique symbol = Symbol.for("mcp-edge.input-required");
 
-/** What a handler returns to ask: see `inputRequired`. */
+/** The value a handler returns to ask the client; made by `inputRequired`. */
 export interface InputRequired {
   /** Marks the value, so that another copy of the package recognises it. */
   readonly [ASKS]: true;

@@ -56,13 +56,13 @@ export interface PromptOptions<Args extends PromptArguments = undefined, Env = u
 
 /** One message of a prompt. */
 export interface PromptMessage {
-  /** Who speaks. */
+  /** The speaker of the message. */
   readonly role: "user" | "assistant";
   /** A string is one text block. */
   readonly content: ContentBlock | string;
 }
 
-/** What a prompt handler may return. A string is one message of the user. */
+/** The values that a prompt handler may return. A string is one message of the user. */
 export type PromptReturn =
   | string
   | PromptMessage
@@ -87,7 +87,7 @@ export interface PromptDefinition<Env = unknown> {
   readonly kind: "prompt";
   /** The name, as clients send it. */
   readonly name: string;
-  /** What is listed of the prompt. */
+  /** The listed properties of the prompt. */
   readonly options: PromptOptions<PromptArguments, Env>;
   /** Makes the messages of the prompt. */
   handler(args: never, ctx: HandlerContext<Env>): PromptReturn | Promise<PromptReturn>;

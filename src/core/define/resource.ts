@@ -39,7 +39,10 @@ export interface ResourceContent {
   readonly _meta?: JsonObject;
 }
 
-/** What a reader may return: text, bytes, one content or several (a folder). `undefined` or null: there is no such resource. */
+/**
+ * The values that a reader may return: text, bytes, one content or several (a folder). `undefined` or null means that
+ * there is no such resource.
+ */
 export type ReadReturn =
   | string
   | Uint8Array
@@ -65,7 +68,7 @@ interface CommonOptions {
   readonly name?: string;
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What it is, for people and models. */
+  /** A description for people and models. */
   readonly description?: string;
   /** A media type, such as `text/plain; charset=utf-8` (RFC 6838). */
   readonly mimeType?: string;
@@ -97,7 +100,7 @@ export interface ResourceDefinition<Env = unknown> {
   readonly kind: "resource";
   /** The URI, of any scheme. */
   readonly uri: string;
-  /** What is listed of the resource. */
+  /** The listed properties of the resource. */
   readonly options: ResourceOptions;
   /** Reads the resource. */
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
@@ -109,15 +112,15 @@ export interface TemplateDefinition<Env = unknown> {
   readonly kind: "template";
   /** The URI template (RFC 6570). */
   readonly uriTemplate: string;
-  /** What is listed of the template. */
+  /** The listed properties of the template. */
   readonly options: TemplateOptions<Env>;
   /** Reads a resource whose URI matches the template. */
   read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
-/** Names that live elsewhere: asked for what no definition has. */
+/** Resources that are stored elsewhere. It is asked for URIs that no definition has. */
 export interface ResourceProvider<Env = unknown> {
-  /** What to list after the definitions. */
+  /** The resources that are listed after the definitions. */
   list?(ctx: HandlerContext<Env>): readonly ListedResource[] | Promise<readonly ListedResource[]>;
   /** Reads a URI; `undefined` when there is none. */
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;

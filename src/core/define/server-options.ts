@@ -33,14 +33,14 @@ export type CacheableMethod =
   | "resources/templates/list"
   | "resources/read";
 
-/** Anything `add` takes. */
+/** A definition that `server.add` accepts. */
 export type Definition<Env> =
   | ToolDefinition<Env>
   | PromptDefinition<Env>
   | ResourceDefinition<Env>
   | TemplateDefinition<Env>;
 
-/** What is known of an HTTP request beside its body; a web `Request` is one. */
+/** An HTTP request without its body; a web `Request` is one. */
 export interface RequestFacts {
   /** The URL of the request. */
   readonly url: string;
@@ -48,11 +48,11 @@ export interface RequestFacts {
   readonly headers: { get(name: string): string | null };
 }
 
-/** For whom a server is asked what it offers. */
+/** The caller for whom `definitions` and `visible` are asked. */
 export interface CallerFacts<Env> {
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   readonly env: Env;
-  /** Who the request acts for; undefined for an anonymous one. */
+  /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
 }
 
@@ -63,11 +63,11 @@ export type ContextFunction<Env> = (
   principal: Principal | undefined,
 ) => ContextOf<Env> | Promise<ContextOf<Env>>;
 
-/** Whose subscription it is. */
+/** The subscriber. */
 export interface SubscriptionPlace<Env> {
   /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
   readonly env: Env;
-  /** Undefined when anonymous, and when a session that nobody uses any more ends. */
+  /** The principal of the subscriber; undefined if it is anonymous, and when an unused session ends. */
   readonly principal: Principal | undefined;
   /** The client that subscribes. */
   readonly client: ClientFacts;
@@ -107,17 +107,17 @@ export interface ServerOptions<Env> extends Implementation {
   readonly protocolVersions?: readonly string[];
   /** How long clients of 2026-07-28 may keep results, for each method. @default they ask again each time */
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
-  /** Around every request, the first one outermost. */
+  /** Hooks that wrap every request; the first one is outermost. */
   readonly around?: readonly AroundHook<Env>[];
   /**
-   * What every handler gets as `ctx.context`: a value, or a function called for each request (with no `request` on
-   * stdio), so that nothing of one person's request reaches another's. See `WithContext` for its type.
+   * The value of `ctx.context` in every handler, or a function that is called for each request (without `request` on
+   * stdio), so that no value of one request reaches another. `WithContext` gives it its type.
    */
   readonly context?: ContextOf<Env> | ContextFunction<Env>;
   /**
-   * Definitions that depend on stored state or on the caller, beside the fixed ones. Asked before each request, in
-   * whichever isolate serves it, so that none lists what another refuses. Return the same objects where you can: they
-   * are compiled once each.
+   * Definitions that depend on stored state or on the caller, in addition to the fixed ones. Called before each
+   * request, in whichever isolate serves it, so that lists and calls agree. Return the same objects where you can: each
+   * is compiled once.
    */
   readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
   /**
@@ -134,17 +134,17 @@ export interface ServerOptions<Env> extends Implementation {
    * @default every resource that the client can see
    */
   readonly onSubscribe?: SubscribeHook<Env>;
-  /** After a client is no longer subscribed: it said so, its listen stream closed, or its session ended. */
+  /** Called when a subscription has ended: the client unsubscribed, its listen stream closed, or its session ended. */
   readonly onUnsubscribe?: SubscriptionHook<Env>;
-  /** Called once for each request, however it ends. Its own failure changes nothing. */
+  /** Called once for each request, however it ends. An exception of the hook changes nothing. */
   readonly onRequestEnd?: RequestEndHook<Env>;
   /**
-   * Called once for each sampling request that a client was sent, however it ends. Its own failure changes nothing.
-   * Modern clients answer with their next request, and are heard of then: one that never comes back is not, one that
-   * presents its answer twice is twice. What a task asked and nobody answered is `cancelled` when the task ends.
+   * Called once for each sampling request that a client was sent, however it ends. An exception of the hook changes
+   * nothing. Modern clients answer with their next request: a client that never returns causes no call, and one that
+   * sends its answer twice causes two. A question of a task that is never answered is `cancelled` when the task ends.
    */
   readonly onSample?: SampleHook<Env>;
-  /** Hears of every exception a client was only given a correlation id for. @default the runtime's log */
+  /** Receives every exception for which the client was only given a correlation id. @default the runtime's log */
   readonly onError?: ErrorReporter;
 }
 

@@ -99,7 +99,7 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Hears of a notification of your own. Context, the limit `handlerTimeoutMs` and `around` hooks apply to it. Throws as
+   * Defines a notification of your own. Context, the limit `handlerTimeoutMs` and `around` hooks apply to it. Throws as
    * {@link McpServer.method} does.
    */
   notification(name: string, handler: CustomNotificationHandler<Env>): this {
@@ -108,7 +108,8 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Hears that the roots of a client are others now; ask for them with `ctx.listRoots()` (2024-11-05 to 2025-11-25).
+   * Sets the handler that runs when the roots of a client have changed (2024-11-05 to 2025-11-25). Read them with
+   * `ctx.listRoots()`.
    *
    * @throws {KitError} `definition-duplicate` when there is a handler already.
    */
@@ -172,7 +173,7 @@ export class McpServer<Env = unknown> {
     this[REGISTRY].publish({ kind: "resources" });
   }
 
-  /** Tells the subscribers of a resource, and nobody else, that what it holds has changed. */
+  /** Tells the subscribers of a resource that its contents have changed. */
   resourceUpdated(uri: string): void {
     this[REGISTRY].publish({ kind: "resource", uri });
   }
@@ -183,8 +184,8 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Sends a log message to every legacy client that asked for this level or less grave ones. Outside any request: in a
-   * handler use `ctx.log`. Without a listener it is dropped.
+   * Sends a log message to every legacy client that asked for this level or a less severe one. In a handler use `ctx.log`
+   * instead. Dropped if no client listens.
    *
    * @param data Any JSON value.
    */

@@ -60,7 +60,9 @@ export interface ToolResult {
   readonly _meta?: JsonObject;
 }
 
-/** What a tool without `output` may return. A plain object becomes JSON text; nothing becomes empty content. */
+/**
+ * The values that a tool without `output` may return. A plain object becomes JSON text; no value becomes empty content.
+ */
 export type ToolReturn =
   | string
   | ContentBlock
@@ -88,7 +90,7 @@ export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone,
   ctx: HandlerContext<Env>,
 ) => ToolReturnFor<Out> | Promise<ToolReturnFor<Out>>;
 
-/** What a tool is, beside its name and handler. */
+/** Describes a tool and says how its calls run. */
 export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
@@ -149,7 +151,7 @@ export interface ToolDefinition<Env = unknown> {
   readonly kind: "tool";
   /** The name, as clients send it. */
   readonly name: string;
-  /** What is listed of the tool, and how its calls run. */
+  /** The listed properties of the tool, and how its calls run. */
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
   // Method syntax: a definition that needs no bindings fits a server that has some.
   /** Does the work of the tool. */

@@ -6,15 +6,15 @@
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import type { VersionRules } from "./versions.ts";
 
-/** Who a request acts for: never token bytes. */
+/** The identity that a request acts for. It never contains a token. */
 export interface Principal {
-  /** Who vouches for the subject, such as the issuer URL of the authorization server. */
+  /** The authority that vouches for the subject, such as the issuer URL of the authorization server. */
   readonly issuer: string;
   /** The subject within the issuer. */
   readonly subject: string;
-  /** What the subject may do, such as the scopes of an access token. */
+  /** The permissions of the subject, such as the scopes of an access token. */
   readonly scopes?: readonly string[];
-  /** Whatever else the `auth` hook wants handlers to see. */
+  /** Further values that the `auth` hook passes on to handlers. */
   readonly claims?: JsonObject;
 }
 
@@ -71,7 +71,7 @@ export type ClientCapabilityName =
 
 /** The client a handler talks to. */
 export class ClientFacts {
-  /** What the protocol version of this request has and lacks. */
+  /** The rules of the protocol version of this request. */
   readonly rules: VersionRules;
   /** The capabilities that the client declared. */
   readonly capabilities: ClientCapabilities;
@@ -86,14 +86,14 @@ export class ClientFacts {
   }
 
   /**
-   * As the client states it; undefined when it does not, and for legacy HTTP clients without a session. A session keeps
-   * name and version only, at most 94 bytes of UTF-8 together.
+   * The name that the client states; undefined if it states none, and for legacy HTTP clients without a session. A
+   * session keeps only the name and the version, at most 94 bytes of UTF-8 together.
    */
   get name(): string | undefined {
     return this.info?.name;
   }
 
-  /** As the client states it; see {@link ClientFacts.name}. */
+  /** The version that the client states; see {@link ClientFacts.name}. */
   get version(): string | undefined {
     return this.info?.version;
   }

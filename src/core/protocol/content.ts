@@ -10,9 +10,9 @@ import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 import type { VersionRules } from "./versions.ts";
 
-/** Who content is for, how much it matters, when it last changed (ISO 8601). */
+/** Hints about content: its audience, its importance, and when it last changed. */
 export interface Annotations {
-  /** For whom the content is meant. @default both */
+  /** The readers that the content is meant for. @default both */
   readonly audience?: readonly ("user" | "assistant")[];
   /** 0 to 1; 1 is effectively required. */
   readonly priority?: number;

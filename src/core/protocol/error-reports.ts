@@ -8,9 +8,12 @@ import { quote } from "./quote.ts";
 
 /** The request or notification during which an exception was thrown. */
 export interface ErrorPlace {
-  /** Also in the text the client got, so that a report and a log line can be matched. */
+  /** A random id that is also in the text the client received, so that a report can be matched with it. */
   readonly correlationId: string;
-  /** Of the request or notification; in parentheses where neither failed but what serves them, as in "(transport)". */
+  /**
+   * The method of the request or notification. In parentheses, as in "(transport)", if the failure was in serving and
+   * not in a request.
+   */
   readonly method: string;
   /** Absent for a notification. */
   readonly requestId?: RequestId;
@@ -18,11 +21,11 @@ export interface ErrorPlace {
   readonly tool?: string;
   /** Name of the prompt asked for. */
   readonly prompt?: string;
-  /** Of the resource. */
+  /** URI of the resource. */
   readonly uri?: string;
-  /** As the client sent them, not yet checked. */
+  /** The arguments as the client sent them, not validated. */
   readonly arguments?: unknown;
-  /** What a notification said. */
+  /** The params of a notification. */
   readonly params?: unknown;
 }
 

@@ -66,7 +66,7 @@ export class ToolError extends Error {
   readonly [BRAND] = "ToolError";
   /** Content to send instead of the message as one text block. */
   readonly content: readonly unknown[] | undefined;
-  /** Structured content to send beside it. The output schema is not enforced on errors. */
+  /** Structured content to send with it. The output schema is not enforced on errors. */
   readonly structuredContent: unknown;
 
   /** Makes a failure whose text the model reads. */
@@ -105,7 +105,7 @@ export type KitErrorCode =
   | "transport-closed"
   | "timeout";
 
-/** Wrong configuration or wrong use. Stays local: a client never sees its text. */
+/** An error in configuration or in the use of the kit. Clients never see its text. */
 export class KitError extends Error {
   /** Tells the class of the error. */
   override readonly name = "KitError";
@@ -132,7 +132,7 @@ export class CancelledError extends Error {
   override readonly name = "CancelledError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "CancelledError";
-  /** What the client gave as its reason. */
+  /** The reason that the client gave, if it gave one as text. */
   readonly reason: string | undefined;
 
   /** Makes the error from the reason that the client gave, if it is text. */

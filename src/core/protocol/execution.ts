@@ -13,15 +13,15 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
-/** What a platform gives beside a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
+/** The platform's side of a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
 export interface Execution {
   /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
   waitUntil(work: Promise<unknown>): void;
-  /** What a wrapper around the Worker, such as an OAuth provider, has found out. */
+  /** Values that a wrapper around the Worker, such as an OAuth provider, passes on. */
   readonly props?: unknown;
 }
 
-/** What every hook can use to work. */
+/** The environment of every hook. */
 export interface HookTools<Env = unknown> {
   /** The bindings of the Worker or object that serves the request; on stdio what was given to `serveStdio`. */
   readonly env: Env;

@@ -30,8 +30,8 @@ export interface Limits {
   /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
   readonly slowReaderMs: number;
   /**
-   * Milliseconds a client has to answer a question for its user. Stops a call from waiting for ever on one who left. Where
-   * asking ends the run, also how long a question waits for steps under way: one of them may wait for the answer.
+   * Milliseconds a client has to answer a question for its user. Stops a call from waiting forever for a user who left.
+   * Where a question ends the run, it also waits this long for running steps, because one of them may need the answer.
    */
   readonly elicitTimeoutMs: number;
   /** Milliseconds a client has to answer a question for itself (roots, sampling). */

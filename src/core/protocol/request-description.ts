@@ -15,9 +15,9 @@ export interface RequestDescription {
   readonly requestId: RequestId;
   /** The client that sent the request. */
   readonly client: ClientFacts;
-  /** Who the request acts for; undefined for an anonymous one. */
+  /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
-  /** Of the task whose handler runs, or that is over; absent on a request, that which makes the task included. */
+  /** The id of the task whose handler runs or has ended. Absent on requests, also on the one that creates the task. */
   readonly taskId?: string;
   /** Name of the tool called. */
   readonly tool?: string;

@@ -10,11 +10,11 @@ import { KitError, McpError, ToolError } from "./errors.ts";
 import { isObject, type JsonObject } from "./jsonrpc.ts";
 import { printable } from "./quote.ts";
 
-/** One thing that does not fit. */
+/** One reason why a value does not fit a schema. */
 export interface SchemaIssue {
-  /** What does not fit, for people. */
+  /** A text for people. */
   readonly message: string;
-  /** Where it is: names and indexes from the root on. */
+  /** The place in the value: names and indexes from the root on. */
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface StandardJsonSchema {
   };
 }
 
-/** A Standard Schema with its JSON Schema beside it, for libraries that cannot describe themselves. */
+/** A Standard Schema and its JSON Schema, for libraries whose schemas cannot describe themselves. */
 export interface SchemaPair<Input = unknown, Output = Input> {
   /** Validates values. */
   readonly schema: StandardSchema<Input, Output>;
@@ -53,7 +53,7 @@ export interface SchemaPair<Input = unknown, Output = Input> {
   readonly jsonSchema: Record<string, unknown>;
 }
 
-/** What `input` and `output` take. Raw JSON Schema comes in through `jsonSchema()` of `mcp-edge/json-schema`. */
+/** A schema that `input` and `output` accept. For raw JSON Schema use `jsonSchema()` of `mcp-edge/json-schema`. */
 export type AnySchema<Input = unknown, Output = Input> =
   | (StandardSchema<Input, Output> & StandardJsonSchema)
   | SchemaPair<Input, Output>;

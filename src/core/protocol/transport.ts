@@ -16,7 +16,7 @@ export interface Transport {
   start(): Promise<void>;
   /** Hands one message to the channel. Rejects, after telling `onerror`, when it is closed or refuses the message. */
   send(message: JSONRPCMessage): Promise<void>;
-  /** Ends both directions; `onclose` follows. A second call does nothing. */
+  /** Closes both directions; `onclose` follows. A second call does nothing. */
   close(): Promise<void>;
   /** A message arrived. The value is what was parsed; it is not yet known to be legal JSON-RPC. */
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;

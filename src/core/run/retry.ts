@@ -18,7 +18,7 @@ export interface RetryOptions {
   readonly backoffMaxMs?: number;
   /** Whether an exception is worth another try. @default all are */
   readonly isWorthIt?: (error: unknown) => boolean;
-  /** Ends the waiting: `ctx.signal`. */
+  /** Ends the waiting between tries when it aborts, such as `ctx.signal`. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ const OPTIONS: OptionTable<RetryOptions> = {
   signal: null,
 };
 
-/** What a try is given. */
+/** The argument of one try. */
 export interface TryContext extends Omit<StepContext, "tries"> {
   /** The number of this try, from 1. */
   readonly attempt: number;

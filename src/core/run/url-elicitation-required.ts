@@ -39,7 +39,7 @@ export class UrlElicitationRequiredError extends McpError implements AnsweringEr
     this.elicitations = params;
   }
 
-  /** In the version's own way: the error itself, a result that asks, or a text. */
+  /** Returns or throws the form that the client's protocol version has: an error, a result that asks, or a text. */
   answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;

@@ -42,11 +42,11 @@ export type Once = (
 
 /** A call as it is recognised again. */
 export interface Presented {
-  /** What it is known by: a hash, so it tells nothing. */
+  /** The name under which the outcome is stored: a hash, so that it reveals nothing. */
   readonly name: string;
-  /** Of the tool and the arguments. */
+  /** A hash of the tool and its arguments. */
   readonly digest: string;
-  /** What it answers of what the call has asked; absent: nothing. */
+  /** The questions of the call that this request answers; absent if it answers none. */
   readonly round?: PresentedRound | undefined;
 }
 
@@ -66,7 +66,11 @@ export interface PresentedRound {
  */
 export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) => Promise<string>;
 
-/** Calls that run once, by whoever keeps their outcomes. @param place The session or connection; undefined: none. */
+/**
+ * Makes the part that runs repeated calls once, from a store of their outcomes.
+ *
+ * @param place The session or connection; undefined: none.
+ */
 export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
   return async (server, request, call, work) => {
     const presented = await recognise(server, request, call, place);
