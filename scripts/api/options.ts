@@ -1,4 +1,4 @@
-/** The reference of options, as a document: made from the doc comments of the interfaces whose names end in Options. */
+/** Generates the reference of options from the doc comments of the interfaces whose names end in Options. */
 import { DEFAULT_LIMITS } from "../../src/core/index.ts";
 import { ROOT } from "../tools.ts";
 import type { Entry, Member, PublicName } from "./surface.ts";
@@ -12,10 +12,10 @@ given an option that does not exist, or a number out of its range, throws a \`Ki
 names the option, its value and what to write.
 `;
 
-/** Interfaces that are options, though their names do not say so. */
+/** Further interfaces that are options. */
 const MORE = new Set(["Limits", "CacheHint", "OriginRules"]);
 
-/** The document. */
+/** Returns the text of the document. */
 export function optionsDocument(entries: readonly Entry[]): string {
   const shown = new Set<string>();
   const sections = entries.flatMap(({ module, names }) => {
@@ -43,20 +43,20 @@ function sectionOf({ name, doc, members, inherited }: PublicName): string {
   ].join("\n");
 }
 
-/** @param value The default, where it is a constant of the program. */
+/** @param value The default, if it is a constant of the package. */
 function rowOf({ name, type, text, doc, tags, isOptional }: Member, value: number | undefined): string {
   const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
   const fallback = given ?? (isOptional ? "" : "required");
   return `| \`${name}\` | ${codeOf(type ?? text)} | ${cell(inline(fallback))} | ${cell(meaningOf(doc, tags))} |`;
 }
 
-/** What the comment says, and where the specification says it. */
+/** Returns the text of a doc comment with its references. */
 function meaningOf(doc: string, tags: Member["tags"]): string {
   const see = tags.filter(([tag]) => tag === "see").map(([, text]) => `See ${text}.`);
   return inline([doc, ...see].join(" "));
 }
 
-/** As one line. Links of TypeDoc become code. */
+/** Converts text to one line. TypeDoc links become code. */
 function inline(text: string): string {
   return text
     .replaceAll(/\{@link (?:import\([^)]*\)\.)?([^}]+)\}/g, "`$1`")

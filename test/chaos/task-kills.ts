@@ -38,7 +38,7 @@ interface Begun {
 
 const ENTRY = "test/worker/fixtures/tasks.ts";
 const OBJECTS = { MCP: "McpObject", SLICED: "SlicedObject", EACH: "EachObject", EFFECTS: "Effects" };
-/** A task is done well before, kills included. */
+/** A task finishes long before, including kills. */
 const DEADLINE_MS = 60_000;
 
 export async function killTasks({ kills, seed, tasksPerKill, version, report }: KillOptions): Promise<KillTally> {

@@ -59,7 +59,7 @@ function mount(path: string, binding: string, className: string, options: Parame
   });
   app.route("/", endpoint);
   return class extends endpoint.McpObject implements Stored {
-    /** What streams cost the hub depends on how many there are, so it is not counted with what one session costs. */
+    /** The hub's costs depend on the number of streams, so they are not counted as costs of a session. */
     readonly #isHub: boolean;
 
     constructor(ctx: DurableObjectState, env: Env) {
@@ -106,13 +106,13 @@ function watched(namespace: Namespace): Namespace {
       return id;
     },
     get: (id: DurableObjectId) =>
-      // Only the hub has a name.
+      // Only the hub is addressed by name.
       id.name !== undefined
         ? namespace.get(id)
         : new Proxy(namespace.get(id), {
             get: (stub, method) => {
               count("requests");
-              // Stubs are the platform's own: their methods want them, not the one who watches.
+              // The methods of a stub require the stub itself as `this`, not the proxy.
               return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
             },
           }),

@@ -1,4 +1,4 @@
-/** Every block of code in documents for users and in doc comments is compiled, and run where it is a server. */
+/** Compiles every block of code in documents for users and in doc comments, and runs those that are servers. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,14 +13,14 @@ const exportsOf = new Map(readSurface().map(({ module, names }) => [module, name
 const documents = documentBlocks();
 const programs = [...documents, ...commentBlocks()].filter(({ language }) => language === "ts" || language === "js");
 
-/** Below the package, so that its own name leads to what was built. */
+/** Inside the package, so that imports of the package's name resolve to the build. */
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(ROOT, "dist/blocks-"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the program or the function around a block would declare. */
+/** Declarations that the program or the function around a block would contain. */
 const GLOBALS = `
 interface Env { readonly CITY: string }
 declare const ctx: import("mcp-edge").HandlerContext;
@@ -34,7 +34,7 @@ function fileOf(title: string): string {
   return `${title.replaceAll(/[^\w]+/g, "-")}.ts`;
 }
 
-test("there are blocks in the README, in doc comments and in the template", () => {
+test("finds blocks in the README, in doc comments and in the template", () => {
   for (const start of ["README.md", "src/core", "src/worker"]) {
     expect(programs.filter(({ title }) => title.startsWith(start)).length, start).toBeGreaterThan(0);
   }
@@ -51,7 +51,7 @@ test("every program in the documentation type-checks against the built package",
 });
 
 const COMMANDS = /^sh$|^bash$/;
-/** What a reader has to fill in. */
+/** Placeholders for the reader to fill in. */
 const PLACE = /\.\.\./g;
 
 test.each(documents.filter(({ language }) => language !== "ts"))("$title is valid $language", ({ language, text }) => {
@@ -64,13 +64,13 @@ test.each(documents.filter(({ language }) => language !== "ts"))("$title is vali
   } else expect(["mermaid", "text", "js"], `the language of ${text}`).toContain(language);
 });
 
-/** Servers that no other test runs: those that export classes by destructuring are in snippets.test.ts. */
+/** Servers that no other test runs. Those that export classes by destructuring are in snippets.test.ts. */
 const servers = programs.filter(({ text }) => {
   const isServer = /\bserver\.\w+\(|\bedge\(|new McpServer/.test(text);
   return isServer && !/mcp-edge\/(node|testing)"|from "vitest"|^export const \{/m.test(text);
 });
 
-/** The binding of a class: the default one where there is one, else any. */
+/** The binding of a class: its default name if it has one. */
 function bindingOf(name: string): string {
   if (name === "McpTaskWorkflow") return "MCP_TASK_WORKFLOW";
   return name === "McpObject" ? "MCP" : name.toUpperCase();

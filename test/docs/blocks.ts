@@ -10,11 +10,11 @@ export interface Block {
   /** File and line, such as `README.md:30`. */
   readonly title: string;
   readonly language: string;
-  /** As it is printed. */
+  /** The code as printed. */
   readonly text: string;
 }
 
-/** Documents for users. Decisions are records and have fragments only. */
+/** Matches documents for users. Decisions are records and contain only fragments. */
 const DOCUMENT =
   /^(README|CONTRIBUTING)\.md$|^docs\/(?!decisions\/)[^/]*\.md$|^docs\/guides\/|^templates\/[^/]+\/README\.md$/;
 
@@ -24,7 +24,7 @@ export function documentBlocks(): Block[] {
   return files.flatMap((file) => blocksOf(file, readFileSync(join(ROOT, file), "utf8")));
 }
 
-/** The blocks in doc comments of src, those of `@example` among them. */
+/** The blocks in doc comments of src, including those of `@example`. */
 export function commentBlocks(): Block[] {
   const files = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" });
   return files
@@ -44,7 +44,7 @@ function blocksOf(file: string, text: string): Block[] {
   }));
 }
 
-/** Names that every block may use, by the module that has them. */
+/** The names that every block may use, with the module that exports them. */
 function knownNames(exportsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const known = new Map<string, string>();
   for (const [module, names] of exportsOf) for (const name of names) if (!known.has(name)) known.set(name, module);
@@ -54,10 +54,10 @@ function knownNames(exportsOf: ReadonlyMap<string, readonly string[]>): Map<stri
 }
 
 /**
- * The block as a module: names that it uses and does not say where they come from are imported.
+ * Converts a block to a module: imports the known names that it uses without declaring them.
  *
- * @param exportsOf Names that each entry of the package exports.
- * @param folder Where the module is written to.
+ * @param exportsOf The names that each entry of the package exports.
+ * @param folder The folder that the module is written to.
  */
 export function moduleOf(
   { text }: Block,
@@ -72,12 +72,12 @@ export function moduleOf(
     const from = module === AMBIENT ? `./${relative(folder, AMBIENT).replaceAll("\\", "/")}` : module;
     lines.push(`import { ${name} } from "${from}";`);
   }
-  // The reader's server is a file of its own in some documents.
+  // In some documents the reader's server is in a separate file.
   const own = text.replaceAll(/from "\.\/server\.ts"/g, `from "./${relative(folder, AMBIENT)}"`);
   return { source: `${lines.join("\n")}\n${own}\nexport {};\n`, isFragment: lines.length > 0 };
 }
 
-/** Names that a block imports or declares at its top. */
+/** Returns the names that a block imports or declares at its top level. */
 function declaredIn(code: string): Set<string> {
   const imported = [...code.matchAll(/^import (?:type )?(?:\* as (\w+)|\{([^}]*)\})/gm)].flatMap(
     ([, all, some = ""]) => [all ?? "", ...some.split(",").map((name) => name.trim().replace(/^type /, ""))],

@@ -18,7 +18,7 @@ const publish = (version, key) => "Published " + version + ".";
 const verify = () => ({ issuer: "https://issuer.example", subject: "ada" });
 `;
 
-/** Where the names of a doc comment come from. */
+/** The modules that doc comments import from. */
 const MODULES: Readonly<Record<string, string>> = {
   edge: "mcp-edge/worker",
   durable: "mcp-edge/worker/durable",

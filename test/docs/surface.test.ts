@@ -50,7 +50,7 @@ test("names and members without a doc comment, or with tags only, are found", ()
   });
 });
 
-test("docs/reference/options.md says what the doc comments of the options say", () => {
+test("docs/reference/options.md matches the doc comments of the options", () => {
   const document = optionsDocument(entries);
   expect(readFileSync(OPTIONS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
   expect(document).toContain("| `bodyBytesMax` | `number` | 4,194,304 |");

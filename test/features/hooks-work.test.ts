@@ -1,5 +1,5 @@
 /**
- * What hooks get beside the request, without a platform: the bindings, and `waitUntil` to continue after the answer.
+ * The data that hooks get beside the request, without a platform: the bindings, and `waitUntil` to continue after the answer.
  */
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";

@@ -66,7 +66,7 @@ describe("A23: two endpoints with one class", () => {
   });
 });
 
-describe("A23: two endpoints with classes of their own", () => {
+describe("A23: two endpoints with their own classes", () => {
   test("A23: each serves its own clients", async () => {
     for (const [path, name] of [
       [PUBLIC, "public"],

@@ -43,7 +43,7 @@ async function reported(path: string): Promise<string[]> {
   return (reports[path] ?? []).filter((text) => path === "/bare" || path === "/varying" || !text.includes("Nobody"));
 }
 
-/** What makes an endpoint need objects. */
+/** The requests that make an endpoint use its objects. */
 const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   session: initialize,
   hub: (path) => call(path, "change"),
@@ -61,7 +61,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 describe("the class", () => {
-  test.each(Object.keys(TEXTS))("A27: %s: every use of it says what to write", async (className) => {
+  test.each(Object.keys(TEXTS))("A27: %s: every use of it reports what to write", async (className) => {
     for (const use of Object.values(USES)) {
       const before = (await reported(`/${className}`)).length;
       await use(`/${className}`);
@@ -70,7 +70,7 @@ describe("the class", () => {
     for (const text of await reported(`/${className}`)) expect(text).toBe(TEXTS[className]);
   });
 
-  test("A27: a 503 for a missing class blames the sessions; one for missing keys names the option", async () => {
+  test("A27: the 503 for a missing class mentions sessions; the one for missing keys names the option", async () => {
     const response = await initialize("/NotExported");
     expect([response.status, await response.json()]).toMatchObject([
       503,
