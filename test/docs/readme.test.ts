@@ -40,38 +40,7 @@ describe("the project of the README", () => {
     expect(runToolQuietly("tsc", ["-p", folder])).toEqual({ status: 0, output: "" });
   });
 
-<<<<<<< HEAD
-test("the README's server type-checks against the built package, and wrangler would deploy it with the configuration there", () => {
-  const folder = mkdtempSync(join(ROOT, "dist/readme-"));
-  try {
-    writeFileSync(join(folder, "index.ts"), source);
-    writeFileSync(join(folder, "wrangler.toml"), (blocks("toml")[0] ?? "").replace("src/index.ts", "index.ts"));
-    const config = { extends: join(ROOT, "tsconfig.json"), include: ["index.ts"], exclude: [] };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-    expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
-    const deploy = runToolQuietly("wrangler", ["deploy", "--dry-run", "--outdir", join(folder, "out")], folder);
-    expect(deploy.output).toContain("env.MCP_SESSION (McpSession)");
-    expect(deploy.status).toBe(0);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
-
-test("the README's test type-checks against the built package, and passes with the README's server", () => {
-  const example = blocks("ts").find((block) => block.includes("mcp-edge/testing")) ?? "";
-  const folder = mkdtempSync(join(ROOT, "dist/readme-"));
-  try {
-    writeFileSync(join(folder, "index.ts"), source);
-    writeFileSync(join(folder, "server.test.ts"), example);
-    writeFileSync(join(folder, "wrangler.toml"), (blocks("toml")[0] ?? "").replace("src/index.ts", "index.ts"));
-    const config = { extends: join(ROOT, "tsconfig.json"), include: ["server.test.ts"], exclude: [] };
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-    expect(runToolQuietly("tsc", ["-p", folder, "--noEmit"])).toEqual({ status: 0, output: "" });
-    // Without its own configuration the project's would be used. The timeout is that of the project.
-    writeFileSync(join(folder, "vitest.config.mjs"), "export default { test: { testTimeout: 30_000 } };");
-=======
   test("passes its own test, which kills the Worker", { timeout: 120_000 }, () => {
->>>>>>> 33e3a34 (docs: a README of one page, guides, architecture and CONTRIBUTING)
     const run = runToolQuietly("vitest", ["run", "--reporter", "verbose"], folder);
     expect(run.output).toContain("a session survives a crash of the server");
     expect(run.status, run.output).toBe(0);
@@ -100,12 +69,6 @@ test.each(DOCUMENTS)("every file, folder and heading that %s links to exists", (
   }
 });
 
-<<<<<<< HEAD
-test("every file and folder that the README links to exists", () => {
-  const links = [...readme.matchAll(/\]\(((?!https?:)[^)]+)\)/g)].map((match) => match[1] ?? "");
-  expect(links.length).toBeGreaterThan(0);
-  for (const link of links) expect(() => readFileSync(join(ROOT, link)), link).not.toThrow(/ENOENT/);
-=======
 /** The anchors of a document's headings, as GitHub forms them. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
@@ -118,7 +81,6 @@ function headingsOf(text: string): string[] {
 
 test("the README has at most 200 lines", () => {
   expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
->>>>>>> 33e3a34 (docs: a README of one page, guides, architecture and CONTRIBUTING)
 });
 
 test("the README's commands are scripts of the package", () => {

@@ -1,4 +1,4 @@
-/** Every server in the README and in doc comments is run on workerd exactly as printed. */
+/** Every server in the guides and in doc comments is run on workerd exactly as printed. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Code that a snippet relies on: the first server of the README, and functions of the reader. */
+/** Code that a snippet relies on: a server, and functions of the reader. */
 const BEFORE = `
 import { McpServer } from "mcp-edge";
 import * as z from "zod";
@@ -30,6 +30,7 @@ const MODULES: Readonly<Record<string, string>> = {
   tasks: "mcp-edge/worker/tasks",
   workflow: "mcp-edge/worker/workflows",
   httpSse: "mcp-edge/worker/http-sse",
+  page: "mcp-edge/worker/page",
 };
 
 interface Snippet {
@@ -44,21 +45,33 @@ function snippetOf(title: string, source: string): Snippet {
   return { title, source, classes };
 }
 
-/** The README's servers except the first, which has its own test. They are printed with their imports. */
-function readmeSnippets(): Snippet[] {
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-  const blocks = [...readme.matchAll(/^(#+ [^\n]+)$|^```ts\n([\s\S]*?)^```$/gm)];
-  let heading = "";
-  return blocks.flatMap(([, title, block]) => {
-    heading = title ?? heading;
-    if (!block?.includes("edge(server") || block.includes("new McpServer")) return [];
-    // A fragment that shows only options.
-    const isFragment = /^edge\(/m.test(block);
-    const whole = isFragment
-      ? `import { edge } from "mcp-edge/worker";\n${block.replace(/^edge\(/m, "export default edge(")}`
-      : block;
-    return [snippetOf(`README, ${heading.replace(/^#+ /, "")}`, whole)];
-  });
+/** What a block with tools alone is served by. */
+const SERVED = `
+import { edge } from "mcp-edge/worker";
+import { durable } from "mcp-edge/worker/durable";
+const app = edge(server, durable());
+export default app;
+export class McpObject extends app.McpObject {}
+`;
+
+/** The servers of the guides, and tools that they define, which are served with all parts. */
+function guideSnippets(): Snippet[] {
+  const folder = join(ROOT, "docs/guides");
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const text = readFileSync(join(folder, file), "utf8");
+      const blocks = [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block);
+      return blocks.flatMap((block, at) => {
+        const title = `docs/guides/${file}, block ${at + 1}`;
+        if (/^server\.tool\(/m.test(block)) return [snippetOf(title, block + SERVED)];
+        const isWhole = block.includes("edge(server") && !/new McpServer|adminServer/.test(block);
+        if (!isWhole) return [];
+        // A fragment that shows options only.
+        const isFragment = !block.includes('from "mcp-edge/worker"');
+        return [snippetOf(title, isFragment ? `import { edge } from "mcp-edge/worker";\n${block}` : block)];
+      });
+    });
 }
 
 /** Doc comments use names without importing them. */
@@ -108,7 +121,8 @@ function modern(worker: TestWorker, method: string, params: Record<string, unkno
       elicitation: { form: {} },
       extensions: { "io.modelcontextprotocol/tasks": {} },
     },
-    "mcp-edge/idempotencyKey": "the reader's key",
+    // The rounds of a call have one key, and each call another.
+    "mcp-edge/idempotencyKey": `the reader's key for ${method} ${params.name ?? params.taskId}`,
   };
   const named = String(params.name ?? params.taskId);
   const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": named };
@@ -157,11 +171,11 @@ const HANDLERS: Readonly<Record<string, (worker: TestWorker) => Promise<void>>> 
   },
 };
 
-const SNIPPETS = [...readmeSnippets(), ...commentSnippets()];
+const SNIPPETS = [...guideSnippets(), ...commentSnippets()];
 
 describe("servers in the documentation", () => {
   test("A25: all of them are found", () => {
-    expect(SNIPPETS.filter(({ title }) => title.startsWith("README")).length).toBeGreaterThanOrEqual(6);
+    expect(SNIPPETS.filter(({ title }) => title.startsWith("docs")).length).toBeGreaterThanOrEqual(8);
     expect(SNIPPETS.filter(({ title }) => title.startsWith("src")).length).toBeGreaterThanOrEqual(9);
   });
 
