@@ -45,14 +45,14 @@ export function answerOf(outcome: QuestionOutcome): unknown {
   throw new QuestionError(reason, message, code);
 }
 
-/** What the person did. @throws {QuestionError} `invalid-answer`. */
+/** Reads the action of an elicitation answer. @throws {QuestionError} `invalid-answer`. */
 export function readAnswer(answer: unknown): { action: ElicitResult["action"]; content?: unknown } {
   const { action, content } = isObject(answer) ? answer : {};
   if (action === "accept" || action === "decline" || action === "cancel") return { action, content };
   throw invalidAnswer("elicitation/create", 'its "action" is not accept, decline or cancel');
 }
 
-/** An elicitation answer, its content checked. @throws {QuestionError} `invalid-answer` naming the field. */
+/** Reads an elicitation answer and checks its content. @throws {QuestionError} `invalid-answer` naming the field. */
 export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
   schema: S,
@@ -62,7 +62,11 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
   return read;
 }
 
-/** The same, or what is wrong with the content. @throws {QuestionError} `invalid-answer` when it is no answer to a form. */
+/**
+ * Reads an elicitation answer, or returns what is wrong with its content.
+ *
+ * @throws {QuestionError} `invalid-answer` when it is no answer to a form.
+ */
 export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
   schema: S,
@@ -70,7 +74,7 @@ export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   const { action, content } = readAnswer(answer);
   if (action !== "accept") return { action };
   const checked = await checkElicited(compileElicitation(schema), content ?? {});
-  // What checkElicited lets through is what the schema yields.
+  // A checked value has the type that the schema yields.
   return checked.problem ?? { action: "accept", content: checked.value as never };
 }
 

@@ -19,11 +19,11 @@ import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
 /** How a handler names a question. */
 export interface QuestionOptions {
-  /** Tells this question from others of the handler, whatever its text. @default made of what is asked */
+  /** Distinguishes this question from others of the handler, whatever its text. @default derived from the question */
   readonly key?: string;
 }
 
-/** The part of a server that is told about questions. */
+/** The part of a server to which questions are reported. */
 export interface QuestionReporter extends Reporter {
   readonly options: { readonly onSample?: SampleHook | undefined };
 }
@@ -36,9 +36,9 @@ export interface AskedBy {
 }
 
 export interface AskedOptions extends QuestionOptions {
-  /** Throws what is wrong with an answer. It is still given as it stands. */
+  /** Throws when an answer is wrong, for the audit. The answer is still returned unchanged. */
   readonly read?: (answer: unknown) => unknown;
-  /** Of the question, where what came of it is kept. */
+  /** The digest of the question, where its outcome is kept. */
   readonly digest?: string;
 }
 
@@ -54,19 +54,19 @@ export interface Asker {
   sample(params: SampleParams, signal: AbortSignal, options?: QuestionOptions): Promise<SampleResult>;
   listRoots(signal: AbortSignal, options?: QuestionOptions): Promise<readonly Root[]>;
   ping(signal: AbortSignal): Promise<void>;
-  /** Throws what asking this would throw before anything is sent. Absent where nobody can be asked. */
+  /** Throws as asking this question would, before anything is sent. Absent where no client can be asked. */
   check?(question: Question): void;
-  /** One question as it stands; the answer is not checked. */
+  /** Asks one question unchanged; the answer is not checked. */
   ask(question: Question, signal: AbortSignal, options?: AskedOptions): Promise<unknown>;
-  /** The same for one request, so that what it asks is reported with it. Absent where nobody can be asked. */
+  /** Returns the asker of one request, whose questions are reported with it. Absent where no client can be asked. */
   for?(by: AskedBy): Asker;
   /** The asker of one context; absent where there is nothing to close. */
   forContext?(): Asker;
-  /** For when the handler has returned: what is open is called off, what comes later rejects, with a {@link KitError}. */
+  /** Called after the handler returns. Cancels open questions; later ones reject with a {@link KitError}. */
   close?(): void;
 }
 
-/** An asker where nobody can be asked. */
+/** Returns an asker whose questions all reject, where no client can be asked. */
 export const askNobody: (why: string) => Asker = memo((why) => {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);

@@ -19,17 +19,17 @@ import { checkSampling, readSampleResult, type SampleParams, type SampleResult }
 import { warnOfSecrets } from "./secret-fields.ts";
 import { type ElicitUrlResult, type UrlElicitation, urlParams } from "./url-elicitation.ts";
 
-/** What is known of questions that a former run of the call asked. */
+/** The questions that earlier runs of a call asked. */
 export interface AskedBefore {
-  /** The id a question went out with that has no answer. */
+  /** The id under which a question was sent that has no answer; undefined when there is none. */
   find(key: string): RequestId | undefined;
-  /** What came of one meanwhile. */
+  /** The outcome of a question, once there is one. */
   outcome(key: string): QuestionOutcome | undefined;
-  /** Keeps that a question goes out. */
+  /** Keeps that a question is about to be sent. */
   add(id: string, key: string, digest: string, timeoutMs: number): void;
 }
 
-/** What an asker asks with. */
+/** The client an asker asks, and how. */
 export type AskerOptions = Pick<AskOptions, "client" | "emit"> & {
   readonly limits: Limits;
   readonly before?: AskedBefore | undefined;
@@ -42,7 +42,7 @@ export class ClientAsker implements Asker {
   readonly #by: AskedBy | undefined;
   readonly #count: { samples: number };
   #isOver = false;
-  /** Calls off what is open when it is over; made for the first question. */
+  /** Cancels open questions when the handler has returned. Created for the first question. */
   #over: AbortController | undefined;
 
   /** @param count Sampling requests of the call so far, shared by its contexts. */
@@ -144,7 +144,7 @@ export class ClientAsker implements Asker {
   }
 }
 
-/** A question nobody waits for must not end the process when it is called off. */
+/** Marks a rejection as handled, so that a question the handler does not await cannot end the process. */
 function heard<Answer>(answer: Promise<Answer>): Promise<Answer> {
   answer.catch(() => undefined);
   return answer;

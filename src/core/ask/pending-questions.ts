@@ -16,18 +16,18 @@ import type { Limits } from "../protocol/limits.ts";
 import { interrupted, overLimit, refused, timedOut } from "./question-errors.ts";
 import { checkQuestion, type Ping, type Question, shapeQuestion } from "./questions.ts";
 
-/** Where a question goes out, and when it is given up. */
+/** How a question is sent, and when it is given up. */
 export interface AskOptions {
   readonly client: ClientFacts;
   /** Takes messages for the stream of the request being served. */
   readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
-  /** Of the request being served: when it aborts, so does the question. */
+  /** The signal of the request being served: when it aborts, so does the question. */
   readonly signal: AbortSignal;
-  /** Undefined: whoever keeps the question calls {@link PendingQuestions.expire}. */
+  /** Undefined: the caller keeps the time, and calls {@link PendingQuestions.expire}. */
   readonly timeoutMs: number | undefined;
-  /** Of a question that went out in a former life of the object: it is not asked again. */
+  /** The id of a question that was sent before the object restarted: it is not sent again. */
   readonly askedAs?: RequestId | undefined;
-  /** Called with the id before the question goes out. */
+  /** Called with the id before the question is sent. */
   readonly onAsk?: (id: string) => void;
 }
 
@@ -44,10 +44,10 @@ export class PendingQuestions {
   #samples = 0;
 
   /**
-   * Asks and waits.
+   * Sends a question and waits for its answer.
    *
    * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
-   *   is told that the question is off); the reason of `signal` when that aborts first.
+   *   is told that the question is cancelled); the reason of `signal` when that aborts first.
    */
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, askedAs, onAsk } = options;
@@ -110,20 +110,20 @@ export class PendingQuestions {
     this.#samples += 1;
   }
 
-  /** Gives up every question, those still to come as well: no answer can arrive any more. */
+  /** Gives up every question, later ones included: no answer can arrive any more. */
   interrupt(): void {
     this.#isOver = true;
     for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
   }
 
-  /** Gives up a question that has had its time. False when nobody waits for it here. */
+  /** Gives up a question whose time is over. False when no caller waits for it here. */
   expire(id: RequestId): boolean {
     const pending = this.#pending.get(id);
     pending?.expire();
     return pending !== undefined;
   }
 
-  /** Takes an answer. One to nothing that is asked here (late, foreign, made up) is not, and false. */
+  /** Takes an answer. False for one that answers no pending question: a late, foreign or invented one. */
   settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): boolean {
     const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
     if (pending) {

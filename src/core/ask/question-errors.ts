@@ -1,5 +1,5 @@
 /**
- * The error a handler meets when a question has no good answer, and its causes in words.
+ * The error a handler gets when a question has no good answer, and the text of each cause.
  *
  * @module
  */

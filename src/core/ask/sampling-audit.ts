@@ -1,5 +1,5 @@
 /**
- * What was asked of clients' models, one record for each request that was sent.
+ * The audit of sampling: one record for each request that a client was sent.
  *
  * @module
  */
@@ -35,10 +35,13 @@ export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   readonly durationMs: number;
 }
 
-/** Receives that a sampling request is over. A promise it returns is waited for as by `waitUntil`, and never by the client. */
+/**
+ * Receives that a sampling request is over. A promise it returns is waited for as by `waitUntil`, and never by the
+ * client.
+ */
 export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;
 
-/** Sends and reads one sampling request, and tells `onSample` how it ended. */
+/** Sends one sampling request, reads its answer, and reports to `onSample` how it ended. */
 export async function audited<Result>(
   params: JsonObject,
   by: AskedBy,
@@ -56,13 +59,13 @@ export async function audited<Result>(
     ended("answered");
     return result;
   } catch (error) {
-    // Whatever else ends it is the signal's reason: the call was over first.
+    // Any other error is the reason of the signal: the call was over first.
     ended(error instanceof QuestionError ? error.reason : "cancelled");
     throw error;
   }
 }
 
-/** Tells `onSample` how a sampling request ended. */
+/** Reports to `onSample` how a sampling request ended. */
 export function reportSample(
   params: JsonObject,
   { server, request, call }: AskedBy,

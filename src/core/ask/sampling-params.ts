@@ -78,7 +78,7 @@ const isShare = (value: unknown) => isWithin(value, 1);
 const isNamed = (value: unknown) => isObject(value) && isText(value.name);
 const isList = (value: unknown, is: (member: unknown) => boolean) => Array.isArray(value) && value.every(is);
 
-/** What each parameter of sampling is, when it is there. */
+/** The rule for each parameter of sampling that is present. */
 const SAMPLE_RULES: Readonly<Record<string, readonly [is: (value: unknown) => boolean, rule: string]>> = {
   messages: [
     (value) =>

@@ -46,7 +46,7 @@ function toWords(name: string): string {
     .toLowerCase();
 }
 
-/** What each server was warned of. The bound keeps forms with made-up names from filling memory, and the log. */
+/** The warnings each server got. The bound keeps forms with generated names from filling memory and the log. */
 const warned = new WeakMap<QuestionReporter, Set<string>>();
 const WARNINGS_MAX = 1000;
 

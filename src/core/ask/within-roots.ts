@@ -50,7 +50,8 @@ function readPlaces(uri: string): readonly Place[] | undefined {
 /** @throws {Error} when it does not parse. */
 function readPlace(uri: string): Place {
   const { protocol, host, pathname } = new URL(uri);
-  // Hosts of schemes the URL standard does not know keep their case. A path that starts nowhere is another than one from the top.
+  // Hosts of schemes the URL standard does not know keep their case. A path that starts nowhere is another than one
+  // from the top.
   const top = host !== "" || pathname.startsWith("/") ? "/" : "";
   return {
     origin: `${protocol}//${host.toLowerCase()}${top}`,

@@ -1,5 +1,5 @@
 /**
- * The notices of one connection: what its legacy client hears of by itself, and the listen requests of modern ones.
+ * The notices of one connection: those its legacy client gets without asking, and the listen requests of modern ones.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export class ConnectionNotices {
   #uris: readonly string[] = [];
   /** Listen streams that are open. */
   #listens = 0;
-  /** What `logging/setLevel` asked for. Modern requests never read it. */
+  /** The level that `logging/setLevel` asked for. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
   constructor(server: Registry, options: ConnectionNoticesOptions) {
@@ -76,13 +76,13 @@ export class ConnectionNotices {
     this.#end.signal.addEventListener("abort", stop);
   }
 
-  /** Remembers what a question asked for that its client will be told the end of. */
+  /** Remembers the URL elicitation of a question, so that its client is told when it is complete. */
   watch(message: JSONRPCNotification | JSONRPCRequest): void {
     const id = elicitationIdOf(message);
     if (id !== undefined) this.#elicitations.add(id);
   }
 
-  /** Remembers URL elicitations of an error that the client will be told the end of. */
+  /** Remembers the URL elicitations of an error, so that the client is told when they are complete. */
   await(ids: readonly string[]): void {
     for (const id of ids) this.#elicitations.add(id);
   }

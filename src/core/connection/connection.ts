@@ -82,7 +82,7 @@ class ServerConnection implements Connection {
   /** Requests being served, so that a cancellation can find its own. */
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
-  /** What was emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
+  /** Characters that were emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
   #queuedChars = 0;
   /** Notices that wait until the peer is no longer far behind, one of each kind and resource. */
   readonly #late = new Set<string>();
@@ -91,7 +91,7 @@ class ServerConnection implements Connection {
   readonly #roots = new RootsTeller();
   readonly #once: Once;
   readonly #notices: ConnectionNotices;
-  /** Who the handshake introduced. Modern requests never read it. */
+  /** The client of the handshake. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
   constructor(server: Registry, transport: Transport, options: ConnectOptions<unknown>) {
@@ -136,7 +136,7 @@ class ServerConnection implements Connection {
     for (const controller of this.#inFlight.values()) {
       controller.abort(new KitError("transport-closed", "The connection was closed."));
     }
-    // Those that belong to no request: of onRootsChanged.
+    // Questions of onRootsChanged belong to no request.
     this.#questions.interrupt();
   }
 
@@ -294,7 +294,7 @@ class ServerConnection implements Connection {
 
   #ring: Promise<KeyRing> | undefined;
 
-  /** What hooks hand over is waited for like a request, when the connection comes to rest. */
+  /** Work of hooks is waited for like a request when the connection becomes idle. */
   readonly #execution: Execution = { waitUntil: (work) => this.#track(work.then(() => undefined)) };
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
@@ -334,13 +334,13 @@ class ServerConnection implements Connection {
 
   /** @param message What could not be sent, where it was none of the answers. */
   #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
-    // What cannot be sent once the peer is gone is nobody's failure.
+    // A message that cannot be sent because the peer is gone is no failure.
     if (this.#isClosed) return;
     this.#server.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
   }
 }
 
-/** What may be dropped when the peer is far behind: it tells how things go, and nothing hangs on it. */
+/** Whether a message may be dropped when the peer is far behind: progress and logs, on which nothing depends. */
 function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
   return method === "notifications/progress" || method === "notifications/message";
 }

@@ -63,7 +63,7 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
   if (taken.has(name)) throw new KitError("method-defined", `Method "${name}" is already defined.`);
 }
 
-/** The result of a custom method, as the version has results. */
+/** The result of a custom method, in the form of the version. */
 export function toCustomResult(value: unknown, rules: VersionRules): JsonObject {
   if (isInputRequired(value)) {
     throw new KitError(

@@ -42,7 +42,7 @@ export interface ContextCall {
   readonly disconnect?: ((retryMs: number) => void) | undefined;
   /** Asks the client in the middle of the request; `dispatch` replaces it by one that knows the request. */
   readonly asker: Asker;
-  /** The last progress that a run before said. */
+  /** The last progress value that an earlier run sent. */
   readonly progressAfter?: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface TraceContext {
   readonly baggage?: string;
 }
 
-/** What a client would be given of a resource. */
+/** The contents of a resource, as a client would get them. */
 export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
 
 /** Reads a resource of the server a context belongs to. */
@@ -264,7 +264,7 @@ export class HandlerContext<Env = unknown> {
 
   /**
    * Goes on as a task, for tools that say `taskFrom: "handler"`: what was asked before was asked on the request, what
-   * comes after runs in the backginput. The handler runs again from the top, with all it had before returned at once.
+   * comes after runs in the background. The handler runs again from the top, with all it had before returned at once.
    * Where the call is not to be a task, or is one, it goes on at once.
    */
   async task(): Promise<void> {
@@ -292,7 +292,7 @@ export class HandlerContext<Env = unknown> {
     return this.#asker.ping(this.signal);
   }
 
-  /** Nothing may be said: the result is on its way, nobody wants it, or it was said by a run before. */
+  /** Nothing may be sent: the result was sent, the request is cancelled, or an earlier run has sent it. */
   get #isMute(): boolean {
     return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }

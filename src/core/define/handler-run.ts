@@ -8,7 +8,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 /** The argument of a step. */
 export interface StepContext {
-  /** The same whenever this step of this call is run: to hand on as an idempotency key. */
+  /** The same whenever this step of this call is run: for use as an idempotency key. */
   readonly key: string;
   /** The tries that `retrying()` counts, if the count outlives the run; absent if it is kept in memory only. */
   readonly tries?: Tries;
@@ -21,7 +21,7 @@ export interface Tries {
   /**
    * Keeps how many have failed by now, and when the next is due.
    *
-   * @returns What to wait for where the next try is for another run: it never settles. Undefined: it is for this one.
+   * @returns A promise that never settles, where the next try belongs to another run; undefined where it belongs to this one.
    */
   fail(failed: number, waitMs: number): Promise<never> | undefined;
 }
@@ -32,19 +32,19 @@ export type Step<T> = (context: StepContext) => T | Promise<T>;
 /** One run of a handler that may be run again from the top. */
 export interface HandlerRun {
   readonly asker: Asker;
-  /** Whether what the handler says was said by a run before, or comes too late. */
+  /** Whether what the handler sends was sent by an earlier run, or comes too late. */
   readonly isSilent: boolean;
   step<T>(name: string, work: Step<T>): Promise<T>;
-  /** Ends a run on the request, to go on as a task. Absent where that is not to be, or has been. */
+  /** Ends a run on the request, to go on as a task. Absent where the call does not become a task, or is one. */
   task?(): Promise<void>;
-  /** Does what belongs to the run, unless it is over: then it never settles. */
+  /** Runs work of the handler, unless the run is over: then the promise never settles. */
   within<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** What an earlier round left for the run of a handler. */
+/** The input that an earlier round leaves for the run of a handler. */
 export interface HandlerInput {
   readonly inputResponses: JsonObject;
   readonly requestState: string | undefined;
-  /** Where the handler may ask in the middle, and be run again from the top. */
+  /** The run, where the handler may ask in the middle and be run again from the top. */
   readonly replay?: HandlerRun | undefined;
 }

@@ -28,7 +28,7 @@ export interface RequestData<Env = unknown> extends Omit<RequestDescription, "re
  * client's custom method, which are whatever its handler returned.
  *
  * Wraps notifications of the author's own as well: then there is no `requestId`, `next()` gives `{}` when the handler has
- * returned, what the hook returns is not sent to anybody, and what it throws goes to `onError`.
+ * returned, what the hook returns is not sent, and what it throws goes to `onError`.
  */
 export type AroundHook<Env = unknown> = (
   data: RequestData<Env>,

@@ -70,7 +70,7 @@ export type PromptReturn =
   | { readonly description?: string; readonly messages: readonly PromptMessage[]; readonly _meta?: JsonObject }
   | InputRequired;
 
-/** What the handler is given for its arguments. */
+/** The arguments a handler gets. */
 export type PromptValues<Args extends PromptArguments> = Args extends AnySchema
   ? InferOutput<Args>
   : { readonly [name: string]: string | undefined };

@@ -50,7 +50,7 @@ interface ContextFacts {
 }
 
 export class Registry implements ServerIdentity, QuestionReporter {
-  /** What the author wrote. */
+  /** The options as the author wrote them. */
   readonly options: ServerOptions<unknown>;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
@@ -70,11 +70,11 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** Definitions that the option `definitions` returned before. */
   readonly #compiled = new WeakMap<Definition<unknown>, Compiled>();
   #provider: ResourceProvider<unknown> | undefined;
-  /** Lists something was ever defined for. A client that was told of a list may ask for it when it is empty again. */
+  /** Lists that ever had a definition. A client that knows of a list may ask for it when it is empty again. */
   #used = new Set<ListKind>();
   /** The handler of `onRootsChanged`. */
   rootsChanged: RootsHandler | undefined;
-  /** Where this server is mounted, and what is mounted here. */
+  /** The servers this one is mounted in, and those that are mounted here. */
   readonly #mounts: Mount[] = [];
   readonly #parts: Registry[] = [];
 
@@ -101,7 +101,11 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   // Definitions
 
-  /** Adds a definition, or puts it in the place of the one with its key. @param place Where it is written, for error texts. */
+  /**
+   * Adds a definition, or puts it in the place of the one with its key.
+   *
+   * @param place Where it is written, for error texts.
+   */
   add<Env>(definition: Definition<Env>, place: string, isReplacing = false): void {
     for (const put of this.#plan(definition, place, isReplacing)) put();
     this.publish({ kind: LISTS[definition.kind].list });
@@ -148,7 +152,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** The changes that add a definition here and wherever this server is mounted; throws before any of them is made. */
   #plan<Env>(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
-    // What is new here must not take the place of something else there.
+    // A definition that is new here must not replace another one there.
     const wasHere = this[LISTS[definition.kind].catalog].find(keyOf(definition)) !== undefined;
     const here = this.#planItem(compile(definition), place, isReplacing);
     return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
@@ -289,7 +293,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return pick(this.options, rules.implementationFields);
   }
 
-  /** What this server can do, as far as the version has words for it and the mode can keep it. */
+  /** The capabilities that the version has and the way of serving can keep. */
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
     const derived: JsonObject = {};
     const changing = keeps.notices ? { listChanged: true } : {};
@@ -310,7 +314,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return this.options.around ?? [];
   }
 
-  /** Tells `onRequestEnd`. Never throws: its failure goes to `onError`. */
+  /** Calls `onRequestEnd`. Never throws: a failure of the hook goes to `onError`. */
   reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
     const { method, requestId } = end;
     const failed = (error: unknown) =>
@@ -322,7 +326,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     runDetached(() => this.options.onRequestEnd?.(end), failed, end.waitUntil);
   }
 
-  /** Tells `onError`, or else the runtime. Never throws: a failing reporter must not hide the answer. */
+  /** Reports to `onError`, or to the runtime without one. Never throws: a failing reporter must not hide the answer. */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
     const { onError } = this.options;
     // A failing reporter is itself reported, to the runtime; when that fails too, nothing is left to report to.

@@ -1,5 +1,5 @@
 /**
- * What an author says about a server, and what the ways of serving tell it.
+ * The options of a server, and the facts that its functions are given.
  *
  * @module
  */
@@ -81,7 +81,7 @@ export type SubscriptionHook<Env> = (uri: string, place: SubscriptionPlace<Env>)
 /**
  * Decides whether a client may subscribe to a resource, and starts watching it. `true` or nothing admits the client.
  * `false` refuses it as if there were no such resource. A hook that throws McpError refuses with that error. Anything else
- * is a mistake: the client is refused, and `onError` is told.
+ * is a mistake: the client is refused, and `onError` receives a report.
  */
 export type SubscribeHook<Env> = (
   uri: string,
@@ -122,7 +122,7 @@ export interface ServerOptions<Env> extends Implementation {
   readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
   /**
    * Whether a caller sees a definition. What it does not see it cannot call either. Only `true` shows it: anything that
-   * is not a boolean, such as a Promise, hides it, and `onError` is told once.
+   * is not a boolean, such as a Promise, hides it, and `onError` receives one report.
    *
    * @default everything is shown
    */

@@ -178,7 +178,7 @@ export class McpServer<Env = unknown> {
     this[REGISTRY].publish({ kind: "resource", uri });
   }
 
-  /** Tells the client that was asked to visit a URL that what it was to do there is done (2025-11-25). */
+  /** Tells the client that a URL elicitation is complete: its user has done what the URL was for (2025-11-25). */
   elicitationComplete(elicitationId: string): void {
     this[REGISTRY].publish({ kind: "elicitation", id: elicitationId });
   }

@@ -79,7 +79,7 @@ export type AnySchemaOrNone = AnySchema | undefined;
 /** The arguments a handler gets: what the input schema yields, or an empty object. */
 export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? InferOutput<In> : Record<string, never>;
 
-/** What a handler may return, given its output schema. */
+/** The values a handler may return, given its output schema. */
 export type ToolReturnFor<Out extends AnySchemaOrNone> =
   // Outside the condition, so that literals such as `type: "text"` keep their type while Out is still being inferred.
   ToolResult | InputRequired | (Out extends AnySchema ? InferInput<Out> : ToolReturn);

@@ -38,7 +38,7 @@ const OPERATORS: Readonly<
 
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g;
 const NAME = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/;
-/** What a variable without `+` or `#` may be made of once encoded. */
+/** The characters of a variable without `+` or `#`, once encoded. */
 const ENCODED = /^(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})*$/;
 const ENCODED_RESERVED = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$/;
 
@@ -80,7 +80,10 @@ export class UriTemplate {
     return rest === "" ? Object.fromEntries(found) : undefined;
   }
 
-  /** Where the text of an expression ends: at the last part everywhere, else where the next part begins. */
+  /**
+   * Returns the end of the text of an expression: the end of the URI for the last part, else the start of the next
+   * part.
+   */
   #extent(part: Expression, place: number, rest: string): number {
     const next = this.#parts[place + 1];
     if (next === undefined) return rest.length;

@@ -5,9 +5,9 @@
  */
 const encoder = new TextEncoder();
 
-/** As UTF-8. */
+/** Encodes a text as UTF-8. */
 export function encodeText(text: string): Uint8Array<ArrayBuffer> {
-  // Of its own, never shared: what the type says less precisely.
+  // The encoder returns a buffer of its own that is never shared; its type is less precise.
   return encoder.encode(text) as Uint8Array<ArrayBuffer>;
 }
 
@@ -54,8 +54,8 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * A hash of 32 bits (FNV-1a over UTF-16 code units), the same in every isolate. It tells texts apart that nobody chose to
- * collide; it is no secret and no proof.
+ * Returns a hash of 32 bits (FNV-1a over UTF-16 code units), the same in every isolate. It is not cryptographic: whoever
+ * chooses the texts can make two that collide.
  *
  * @param seed Another seed gives another number for the same text.
  * @param mixBits Folds the high bits into the low ones by this many places, so that two numbers of one text do not

@@ -1,5 +1,5 @@
 /**
- * What a server knows of the client whose request it serves.
+ * The facts a server knows about the client whose request it serves.
  *
  * @module
  */
@@ -145,7 +145,7 @@ export function readImplementation(value: unknown): Implementation | undefined {
 
 /**
  * The order of capability bits in a sealed session id. Ids outlive deploys, so entries are only ever added at the end.
- * Details of a capability that no bit stands for are not remembered by a session, such as the members of `experimental`.
+ * A session does not remember details of a capability that have no bit, such as the members of `experimental`.
  */
 const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
   "sampling",

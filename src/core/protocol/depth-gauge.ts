@@ -1,11 +1,11 @@
 /**
- * How deep JSON nests, and of how many values it consists, found while its bytes arrive.
+ * Measures how deep JSON nests and how many values it has, while its bytes arrive.
  *
  * @module
  */
 
 const [QUOTE, COMMA, BACKSLASH, OPEN, CLOSE] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d];
-/** What brackets and braces differ by. */
+/** The bit by which the character codes of brackets and braces differ. */
 const BRACE = 0x20;
 
 /** Counts how deep JSON nests while its bytes pass, without parsing. Brackets and commas inside strings do not count. */

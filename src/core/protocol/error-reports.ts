@@ -1,5 +1,5 @@
 /**
- * Reports of exceptions: what they tell `onError` or the runtime's log, and how they are sent without a failure of their own.
+ * Reports of exceptions to `onError` or the runtime's log.
  *
  * @module
  */
@@ -32,9 +32,9 @@ export interface ErrorPlace {
 /** Receives every exception. Its own failure changes nothing for the client. */
 export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
 
-/** A server that is told of exceptions. */
+/** A server to which exceptions are reported. */
 export interface Reporter {
-  /** Tells the server's `onError`, or else the runtime. Never throws. */
+  /** Reports to the server's `onError`, or to the runtime without one. Never throws. */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void;
 }
 

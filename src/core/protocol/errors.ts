@@ -150,7 +150,10 @@ export class CancelledError extends Error {
   }
 }
 
-/** Whether this is no failure: code that ends because its signal told it to says so by throwing the signal's reason. */
+/**
+ * Whether an error is the reason of an aborted signal. Code that stops because its signal aborted throws it, which is
+ * no failure.
+ */
 export function isReasonOf(signal: AbortSignal, error: unknown): boolean {
   return signal.aborted && error === signal.reason;
 }
@@ -161,8 +164,8 @@ export function toErrorObject(error: McpError): JSONRPCErrorObject {
 }
 
 /**
- * The kind of a value that an author's function returned and should not have, for an error text: never the value itself,
- * which may be a secret. A rejection of a promise that nobody awaits is ignored, so that it cannot end the process.
+ * Describes a value that an author's function should not have returned, for an error text. Never the value itself, which may
+ * be a secret. The rejection of a returned promise is ignored, so that it cannot end the process.
  */
 export function unfit(value: unknown): string {
   if (value instanceof Promise) {

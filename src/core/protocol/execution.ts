@@ -8,7 +8,10 @@ import type { ErrorReporter, Reporter } from "./error-reports.ts";
 import type { RequestId } from "./jsonrpc.ts";
 import { quote } from "./quote.ts";
 
-/** Ends something early, as an AbortController does. Other implementations create the signal lazily because it is expensive. */
+/**
+ * Ends something early, as an AbortController does. Other implementations create the signal lazily because it is
+ * expensive.
+ */
 export interface Ending {
   readonly signal: AbortSignal;
 }

@@ -84,7 +84,7 @@ export const ErrorCode = {
   UnsupportedProtocolVersion: -32022,
 } as const;
 
-/** What one parsed JSON value turned out to be. `invalid` carries the id when it could be read, so an answer can echo it. */
+/** One parsed JSON value, classified. `invalid` carries the id when it could be read, so an answer can echo it. */
 export type ParsedMessage =
   | { readonly kind: "request"; readonly message: JSONRPCRequest }
   | { readonly kind: "notification"; readonly message: JSONRPCNotification }

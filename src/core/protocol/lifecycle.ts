@@ -70,9 +70,9 @@ export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFa
 }
 
 /**
- * Who sent a notification, as far as it says so.
+ * The client that sent a notification, as far as it is known.
  *
- * @param known Who it is otherwise; undefined: a client of which nothing is known.
+ * @param known The client of the connection or session; undefined: a client of which nothing is known.
  */
 export function senderOf(
   { params }: Pick<JSONRPCNotification, "params">,
@@ -82,7 +82,7 @@ export function senderOf(
   try {
     if (hasEnvelope(params)) return clientOf(readEnvelope(params), versions);
   } catch {
-    // Nobody can be told what is wrong with a notification.
+    // A notification has no answer that could say what is wrong with it.
   }
   return known ?? new ClientFacts((versions.modern[0] ?? versions.legacy[0]) as VersionRules, {});
 }
@@ -109,7 +109,7 @@ export function logLevelOf(request: { readonly params?: JsonObject | undefined }
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }
 
-/** What the way a client is served can keep between its requests. Nothing is declared that it cannot keep. */
+/** The state that a way of serving keeps between requests. Capabilities that need more are not declared. */
 export interface Keeps {
   readonly logLevel: boolean;
   /** Whether notices of changes reach the client. */
@@ -127,7 +127,7 @@ export interface ServerIdentity {
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject;
 }
 
-/** What `initialize` settles: the version, and who the client is. */
+/** The outcome of `initialize`: the client, with its version, and the result for it. */
 export interface Negotiated {
   readonly client: ClientFacts;
   readonly result: JsonObject;

@@ -21,13 +21,22 @@ export interface Limits {
   readonly batchMax: number;
   /** Milliseconds a response waits to become JSON before it turns into an SSE stream with a heartbeat. */
   readonly jsonWaitMs: number;
-  /** Milliseconds between SSE heartbeats. Edges cut silent streams after minutes, and the write is what finds a vanished client. */
+  /**
+   * Milliseconds between SSE heartbeats. Edges cut silent streams after minutes, and the write is what finds a vanished
+   * client.
+   */
   readonly heartbeatMs: number;
   /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
   readonly streamBufferBytesMax: number;
-  /** Bytes of what one round of a modern call keeps for the next, sealed in `requestState`. Clients send it back each time. */
+  /**
+   * Bytes of what one round of a modern call keeps for the next, sealed in `requestState`. Clients send it back each
+   * time.
+   */
   readonly requestStateBytesMax: number;
-  /** Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is cut. */
+  /**
+   * Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is
+   * cut.
+   */
   readonly slowReaderMs: number;
   /**
    * Milliseconds a client has to answer a question for its user. Stops a call from waiting forever for a user who left.
@@ -36,7 +45,10 @@ export interface Limits {
   readonly elicitTimeoutMs: number;
   /** Milliseconds a client has to answer a question for itself (roots, sampling). */
   readonly askTimeoutMs: number;
-  /** Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a QuestionError. */
+  /**
+   * Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a
+   * QuestionError.
+   */
   readonly samplesPerCallMax: number;
   /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
   readonly samplesPerSessionMax: number;

@@ -1,5 +1,5 @@
 /**
- * Log messages to the client: what level counts, and which messages pass it.
+ * Log messages to the client, and the levels that decide which are sent.
  *
  * @module
  * @see MCP 2026-07-28, server/utilities/logging
@@ -7,7 +7,7 @@
 import { invalidParams } from "./errors.ts";
 import type { JSONRPCNotification } from "./jsonrpc.ts";
 
-/** From least to most grave (RFC 5424). */
+/** From least to most severe (RFC 5424). */
 export const LOGGING_LEVELS = [
   "debug",
   "info",
@@ -29,7 +29,7 @@ export function readLevel(value: unknown, field: string): LoggingLevel {
   throw invalidParams(`${field} is not a level. Levels: ${LOGGING_LEVELS.join(", ")}.`, { field });
 }
 
-/** True when a message is at least as grave as the level asked for; nothing passes where none was. */
+/** True when a message is at least as severe as the level asked for. Nothing passes where no level was. */
 export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined): boolean {
   return asked !== undefined && LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);
 }

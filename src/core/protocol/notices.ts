@@ -1,5 +1,5 @@
 /**
- * Notices: that something changed, told from anywhere in the program to the clients that asked to hear of it.
+ * Notices of changes: published anywhere in the program, delivered to the clients that asked for them.
  *
  * @module
  */
@@ -33,26 +33,26 @@ export interface NoticeFilter {
 
 export type NoticeListener = (notice: Notice) => void;
 
-/** For whom a source is opened, so that it can refuse those who take too much. */
+/** The use a stream makes of a source, so that the source can refuse too much of it. */
 export interface Claim {
-  /** Undefined: nobody in particular, or a session, which has one stream. */
+  /** The principal that opened the stream; undefined for an anonymous one and for a session, which has one stream. */
   readonly principal: Principal | undefined;
   /** Characters that are kept for as long as it is open; see {@link sizeOf}. */
   readonly size: number;
 }
 
-/** What a URI takes in memory beside its characters, in characters. */
+/** The memory that a URI takes beside its characters, in characters. */
 const URI_OVERHEAD = 64;
 
-/** About what is kept of a subscription, in characters. */
+/** Returns about how much memory a subscription takes, in characters. */
 export function sizeOf(kept: unknown, uris: readonly string[]): number {
   return JSON.stringify(kept).length + uris.length * URI_OVERHEAD;
 }
 
-/** Where notices come from: this process, or a hub that joins all of them. */
+/** A source of notices: this process, or a hub that joins all processes. */
 export interface NoticeSource {
   /**
-   * Resolves once every notice published from now on is heard. Rejects when the source cannot be reached, and with
+   * Resolves once every notice published from now on is delivered. Rejects when the source cannot be reached, and with
    * `BusyError` when there are too many streams.
    */
   open(filter: NoticeFilter, listener: NoticeListener, claim: Claim): Promise<NoticeTap>;
@@ -62,13 +62,13 @@ export interface NoticeSource {
 export interface NoticeTap {
   /** Resolves once the new filter holds. */
   update(filter: NoticeFilter): Promise<void>;
-  /** Ends it at once; the listener hears no more. */
+  /** Ends the subscription at once; the listener is not called again. */
   stop(): void;
   /** Resolves when the source ends it. */
   readonly ended: Promise<void>;
 }
 
-/** Whether a notification says that something changed: equal ones that nobody has read are one. */
+/** Whether a notification says that something changed. Equal ones that were not read yet are merged. */
 export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
@@ -95,7 +95,7 @@ export class NoticeBus {
   readonly #waiting = new Map<unknown, Notice>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed Hears of what a listener throws; the others are told all the same. */
+  /** @param failed Receives what a listener throws; the other listeners are called all the same. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }

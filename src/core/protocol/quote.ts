@@ -3,18 +3,18 @@
  *
  * @module
  */
-/** Characters of a peer's value that an error text repeats. The rest tells nobody anything and may be megabytes. */
+/** Characters of a peer's value that an error text repeats. The whole may be megabytes. */
 const SHOWN_MAX = 100;
 
 /** Control characters (line breaks and terminal escapes among them), line separators, and marks that reorder text. */
 const UNPRINTABLE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 
-/** A text on one line, which changes nothing of how the text around it is shown. */
+/** Returns a text on one line that cannot change how the text around it is shown. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** A peer's value for an error text or a log: as JSON, printable, cut short. */
+/** Returns a peer's value for an error text or a log: as JSON, printable, cut short. */
 export function quote(value: string): string {
   return printable(JSON.stringify(value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}...` : value));
 }

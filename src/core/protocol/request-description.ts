@@ -51,7 +51,7 @@ export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "cl
   };
 }
 
-/** The place that `onError` is told for a notification that failed. */
+/** The place of a failed notification, for `onError`. */
 export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
   return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
 }

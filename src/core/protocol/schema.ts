@@ -129,8 +129,8 @@ function isUntypedObject(json: JsonObject): boolean {
 }
 
 /**
- * Validates what a peer sent. A validator that throws at it has found a misfit, of which nothing is known: its exception
- * may tell of the inside of the program, so it is dropped. What an author throws to be read travels on.
+ * Validates what a peer sent. A validator that throws is taken to have refused the value. Its exception is dropped, because
+ * it may reveal the inside of the program; a ToolError or McpError that an author throws is passed on.
  */
 function guarded(validate: CompiledSchema["validate"], value: unknown): ReturnType<CompiledSchema["validate"]> {
   const failed = (error: unknown) => {

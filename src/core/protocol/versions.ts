@@ -10,7 +10,7 @@ import type { ClientCapabilityName } from "./client-facts.ts";
 /** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
 export type Era = "legacy" | "modern";
 
-/** What one protocol version has. Everything a server sends is shaped by this. */
+/** The features of one protocol version. Everything a server sends is shaped by this. */
 export interface VersionRules {
   readonly version: string;
   readonly era: Era;
@@ -46,7 +46,7 @@ export interface VersionRules {
   readonly annotationFields: readonly string[];
   /** `_meta` on content blocks and resource contents. */
   readonly contentMeta: boolean;
-  /** What `structuredContent` (and the root of `outputSchema`) may be. */
+  /** The type that `structuredContent` and the root of `outputSchema` may have. */
   readonly structured: "none" | "object" | "any";
   /** `message` in progress notifications. */
   readonly progressMessage: boolean;
@@ -151,7 +151,7 @@ const V2026_07_28: VersionRules = {
 export const VERSIONS: readonly VersionRules[] = [V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28];
 
 /**
- * What a Streamable HTTP request without a version header is taken for where no session says otherwise.
+ * The version assumed for a Streamable HTTP request without a version header and without a session.
  *
  * @see MCP 2025-06-18, basic/transports, "Protocol Version Header"
  */

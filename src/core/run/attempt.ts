@@ -1,7 +1,7 @@
 /**
- * One run of a handler over a journal. What the journal has is returned at once; what it has not is asked, or done.
- * Where the client cannot be asked in the middle of a request the run is suspended once it can go no further: it waits
- * for an answer and no step is under way. Nothing it does afterwards has any effect.
+ * One run of a handler over a journal. Answers and results in the journal are returned at once; other questions are asked,
+ * and other steps run. Where the client cannot be asked in the middle of a request, the run is suspended once it can go no
+ * further: it waits for an answer and no step is running. Nothing it does afterwards has any effect.
  *
  * @module
  */
@@ -35,7 +35,7 @@ import { RunKeys } from "./run-keys.ts";
 import { withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 
-/** What a run needs of the way it is served. */
+/** The services a run needs from the way it is served. */
 export interface AttemptHost {
   readonly call: Call;
   readonly journal: JournalData;
@@ -59,11 +59,11 @@ export class Attempt implements Attempted {
   readonly #host: AttemptHost;
   readonly #answers = new Map<string, QuestionEntry>();
   readonly #results = new Map<string, StepEntry>();
-  /** What this run has added. */
+  /** Entries that this run has added. */
   readonly #added: JournalEntry[] = [];
-  /** What runs before asked, and this one has not yet. */
+  /** Keys that earlier runs asked and this one has not asked yet. */
   readonly #unasked: Set<string>;
-  /** What the run before waited for when it ended. */
+  /** Keys that the previous run waited for when it ended. */
   readonly #askedLast: ReadonlySet<string>;
   readonly #keys = new RunKeys();
   readonly #pending = new Map<string, Pending>();
@@ -94,7 +94,7 @@ export class Attempt implements Attempted {
       if ("step" in entry) this.#results.set(entry.key, entry);
       else this.#answers.set(entry.key, entry);
     }
-    // What a client says before it was asked need not be of use.
+    // An answer that a client sent before it was asked may not be needed.
     const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
     this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
     this.#isOnNewGround = this.#unasked.size === 0;
@@ -103,7 +103,7 @@ export class Attempt implements Attempted {
     this.asker = this.#createAsker();
   }
 
-  /** Whether the run repeats what another has said already, or is over: it says nothing. */
+  /** Whether the run repeats an earlier one, or is over: then it sends nothing. */
   get isSilent(): boolean {
     return this.#isSuspended || !this.#isOnNewGround;
   }
@@ -119,7 +119,11 @@ export class Attempt implements Attempted {
     return { id, rounds: rounds + 1, entries: [...entries.filter((entry) => !isEarly(entry)), ...this.#added], asked };
   }
 
-  /** What it waits for. @throws {KitError} `replay-diverged` when it is certain that the handler is another one. */
+  /**
+   * The questions the run waits for.
+   *
+   * @throws {KitError} `replay-diverged` when it is certain that the handler is another one.
+   */
   questions(): Record<string, Question> {
     if (this.#hasDiverged) {
       const [asked, unreached] = [list(this.#pending.keys()), list(this.#unreached())];
@@ -128,7 +132,10 @@ export class Attempt implements Attempted {
     return this.pending;
   }
 
-  /** The same of a run that goes on, or was ended for another reason: what it has not come to yet is none of it. */
+  /**
+   * The same for a run that continues, or was ended for another reason: questions it has not reached yet are not among
+   * them.
+   */
   get pending(): Record<string, Question> {
     return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
   }
@@ -155,7 +162,7 @@ export class Attempt implements Attempted {
   }
 
   async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
-    // It failed in the run before, or was not reached: what follows may rightly be something else.
+    // The step failed in the previous run, or was not reached, so what follows may differ.
     this.#isSame = true;
     const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
     const result = plain(name, done);
@@ -163,7 +170,7 @@ export class Attempt implements Attempted {
     return copy(result) as T;
   }
 
-  /** Rejects only who listens: a question or step that nobody waits for must not end the process. */
+  /** Marks rejections as handled: a question or step that the handler does not await must not end the process. */
   within<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isSuspended) return suspend();
     const result = (async () => work())();
@@ -197,7 +204,7 @@ export class Attempt implements Attempted {
     };
   }
 
-  /** Asks until what the person says fits, some times. */
+  /** Asks until the answer fits the schema, at most {@link REASKS_MAX} more times. */
   #elicit<S extends AnySchema | ElicitationSchema>(
     message: string,
     schema: S,
@@ -230,7 +237,7 @@ export class Attempt implements Attempted {
   #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
     const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
     return this.#keys.withQuestion({ method: "elicitation/create", params }, options, async (key) => {
-      // The same on every run, unlike others: the author may have stored it.
+      // The same on every run, because the author may have stored it.
       const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
       const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
       return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
@@ -280,7 +287,7 @@ export class Attempt implements Attempted {
     }
   }
 
-  /** A question is asked. Once all that were asked before are, what the handler says is new. */
+  /** Notes that a question is asked. Once all earlier ones are, what the handler sends is new. */
   #reach(key: string): void {
     if (!this.#unasked.delete(key)) return;
     if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
@@ -292,19 +299,19 @@ export class Attempt implements Attempted {
     this.#isOnNewGround = true;
   }
 
-  /** What the run before asked, was answered, and this run has not asked for. */
+  /** Keys that the previous run asked, that were answered, and that this run has not asked. */
   #unreached(): string[] {
     return [...this.#askedLast].filter((key) => this.#unasked.has(key) && this.#answers.has(key));
   }
 
   /**
-   * Whether the handler seems to be another one than that which was asked: it has come to nothing that was asked last,
-   * though that was answered, has begun no step, and asks for something else.
+   * Whether the handler seems to be another one than the one that asked: it has reached no question that was asked last,
+   * although these were answered, has begun no step, and asks for something else.
    *
-   * What makes one handler ask for other things in another run is no sign of it. Branches come to their questions in
-   * another order, because what the journal has is there at once: equal questions then have each other's numbers, and a
-   * branch may wait for an answer that the other one has had. A step that failed is done again, and may succeed. Answers
-   * that such a run has not come to are kept for one that does.
+   * The same handler may ask for other things in another run, which is no sign of a change. Branches reach their questions
+   * in another order, because answers in the journal are available at once: equal questions then have each other's numbers,
+   * and a branch may wait for an answer that the other one got. A step that failed runs again, and may succeed. Answers that
+   * such a run has not reached are kept for one that does.
    */
   get #seemsOther(): boolean {
     return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
@@ -322,8 +329,8 @@ export class Attempt implements Attempted {
   }
 
   /**
-   * Suspends in a later turn, so that what is asked in this one goes out together. Only a handler that seems to be another
-   * one is given time: it may be late, and only the clock can tell.
+   * Suspends in a later turn, so that all questions of this turn are sent together. Only a handler that seems to be another
+   * one gets more time: it may be late, and only waiting can show that.
    */
   #look(): void {
     this.#watchStall();
@@ -358,7 +365,7 @@ export class Attempt implements Attempted {
       const pending = [...this.#pending];
       this.#pending.clear();
       for (const [key, { question, reject }] of pending) {
-        // A later run meets the same.
+        // A later run gets the same error.
         this.#added.push(failedEntry(key, digestOf(question), failure));
         reject(failure);
       }
@@ -366,7 +373,7 @@ export class Attempt implements Attempted {
     }
   }
 
-  /** A question waits for the steps under way. One of them may wait for the question, and would for ever. */
+  /** Bounds the time that a question waits for running steps: a step that awaits the question would block it for ever. */
   #watchStall(): void {
     clearTimeout(this.#stall);
     if (this.#pending.size === 0 || this.#underWay.size === 0 || this.#isClosed) return;
@@ -393,12 +400,12 @@ function answerTo({ method }: Question, entry: QuestionEntry, digest: string): u
   return answerOf(entry);
 }
 
-/** For a handler to change as it likes: what the journal has stays as it is. */
+/** Returns a copy that the handler may change, so that the journal stays unchanged. */
 function copy(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** What JSON makes of a result, so that the first run sees what later ones will. */
+/** Returns a result as JSON keeps it, so that the first run sees what later ones will. */
 function plain(name: string, result: unknown): unknown {
   try {
     return copy(result);

@@ -37,7 +37,7 @@ export interface Call extends ContextCall {
   readonly rounds?: RunRounds | undefined;
   /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
   readonly replay?: RunRounds | undefined;
-  /** What `subscriptions/listen` tells of tasks; absent where there are none. */
+  /** The tasks that `subscriptions/listen` reports; absent where there are none. */
   readonly tasks?: TaskNews | undefined;
   /**
    * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
@@ -66,7 +66,7 @@ export interface Method {
   readonly isStatic?: (server: Registry) => boolean;
 }
 
-/** Does the work, unless it was done. Throws what the work throws, or threw. */
+/** Runs the work unless it was run before. Throws what the work throws, or threw. */
 export type Once = (
   server: Registry,
   request: JSONRPCRequest,
@@ -74,9 +74,9 @@ export type Once = (
   work: () => Promise<JsonObject>,
 ) => Promise<JsonObject>;
 
-/** Tasks a listen stream hears of, beside what it was asked for. */
+/** Tasks that a listen stream reports, beside the notices it was asked for. */
 export interface TaskNews {
   readonly ids: readonly string[];
-  /** Says how a task stands, when that is known. */
+  /** Sends the status of a task, once it is read. */
   tell(taskId: string): void;
 }

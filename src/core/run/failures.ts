@@ -1,5 +1,5 @@
 /**
- * What goes wrong with a run, in words for the author of its handler.
+ * The errors of a run, in words for the author of its handler.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export function stalled(steps: Iterable<string>, afterMs: number): KitError {
   return new KitError("timeout", message);
 }
 
-/** The handler is not the one that was asked. */
+/** The handler is not the one that asked before. */
 export function diverged(what: string): KitError {
   return new KitError(
     "replay-diverged",

@@ -1,6 +1,6 @@
 /**
- * What the runs of one call have had so far: answers of its client and results of its steps, by key. With it a handler
- * is run again from the top and comes to where it was.
+ * The journal of a call: the answers of its client and the results of its steps, by key. With it a handler is run again
+ * from the top and returns to where it was.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Question } from "../ask/questions.ts";
 import { fingerprint } from "../protocol/bytes.ts";
 import { canonical } from "../seal/canonical.ts";
 
-/** What came of a question or a step. */
+/** The outcome of a question or a step. */
 export type JournalEntry =
   /** `digest`: of the question; absent when the client answered before any run of ours asked. */
   | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
@@ -33,7 +33,7 @@ export function isEarly(entry: JournalEntry): boolean {
 
 /** A journal at rest: JSON. */
 export interface JournalData {
-  /** Of the call: steps derive their keys from it. */
+  /** The id of the call: steps derive their keys from it. */
   readonly id: string;
   /** Runs so far. */
   readonly rounds: number;
@@ -46,7 +46,7 @@ export function newJournal(): JournalData {
   return { id: crypto.randomUUID(), rounds: 0, entries: [], asked: [] };
 }
 
-/** A journal with the answers a client brought: to what it was asked, and before it was asked anything to whatever it says. */
+/** Returns a journal with the answers a client sent: those to its open questions, or all of them before any question. */
 export function withAnswers(journal: JournalData, responses: Readonly<Record<string, unknown>>): JournalData {
   const asked: readonly (readonly [string, string | undefined])[] =
     journal.rounds === 0 ? Object.keys(responses).map((key) => [key, undefined]) : journal.asked;
@@ -61,7 +61,7 @@ export function failedEntry(key: string, digest: string, { reason, message, code
   return { key, digest, failed: { reason, message, code } };
 }
 
-/** Tells one question from another; it need not resist anybody. */
+/** Returns a digest that distinguishes questions. It is not cryptographic. */
 export function digestOf({ method, params = {} }: Question): string {
   // Ids are made anew where the author gave none.
   const { elicitationId: _, ...rest } = params;

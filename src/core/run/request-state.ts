@@ -19,18 +19,18 @@ const ENV_KEYS = new EnvKeys("request state", "What a handler keeps in requestSt
 
 /** Milliseconds a person may take over one round before its state is refused. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
-/** What was sealed: what the author gave, and what the engine keeps. */
+/** The contents of a sealed state: the text of the author, and what the engine keeps. */
 export interface SealedState {
   readonly state?: string | undefined;
   readonly journal?: unknown;
-  /** Of a run that was suspended: what its handler had as `ctx.inputResponses`, and is to have again. */
+  /** The `ctx.inputResponses` of a suspended run, which its next run gets again. */
   readonly responses?: JsonObject;
   /** For `onSample`. */
   readonly samples?: SentSamples | undefined;
 }
 
 /**
- * What a modern request presents.
+ * Reads the state and answers that a modern request presents.
  *
  * @throws {McpError} -32602 when the state is not one sealed here for this request, or has expired. Says no more.
  */

@@ -1,5 +1,5 @@
 /**
- * Steps that are tried again.
+ * Retries of steps.
  *
  * @module
  */
@@ -37,8 +37,8 @@ export interface TryContext extends Omit<StepContext, "tries"> {
 }
 
 /**
- * The same work, tried again when it throws. Every try is given the same key and its own number; when all are used up,
- * the last exception is thrown, and a run that comes to the step again makes one more try.
+ * Returns work that is tried again when it throws. Every try gets the same key and its own number. After the last try its
+ * exception is thrown, and a run that reaches the step again makes one more try.
  *
  * In a task the number of tries that failed is kept, and a wait of more than a second ends the run: the object may sleep,
  * and another run goes on with the next try when it is due. Elsewhere waits are time the handler runs, and what is lost

@@ -42,15 +42,15 @@ export type BeginReplay = (
   check?: (journal: unknown) => void,
 ) => Attempted;
 
-/** Such a run, and what is left of it when it is suspended. */
+/** A run that may ask in the middle, and what is left of it when it is suspended. */
 export interface Attempted extends Replaying {
-  /** What it waits for. @throws {KitError} when the handler is not the one that was asked. */
+  /** The questions the run waits for. @throws {KitError} when the handler is not the one that asked before. */
   questions(): Readonly<Record<string, Question>>;
-  /** To be given to the next run; JSON. */
+  /** The journal for the next run; JSON. */
   readonly journal: unknown;
-  /** Whether the next run needs it although nothing waits. */
+  /** Whether the next run needs the journal although no question waits. */
   readonly hasEntries: boolean;
-  /** Resolves when no step is under way: only then the journal has all. */
+  /** Resolves when no step is running: only then is the journal complete. */
   settled(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ const runOneRound = async (
 ): Promise<RoundsOutcome> => {
   const presented = await readPresented(server, request, call);
   hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
-  // What an explicit question was answered with stays until the handler asks in that form again.
+  // The answers to explicit questions stay until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
   const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
@@ -101,7 +101,7 @@ const runOneRound = async (
     return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
-    // It asks too, and the next run is to have what this one had.
+    // The error asks too, and the next run needs what this one had.
     if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
     throw error;
   }
@@ -117,7 +117,7 @@ async function askAll({ inputRequests }: InputRequired, call: Call): Promise<Jso
     const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
     return Object.fromEntries(await Promise.all(answers));
   } catch (error) {
-    // Nobody waits for the other answers any more; their client is told.
+    // The other answers are no longer awaited; their client is told.
     failed.abort();
     throw error;
   }

@@ -14,7 +14,7 @@ import type { Call } from "./call.ts";
 export const ASK_BY_RETURNING =
   "this protocol version has no requests from the server; give edge() the option replay, or return inputRequired({ ... })";
 
-/** What an earlier round left for this one. */
+/** The input that an earlier round leaves for this one. */
 export interface Round extends HandlerInput {
   readonly replay?: Replaying | undefined;
 }
@@ -30,7 +30,7 @@ export interface Replaying extends HandlerRun {
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
 
-/** What a handler gave in the end, or the result that asks the client. */
+/** The value a handler returned in the end, or the result that asks the client. */
 export type RoundsOutcome = { readonly returned: unknown } | { readonly asked: JsonObject };
 
 /** Runs a handler, round by round, until it no longer asks. */
@@ -44,8 +44,8 @@ export type RunRounds = (
 let askByReturning: RunRounds | undefined;
 
 /**
- * For run/input-required.ts, so that programs in which nothing asks do not bundle it. It is code, not configuration: a server
- * whose handlers do not return `inputRequired()` behaves the same with and without it.
+ * Called by input-required.ts, so that programs in which nothing asks do not bundle it. It installs code, not configuration:
+ * a server whose handlers do not return `inputRequired()` behaves the same with and without it.
  */
 export function installRounds(run: RunRounds): void {
   askByReturning = run;
@@ -85,7 +85,7 @@ export interface AnsweringError {
   answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject>;
 }
 
-/** True for an error that answers by itself. */
+/** True for an error that produces its own answer. */
 export function isAnswering(error: unknown): error is AnsweringError {
   return McpError.is(error) && "answer" in error && typeof error.answer === "function";
 }

@@ -1,6 +1,6 @@
 /**
- * The audit of sampling requests that leave as a result and are answered by a later request: each is heard of when its
- * answer comes.
+ * The audit of sampling requests that leave as a result and are answered by a later request: each is recorded when its
+ * answer arrives.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 /** Sampling requests that were sent, by key: tokens asked for, and when. JSON. */
 export type SentSamples = Readonly<Record<string, readonly [maxTokens: number, sentAtMs: number]>>;
 
-/** What is to be kept of questions that go out; undefined where nobody would hear of it. */
+/** Returns what must be kept of questions for the audit; undefined where the server has no `onSample`. */
 export function sentSamples(
   questions: Readonly<Record<string, Question>>,
   { options }: Registry,
@@ -26,14 +26,14 @@ export function sentSamples(
   return Object.fromEntries(samples.map(([key, { params }]) => [key, [Number(params?.maxTokens), Date.now()]]));
 }
 
-/** Tells `onSample` of those that are answered. */
+/** Reports the answered ones to `onSample`. */
 export function hearSamples(sent: SentSamples, answers: JsonObject, by: AskedBy): void {
   for (const [key, [maxTokens, sentAtMs]] of Object.entries(sent)) {
     if (Object.hasOwn(answers, key)) hearSample(maxTokens, sentAtMs, answers[key], by);
   }
 }
 
-/** Tells `onSample` of one answer. */
+/** Reports one answer to `onSample`. */
 export function hearSample(maxTokens: number, sentAtMs: number, answer: unknown, by: AskedBy): void {
   reportSample({ maxTokens }, by, answer, isValid(answer) ? "answered" : "invalid-answer", Date.now() - sentAtMs);
 }
@@ -43,7 +43,7 @@ function isValid(answer: unknown): boolean {
     readSampleResult(answer);
     return true;
   } catch {
-    // The handler meets the error.
+    // The handler gets the error when it reads the answer.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Whether code runs within a step, also after what it awaited, where the runtime can tell (`AsyncLocalStorage`); else only
- * until its first `await`.
+ * Detects whether code runs within a step: also after an `await` where the runtime has `AsyncLocalStorage`, else only until
+ * its first `await`.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 /** A step whose work has begun. */
 export interface StepScope {
   readonly name: string;
-  /** Whether its work is done: what it left behind is no part of it. */
+  /** Whether the work is done: code it left running is no longer part of the step. */
   isOver: boolean;
 }
 
@@ -17,7 +17,7 @@ interface ScopeStorage {
   getStore(): StepScope | undefined;
 }
 
-/** What Node and workerd have; workerd with some compatibility dates and flags only. */
+/** The part of Node and workerd that is used; workerd has it with some compatibility dates and flags only. */
 interface Runtime {
   readonly process?: {
     readonly getBuiltinModule?: (name: string) => { readonly AsyncLocalStorage: new () => ScopeStorage } | undefined;

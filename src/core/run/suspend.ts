@@ -1,12 +1,12 @@
 /**
- * Code that is not to go on.
+ * Suspends code for ever.
  *
  * @module
  */
 
 /**
- * What code awaits that is not to go on: it never settles. Made anew each time, because a promise holds on to all that
- * wait for it. With one that is shared, no frame which ever waited could be collected; this one goes with its frame.
+ * Returns a promise that never settles, for code that must not continue. Each call returns a new one, because a promise
+ * keeps everything that awaits it alive: with a shared one, no suspended frame could ever be collected.
  */
 export function suspend(): Promise<never> {
   return new Promise(() => undefined);

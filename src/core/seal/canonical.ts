@@ -1,11 +1,11 @@
 /**
- * One spelling for each JSON value, for comparing and hashing.
+ * A canonical form of JSON values, for comparing and hashing.
  *
  * @module
  */
 import { isObject } from "../protocol/jsonrpc.ts";
 
-/** The value with the members of each object in one order; arrays and objects stay apart. */
+/** Returns the value with the members of each object sorted; arrays and objects stay distinct. */
 export function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return ["list", ...value.map(canonical)];
   if (!isObject(value)) return value;

@@ -6,7 +6,7 @@
 import { KitError } from "../protocol/errors.ts";
 import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
-/** The ring of one purpose, derived once per list of keys: deriving is dearer than a call. */
+/** The ring of one purpose, derived once per list of keys: deriving is more expensive than a call. */
 export class EnvKeys {
   readonly #purpose: string;
   readonly #needs: string;

@@ -47,7 +47,7 @@ export class KeyRing {
     return new KeyRing(first, keys);
   }
 
-  /** A ring of one key that nobody else has, for what need not outlive this process. */
+  /** Returns a ring of one random key, for values that need not outlive this process. */
   static async ephemeral(purpose: string): Promise<KeyRing> {
     const key = await deriveKey(crypto.getRandomValues(new Uint8Array(KEY_BYTES)), purpose);
     return new KeyRing(key, [key]);
@@ -72,7 +72,10 @@ export class KeyRing {
     return bytes !== undefined && this.#find(bytes) !== undefined;
   }
 
-  /** What was sealed, or undefined when it was not sealed by one of these keys for this purpose, bound to this text. */
+  /**
+   * Returns the sealed bytes, or undefined when they were not sealed by one of these keys for this purpose and bound
+   * text.
+   */
   async open(text: string, bound = ""): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const bytes = decodeBase64Url(text);
     const key = bytes && this.#find(bytes);

@@ -152,7 +152,7 @@ export function redact(
   });
 }
 
-/** What a custom notification needs of the way it came. */
+/** The part of a call that a custom notification needs. */
 export type NotificationCall = Pick<
   Call,
   "client" | "env" | "principal" | "execution" | "request" | "limits" | "onError" | "context"

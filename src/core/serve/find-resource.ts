@@ -11,7 +11,7 @@ import { type ReadReturn, resourceNotFound } from "../define/resource.ts";
 import type { CacheHint } from "../define/server-options.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
-/** What reads a URI. */
+/** The reader of a URI. */
 export interface FoundReader {
   readonly mimeType: string | undefined;
   /** The hint of the definition, where it has one. */

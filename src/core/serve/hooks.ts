@@ -12,7 +12,7 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
-/** What `around` and `onRequestEnd` are given of a request. */
+/** A request as `around` and `onRequestEnd` see it. */
 export function hookData(
   server: Registry,
   request: JSONRPCRequest,
@@ -21,7 +21,7 @@ export function hookData(
   return { ...describeRequest(request, call.client, call.principal), ...hookTools(server, request, call) };
 }
 
-/** What `around` is given of a notification. */
+/** A notification as `around` sees it. */
 export function noticeData(
   server: Registry,
   { method, params = {} }: JSONRPCNotification,
@@ -31,7 +31,7 @@ export function noticeData(
   return { method, params, client, principal, ...hookTools(server, { method }, call) };
 }
 
-/** What serves a request. */
+/** The work that serves a request. */
 export type RequestWork = () => Promise<JsonObject | JsonText>;
 
 /**

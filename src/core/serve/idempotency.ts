@@ -23,7 +23,7 @@ import { invalidParams, McpError, toErrorObject, unfit } from "../protocol/error
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
-import type { Call } from "../run/call.ts";
+import type { Call, Once } from "../run/call.ts";
 import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
 
@@ -32,15 +32,7 @@ export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
 
 const KEY_CHARS_MAX = 256;
 
-/** Does the work, unless it was done. Throws what the work throws, or threw. */
-export type Once = (
-  server: Registry,
-  request: JSONRPCRequest,
-  call: Call,
-  work: () => Promise<JsonObject>,
-) => Promise<JsonObject>;
-
-/** A call as it is recognised again. */
+/** A call as it is recognised when it is repeated. */
 export interface Presented {
   /** The name under which the outcome is stored: a hash, so that it reveals nothing. */
   readonly name: string;
@@ -54,7 +46,7 @@ export interface Presented {
 export interface PresentedRound {
   /** The end of the `requestState` that is presented; empty where there is none. */
   readonly state: string;
-  /** Of the answers: a hash. */
+  /** Hash of the answers. */
   readonly answers: string;
   /** Whether the state has expired. Then it may have an outcome, but nothing runs. */
   readonly isExpired: boolean;
@@ -111,7 +103,7 @@ interface KeptCall {
   text?: string;
 }
 
-/** Rounds without a state that are told apart under one key. With more of them, the call goes no further. */
+/** Rounds without a state that are distinguished under one key. With more of them, the call goes no further. */
 const ANSWERED_MAX = 64;
 
 /**
@@ -125,7 +117,7 @@ export function goesOn(outcome: string, round: PresentedRound | undefined, answe
   return round.state !== "" || (answered.length < ANSWERED_MAX && !answered.includes(round.answers));
 }
 
-/** The hashes of all answers that were presented without a state: it would tell the rounds apart. */
+/** Returns the hashes of all answers that were presented without a state, which would distinguish the rounds. */
 export function withAnswers(answered: readonly string[] = [], round: PresentedRound | undefined): readonly string[] {
   return round?.state === "" ? [...answered, round.answers] : answered;
 }
@@ -144,7 +136,7 @@ function endOf(state: unknown): string {
 /** The outcome of a call whose run was lost. */
 export const INTERRUPTED_OUTCOME = encode({ error: INTERRUPTED_CALL });
 
-/** The outcome that stands for one too large to keep. The call it is of may go on. */
+/** The outcome that replaces one too large to keep. Its call may go on. */
 export function tooLargeOutcome(outcome: string): string {
   return encode({
     error: {
@@ -162,7 +154,7 @@ export function otherCall(): McpError {
   return invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** Of rounds: each call is named like its first. */
+/** The round in a name: a call has the name of its first round. */
 const FIRST = [null, null];
 
 /** @throws {McpError} -32602 for a key or state that is not valid. */
@@ -177,7 +169,7 @@ async function recognise(
   const key = readKey(request);
   const isOnce = server.tools.find(String(name))?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
-  // Other calls are not even hashed: they are the rule, and begin at once.
+  // Most calls have neither a key nor `once`. They are not hashed, and begin at once.
   if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
   const round = client.era === "modern" ? await readRound(server, request, call) : undefined;
   const digest = await hash([name, canonical(args)]);
@@ -209,7 +201,7 @@ function readKey(request: JSONRPCRequest): string | undefined {
   throw invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** Runs to an outcome, as text. Never rejects; what was thrown goes to whoever ran it as it was. */
+/** Runs to an outcome, as text. Never rejects; `failed` gets the exception itself. */
 async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown }): Promise<string> {
   try {
     return encode({ result: await work() });
@@ -222,7 +214,7 @@ async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown
   }
 }
 
-/** What came of a call: one of the first two. */
+/** The outcome of a call: a result or an error. */
 interface Outcome {
   readonly result?: JsonObject;
   readonly error?: JSONRPCErrorObject;

@@ -18,27 +18,12 @@ import { instructionsOf, negotiate } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import type { Era } from "../protocol/versions.ts";
-import type { Call } from "../run/call.ts";
+import type { Call, Method, Serve } from "../run/call.ts";
 import { FIRST_ROUND, type Round, runRounds } from "../run/run-handler.ts";
 import { findReader } from "./find-resource.ts";
 import { type ListMethod, listResult } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";
 import { withTimedContext } from "./with-context.ts";
-
-/** Serves one request of a method. */
-export type Serve = (
-  server: Registry,
-  request: JSONRPCRequest,
-  call: Call,
-) => JsonObject | JsonText | Promise<JsonObject | JsonText>;
-
-export interface Method {
-  readonly serve: Serve;
-  /** Whether this server has it for this call. @default always */
-  readonly isOffered?: (server: Registry, call: Call) => boolean;
-  /** Whether it runs no author code. @default false */
-  readonly isStatic?: (server: Registry) => boolean;
-}
 
 const always = () => true;
 const hasTools = (server: Registry) => server.offers("tools");
@@ -48,10 +33,10 @@ const hasResources = (server: Registry) => server.offers("resources");
 function list(
   method: ListMethod,
   isOffered: (server: Registry) => boolean,
-  shelf: "tools" | "prompts" | "templates",
+  catalog: "tools" | "prompts" | "templates",
 ): Method {
   const serve: Serve = (server, request, call) => {
-    return listResult(method, server[shelf].list(call.client.rules), server, request, call);
+    return listResult(method, server[catalog].list(call.client.rules), server, request, call);
   };
   return { serve, isOffered, isStatic: always };
 }
@@ -67,7 +52,7 @@ const BOTH: Readonly<Record<string, Method>> = {
   "completion/complete": { serve: completeArgument, isOffered: (server) => hasPrompts(server) || hasResources(server) },
 };
 
-/** What each era answers. */
+/** The methods each era has. */
 export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
   legacy: {
     ...BOTH,

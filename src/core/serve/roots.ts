@@ -1,5 +1,5 @@
 /**
- * `notifications/roots/list_changed`: telling the author that a client's roots are others now.
+ * `notifications/roots/list_changed`: calls the author's handler when the roots of a client have changed.
  *
  * @module
  * @see MCP 2025-11-25, client/roots, "Root List Changes"
@@ -21,12 +21,12 @@ export class RootsTeller {
   isRunning = false;
   #next: (() => Promise<void>) | undefined;
 
-  /** Takes a notification of the client. Failures of the handler go to `onError`; nobody waits for it. */
+  /** Takes a notification of the client. Failures of the handler go to `onError`; it is not awaited. */
   take(server: Registry, message: JSONRPCNotification, call: () => Call): void {
     const { rootsChanged } = server;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;
     const { method, params = {} } = message;
-    // A handler's context belongs to a request; a notification has no id to tell it by.
+    // A handler's context belongs to a request, but a notification has no id.
     const request = { jsonrpc: "2.0", id: "", method, params } as const;
     this.#next = async () => {
       const given = call();

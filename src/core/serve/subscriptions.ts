@@ -1,5 +1,5 @@
 /**
- * Who hears of which notices: `subscriptions/listen` of the modern era; in the legacy era list notices for every client
+ * Delivers notices to clients: by `subscriptions/listen` in the modern era; in the legacy era list changes to every client
  * and updates of the resources it subscribed to.
  *
  * Not part of the tables of methods: a way of serving adds them where notices can reach its clients.
@@ -158,7 +158,10 @@ async function isAdmitted(server: Registry, uri: string, call: Call): Promise<bo
   throw new KitError("options-invalid", `onSubscribe returned ${unfit(answer)}; return true or false, or nothing.`);
 }
 
-/** Whether the caller could read it, as far as its URI tells: what `visible` hides is not among what the server has. */
+/**
+ * Whether the caller could read a resource, as far as its URI shows. Definitions that `visible` hides are not among the
+ * server's.
+ */
 function isKnown(server: Registry, uri: string): boolean {
   return (
     server.resources.find(uri) !== undefined ||
@@ -181,7 +184,7 @@ function placeOf({ env, principal, client, ending }: Call): SubscriptionPlace<un
   return { env, principal, client, signal: ending.signal };
 }
 
-/** Tells `onUnsubscribe` of every resource a client that is gone was subscribed to. Failures go to `onError`. */
+/** Calls `onUnsubscribe` for every resource that a client was subscribed to that is gone. Failures go to `onError`. */
 export async function releaseUris(
   server: Registry,
   uris: readonly string[],
@@ -197,13 +200,6 @@ export async function releaseUris(
       server.report(error, { correlationId: crypto.randomUUID(), method: "(onUnsubscribe)", uri }, onError);
     }
   }
-}
-
-/** Tasks a listen stream hears of, beside what it was asked for. */
-export interface TaskNews {
-  readonly ids: readonly string[];
-  /** Says how a task stands, when that is known. */
-  tell(taskId: string): void;
 }
 
 /** `subscriptions/listen` from a source of notices. */
@@ -259,7 +255,7 @@ async function deliver(
   tap.stop();
 }
 
-/** What was asked for. The stream keeps the whole request, so all of it counts. */
+/** Reads the requested filter. The stream keeps the whole request, so all of it counts towards the limit. */
 function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
   const asked = request.params?.notifications;
   if (!isObject(asked))
@@ -276,8 +272,8 @@ function readFilter(request: JSONRPCRequest, limits: Limits): NoticeFilter {
 }
 
 /**
- * What of it is honoured: kinds the server has none of, and resources that do not exist, are hidden from the caller or
- * refused by a hook, are left out.
+ * Returns the part of a filter that is honoured. Left out are lists the server does not have, and resources that do not
+ * exist, are hidden from the caller, or are refused by a hook.
  */
 async function honour(asked: NoticeFilter, server: Registry, call: Call): Promise<NoticeFilter> {
   const has = {

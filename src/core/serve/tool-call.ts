@@ -83,7 +83,7 @@ function failureOf(
   return reportFailure(failure, server, tool, request, call);
 }
 
-/** What is malformed here is the request's fault (-32602), never the tool's. */
+/** Reads the call. A malformed one is an error of the request (-32602), not a result of the tool. */
 function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTool; args: JsonObject } {
   const { name, arguments: args = {} } = request.params ?? {};
   if (typeof name !== "string") throw invalidParams("tools/call: params.name is not a string.", { field: "name" });
@@ -93,7 +93,7 @@ function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTo
   return { tool, args };
 }
 
-/** Legacy has no such error: there the handler meets the lack when it asks. */
+/** The legacy era has no such error: its handlers get a QuestionError when they ask. */
 function requireCapabilities(tool: CompiledTool, call: Call): void {
   const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
   if (missing.length === 0 || call.client.era === "legacy") return;
@@ -127,7 +127,7 @@ function reportFailure(
   call: Call,
 ): JsonObject {
   const correlationId = crypto.randomUUID();
-  // Nobody reads the text of one that ends because nobody wants its work any more.
+  // A call that ends because it was cancelled is no failure, and its text is not read.
   if (!isReasonOf(call.ending.signal, error))
     server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
   return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);

@@ -32,7 +32,7 @@ export async function withContext<Result>(
   const context = new HandlerContext(call, request, round, (uri, ctx) => readOwn(server, uri, ctx));
   const { replay } = round;
   try {
-    // What is suspended goes on as far as the engine: handlers end in between with what they return.
+    // A suspended run ends here for the engine, while the handler itself never continues.
     return await (replay ? Promise.race([work(context), replay.suspended as Promise<never>]) : work(context));
   } finally {
     HandlerContext.close(context);
@@ -40,7 +40,7 @@ export async function withContext<Result>(
 }
 
 /**
- * The same, for so long: then its signal aborts, and nobody waits for it any more.
+ * The same within a time limit: then its signal aborts, and its result is no longer awaited.
  *
  * @param what Begins the sentence that says so.
  * @param timeoutMs 0 or Infinity: it is not bounded.
@@ -81,7 +81,7 @@ export function withinTime<Result>(
       controller.abort(error);
     }, timeoutMs);
   });
-  // Made for a handler that asks for it: joining signals is dear.
+  // Created lazily, because joining signals is expensive and most handlers do not use it.
   let signal: AbortSignal | undefined;
   const ending: Ending = {
     get signal() {

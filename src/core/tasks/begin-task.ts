@@ -1,5 +1,5 @@
 /**
- * From a request to a task: what was asked and answered before goes along.
+ * Turns a request into a task, which keeps the questions and answers so far.
  *
  * @module
  */
@@ -14,15 +14,15 @@ import { createRounds } from "../run/rounds.ts";
 import type { Round, RunRounds } from "../run/run-handler.ts";
 import { CUT, CuttableRun } from "./cuttable-run.ts";
 
-/** What a task begins with. JSON. */
+/** The start of a task. JSON. */
 export interface TaskStart {
-  /** As it came, without what was answered before. */
+  /** The request without its answers. */
   readonly request: JSONRPCRequest;
-  /** What runs on the request have had. */
+  /** The journal of the runs on the request. */
   readonly journal: JournalData;
-  /** What the last of them was answered and had kept, where its handler asks by returning. */
+  /** The answers and the state of the last round, where the handler asks by returning. */
   readonly round: TaskRound;
-  /** Who called, where the request does not say so itself. */
+  /** The client, where the request does not describe it. */
   readonly client?: TaskClient;
   /** Milliseconds its client wants it kept; it is kept no longer than others are. */
   readonly ttlMs?: number;
@@ -40,7 +40,7 @@ export interface TaskRound {
   readonly requestState?: string | undefined;
 }
 
-/** Makes a task. Resolves with what the client is told, once the task will not be lost. */
+/** Creates a task. Resolves with the result for the client, once the task cannot be lost. */
 export type CreateTask = (start: TaskStart, server: Registry, call: Call) => Promise<JsonObject>;
 
 /** Runs that end in a task, at their beginning or where the handler says so. */

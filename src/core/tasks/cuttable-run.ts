@@ -11,15 +11,15 @@ import type { Replaying, SUSPENDED } from "../run/run-handler.ts";
 import { suspend } from "../run/suspend.ts";
 import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 
-/** What a run ends with that was cut. */
+/** The value of a run that was cut. */
 export const CUT: unique symbol = Symbol("cut");
 
-/** What a run ends with whose steps wait for their next try. */
+/** The value of a run whose steps wait for their next try. */
 export const WAITING: unique symbol = Symbol("waiting");
 
 /**
- * Milliseconds a run that has nothing but steps which wait is given to come to something else: a branch may be at what
- * is no step, and would begin it anew in each run.
+ * Milliseconds a run gets to reach something else when all its steps wait: a branch may be doing work outside any step, which
+ * would otherwise begin anew in each run.
  */
 const LINGER_MS = 500;
 
@@ -27,7 +27,7 @@ export interface CuttableOptions {
   /** Whether to end after a step that was done now. */
   readonly isDue: () => boolean;
   readonly cutAtTask: boolean;
-  /** Where tries of steps outlive the run; absent: they wait in it. */
+  /** Keeps the tries of steps beyond the run; absent: they wait in it. */
   readonly tries?: TriesKeeper | undefined;
 }
 
@@ -47,7 +47,7 @@ export class CuttableRun implements Replaying {
     this.#isDue = isDue;
     this.#cutAtTask = cutAtTask;
     this.#waits = tries && new RunWaits(tries, () => this.#look());
-    // What a run ends with is handed through to whoever began it, whatever it is.
+    // The value a run ends with is passed through to the caller that began it.
     this.suspended = Promise.race([attempt.suspended, this.#end.promise as Promise<never>]);
   }
 
@@ -113,7 +113,7 @@ export class CuttableRun implements Replaying {
     this.#end.resolve(WAITING);
   }
 
-  /** Nothing is under way but what waits for another run. */
+  /** Nothing is running but steps that wait for another run. */
   get #isAtRest(): boolean {
     return this.#stepsUnderWay === (this.#waits?.count ?? 0);
   }

@@ -9,7 +9,7 @@ import type { Step, StepContext, Tries } from "../define/handler-run.ts";
 import { pause } from "../protocol/pause.ts";
 import { suspend } from "../run/suspend.ts";
 
-/** What is kept of one step. JSON. */
+/** The tries of one step, as they are kept. JSON. */
 export interface KeptTries {
   readonly failed: number;
   readonly nextAtMs: number;

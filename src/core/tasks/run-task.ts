@@ -25,7 +25,7 @@ import type { TaskRound } from "./begin-task.ts";
 import { CUT, CuttableRun, WAITING } from "./cuttable-run.ts";
 import type { TriesKeeper } from "./kept-tries.ts";
 
-/** What a run came to. */
+/** The end of a run. */
 export type RunEnd =
   | { readonly kind: "completed"; readonly result: JsonObject }
   | { readonly kind: "failed"; readonly error: JSONRPCErrorObject }
@@ -45,7 +45,7 @@ export type RunEnd =
 export interface Asked {
   /** As the handler knows it. */
   readonly key: string;
-  /** Of the question; absent where it was asked by returning. */
+  /** The digest of the question; absent where it was asked by returning. */
   readonly digest?: string;
   /** The entry of `inputRequests`. */
   readonly request: JsonObject;
@@ -58,7 +58,7 @@ export interface TaskRun {
   readonly round: TaskRound;
   /** Stores an entry. When it returns, nothing leaves the process before the entry is safe. */
   readonly record: (entry: JournalEntry) => void;
-  /** Hears how far the work is, in words. */
+  /** Receives the progress of the work, as text. */
   readonly report: (message: string) => void;
   /** Whether the run is to end at the next step that is done. */
   readonly isDue: () => boolean;
@@ -66,7 +66,7 @@ export interface TaskRun {
   readonly tries?: TriesKeeper;
 }
 
-/** Where a run leaves its end, unless that is the result of its handler. */
+/** Holds the end of a run, unless that is the result of its handler. */
 interface Unfinished {
   end?: RunEnd | undefined;
 }
@@ -114,7 +114,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
       // The end says what is asked; this result is not read.
       return { asked: {} };
     } catch (error) {
-      // Legacy has no such error: there the handler meets the lack.
+      // The legacy era has no such error: its handler gets the QuestionError.
       const isTyped = error instanceof QuestionError && call.client.era === "modern";
       if (isTyped && error.missing.length > 0) throw lacking(error.missing);
       throw error;
@@ -132,7 +132,7 @@ function checkQuestions(asked: readonly Asked[], by: { server: Registry; request
   }
 }
 
-/** Calls the tool. Hooks see its result, or what stands for it where the run did not come to the task's end. */
+/** Calls the tool. Hooks see its result, or a substitute where the run did not reach the end of the task. */
 async function serveTask(
   server: Registry,
   call: Call,
@@ -149,14 +149,14 @@ async function serveTask(
   return standIn(unfinished.end, taskId);
 }
 
-/** The result that hooks see of a run that did not come to the task's end. */
+/** The result that hooks see of a run that did not reach the end of the task. */
 function standIn(end: RunEnd, taskId: string): JsonObject {
   if (end.kind !== "asked") return { resultType: "task", taskId, status: "working" };
   const requests = end.questions.map(({ key, request }) => [key, request]);
   return { resultType: "input_required", inputRequests: Object.fromEntries(requests) as JsonObject };
 }
 
-/** What a run came to that did not come to the handler's end. */
+/** The end of a run whose handler has not returned; undefined when it has. */
 function endOf(
   returned: unknown,
   attempt: Attempt,

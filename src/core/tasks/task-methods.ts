@@ -1,6 +1,6 @@
 /**
  * The methods of the tasks extension, and what it changes about others: a tool call may become a task, the server says
- * so when it is asked what it can do, and a listen stream can tell of tasks.
+ * so in its capabilities, and a listen stream can report tasks.
  *
  * @module
  * @see io.modelcontextprotocol/tasks

@@ -1,5 +1,5 @@
 /**
- * What a listen stream tells of tasks.
+ * The task notifications of a listen stream.
  *
  * @module
  * @see io.modelcontextprotocol/tasks, "Task Status Notifications"
@@ -14,15 +14,15 @@ import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
-/** Tasks one stream may listen to: each is an object that is asked how it stands. */
+/** Tasks one stream may listen to: each is an object whose status is read. */
 const TASKS_MAX = 100;
 
-/** Reads how a task stands; undefined when it is no more, or another's. */
+/** Reads the status of a task; undefined when it does not exist any more, or belongs to another caller. */
 type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
 
 /**
- * A call to listen that hears of tasks as well: of those it asks for that its caller has, how they stand when it is
- * acknowledged and each time they stand otherwise, in order and nothing twice.
+ * Returns a call to listen that reports tasks as well: the status of each requested task of its caller, when the stream is
+ * acknowledged and at each change, in order and without repetition.
  *
  * @throws {McpError} -32021 when the client does not take tasks; -32602 when the list is none.
  */
@@ -59,14 +59,14 @@ export async function withTaskNews(
     if (message.method !== ACKNOWLEDGED) return call.emit(message);
     const { notifications, ...params } = message.params ?? {};
     call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });
-    // What happened before anybody listened.
+    // The changes before the stream was open.
     return ids.forEach(tell);
   };
   return { ...call, emit, tasks: { ids, tell } };
 }
 
 function readTaskIds({ params }: JSONRPCRequest): readonly string[] {
-  // What is malformed otherwise is refused where the rest is read.
+  // Any other malformed member is refused where the rest is read.
   const { taskIds = [] } = isObject(params?.notifications) ? params.notifications : {};
   const field = "notifications.taskIds";
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {

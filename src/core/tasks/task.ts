@@ -11,7 +11,7 @@ import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from ".
 /** The extension, as clients and servers declare it. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** Where a task stands. The last three are where it ends. */
+/** The status of a task. The last three are final. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /** A task with all that its status brings along: the `DetailedTask` of the extension. */
@@ -25,7 +25,7 @@ export interface TaskView {
   /** Milliseconds from its creation until it is forgotten. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
-  /** What is still to be answered, by key. */
+  /** The questions without an answer, by key. */
   readonly inputRequests?: JsonObject;
   readonly result?: JsonObject;
   readonly error?: JSONRPCErrorObject;

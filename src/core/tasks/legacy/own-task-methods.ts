@@ -22,7 +22,7 @@ import { awaitResult, type TaskChanges, type WaitingKeeper } from "./own-task-re
 
 type Table = Readonly<Record<string, Method>>;
 
-/** Of the calls of servers, those that may be tasks. */
+/** The requests that may become tasks. */
 const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
 const isOffered = (server: Registry) => server.offers("tools");
@@ -73,7 +73,7 @@ async function cancel(taskId: string, call: Call, keeper: WaitingKeeper): Promis
   requireCancellable(before, !isOver(before));
   await keeper.cancel(taskId, call);
   const after = await find(taskId, call, keeper);
-  // It may have come to its end meanwhile.
+  // The task may have ended meanwhile.
   requireCancellable(after, after.status === "cancelled");
   return toOwnTask(after);
 }
@@ -96,7 +96,7 @@ function listTools(server: Registry, request: JSONRPCRequest, call: Call): JsonT
 
 /**
  * A task at once, whatever the tool says about where one begins: the client has asked for one, and gets nothing else.
- * What is wrong with the arguments is the task's result.
+ * An error in the arguments is the result of the task.
  */
 async function callAsTask(
   server: Registry,

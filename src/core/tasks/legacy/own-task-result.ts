@@ -21,7 +21,7 @@ import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
 
 /** A task, and what those who wait for it need beside: none of it is for the wire. */
 export interface WaitedTask extends TaskView {
-  /** The call it came of, as far as its name: hooks hear of questions as of that call's. */
+  /** The call that created the task, up to its name: hooks see its questions as those of that call. */
   readonly request: JSONRPCRequest;
   /** When it goes on, though nothing it asks is answered; absent: not before. */
   readonly wakeAtMs?: number | undefined;
@@ -29,13 +29,13 @@ export interface WaitedTask extends TaskView {
 
 /** Keeps tasks that can be waited for. A task that is not the caller's is like one that is not there. */
 export interface WaitingKeeper extends TaskKeeper {
-  /** How it stands once it no longer works, or after a while. */
+  /** The status of the task once it no longer works, or after a while. */
   wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
   /** Takes that a question which waits has no answer. */
   fail(taskId: string, key: string, failed: FailedQuestion, call: Call): Promise<boolean>;
 }
 
-/** Who in a session is to hear that a task changed: what one request of a client does, others of it wait for. */
+/** The requests of a session that wait for the change of a task by another request. */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<() => void>>();
 
@@ -75,7 +75,7 @@ export async function awaitResult(
   }
 }
 
-/** What comes of it, or the reason why nobody wants it any more. */
+/** Returns the result of the work, or rejects with the signal's reason when that aborts first. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
@@ -93,7 +93,7 @@ async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, chang
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
   /** Another request of the client may have answered one of several, or ended the task. */
   const withdrawIfAnswered = async () => {
-    // Where it cannot be said, the task is asked again how it stands.
+    // Where the status cannot be read, it is read again later.
     const left = await keeper.read(taskId, call).catch(() => undefined);
     if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
@@ -123,14 +123,14 @@ async function watch(asked: WaitedTask, call: Call, keeper: WaitingKeeper, withd
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
-    // Where it cannot be said, the task is asked again how it stands.
+    // Where the status cannot be read, it is read again later.
     const left = signal.aborted ? task : await keeper.wait(task.taskId, call).catch(() => undefined);
     if (!left || !asksSome(left, asked.inputRequests)) return withdraw();
     task = left;
   }
 }
 
-/** Of questions that no longer wait for an answer. */
+/** The reason of questions that no longer wait for an answer. */
 const WITHDRAWN = new Error("The task goes on without.");
 
 /** Why a question has no answer, where that is for the handler to know. The others are asked again with the next result. */

@@ -37,7 +37,7 @@ export function toOwnTask(view: TaskView): JsonObject {
   };
 }
 
-/** Where it stands: here a tool that failed is a task that failed. */
+/** The status of a task: here a tool that failed is a task that failed. */
 export function statusOf({ status, result }: TaskView): TaskStatus {
   return status === "completed" && result?.isError === true ? "failed" : status;
 }
@@ -51,7 +51,7 @@ export function withRelatedTask(members: JsonObject, taskId: string): JsonObject
   return { ...members, _meta: { ...metaOf(members), [RELATED_TASK]: { taskId } } };
 }
 
-/** What the call would have been answered with. @throws {McpError} when that is an error, and when it was cancelled. */
+/** The answer that the call would have got. @throws {McpError} when that is an error, and when it was cancelled. */
 export function resultOf({ taskId, error, result }: TaskView): JsonObject {
   if (error) throw new McpError(error.code, error.message, error.data);
   if (!result) throw new McpError(ErrorCode.InvalidRequest, "The task was cancelled.", { reason: "cancelled" });
