@@ -14,6 +14,9 @@ interface DevOptions {
   readonly wrangler: readonly string[];
 }
 
+/** The oldest major version of Node that wrangler runs on. */
+const WRANGLER_NODE_MIN = 22;
+
 /** Takes `--path` out of the arguments; every other one is wrangler's. */
 function readOptions(args: readonly string[]): DevOptions {
   let path = "/mcp";
@@ -34,6 +37,12 @@ function readOptions(args: readonly string[]): DevOptions {
  */
 export async function dev(args: readonly string[]): Promise<number> {
   const { path, wrangler } = readOptions(args);
+  if (Number.parseInt(process.versions.node, 10) < WRANGLER_NODE_MIN) {
+    console.error(
+      `mcp-edge: this is Node ${process.versions.node}, and wrangler needs ${WRANGLER_NODE_MIN} or newer. Write: npm install --save-dev node@24`,
+    );
+    return 1;
+  }
   const program = findWrangler();
   if (!program) {
     console.error("mcp-edge: wrangler is not installed in this project. Write: npm install --save-dev wrangler");

@@ -107,3 +107,13 @@ test("the package contains the templates, and the relative links of its README a
   expect(links.length).toBeGreaterThan(0);
   expect(links.filter((path) => !existsSync(join(PACKAGE, path)))).toEqual([]);
 });
+
+test("npm ci installs one workerd and neither GitHub's client nor an image library", () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, object>;
+  };
+  const installed = Object.keys(lock.packages);
+  const copies = (name: string) => installed.filter((path) => path.endsWith(`node_modules/${name}`));
+  for (const name of ["workerd", "wrangler", "miniflare", "esbuild"]) expect(copies(name), name).toHaveLength(1);
+  expect(installed.filter((path) => path.includes("@img/") || path.includes("@octokit/plugin"))).toEqual([]);
+});

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { KeyRing } from "../../src/core/seal/key-ring.ts";
+import { nodeOf } from "../harness/nodes.ts";
 import { NODE } from "../oracle/node.ts";
 
 const CLI = join(import.meta.dirname, "../../src/node/cli.ts");
@@ -97,3 +98,54 @@ test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["ke
     expect(stderr).toContain("mcp-edge keys");
   },
 );
+
+/** A wrangler that reports a port, prints its arguments, and ends with an exit code of its own. */
+const FAKE_WRANGLER = `
+const { createServer } = require("node:http");
+console.log("arguments: " + process.argv.slice(2).join(" "));
+const server = createServer((request, response) => {
+  const found = request.url === "/other" ? 200 : 404;
+  response.writeHead(found, { "Content-Type": "text/plain" }).end("the page for " + request.headers.accept);
+  setTimeout(() => process.exit(7), 500);
+});
+server.listen(0, "127.0.0.1", () =>
+  process.send(JSON.stringify({ event: "DEV_SERVER_READY", ip: "0.0.0.0", port: server.address().port })),
+);
+`;
+
+function projectWithWrangler(name: string): string {
+  const project = join(folder, name);
+  mkdirSync(join(project, "node_modules/wrangler/wrangler-dist"), { recursive: true });
+  writeFileSync(join(project, "node_modules/wrangler/package.json"), '{ "name": "wrangler", "version": "4.155.0" }');
+  writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), FAKE_WRANGLER);
+  return project;
+}
+
+const runIn = (cwd: string, ...args: string[]) => spawnSync(NODE, [CLI, ...args], { encoding: "utf8", cwd });
+
+test("dev passes its arguments on to wrangler, prints the page of --path, and ends with wrangler's exit code", () => {
+  const { stdout, status } = runIn(projectWithWrangler("path"), "dev", "--port", "9000", "--path", "other", "--local");
+  expect(stdout).toContain("arguments: dev --port 9000 --local\n");
+  expect(stdout).toContain("the page for text/plain");
+  expect(status).toBe(7);
+});
+
+test("dev prints the URL where the server has no page", () => {
+  const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
+  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+  expect(stdout).toContain("page: page()");
+});
+
+/** Node 20 may have to be installed first. */
+test("dev names wrangler or Node as what is missing", { timeout: 180_000 }, () => {
+  const empty = join(folder, "empty");
+  mkdirSync(empty);
+  const missing = runIn(empty, "dev");
+  expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining("npm install --save-dev wrangler")]);
+  const built = join(import.meta.dirname, "../../bin/mcp-edge.js");
+  const old = spawnSync(nodeOf(20), [built, "dev"], { encoding: "utf8", cwd: projectWithWrangler("old") });
+  expect([old.status, old.stderr]).toEqual([
+    1,
+    expect.stringMatching(/this is Node 20\..*npm install --save-dev node@24/),
+  ]);
+});
