@@ -12,7 +12,7 @@ import {
   request,
 } from "../http/messages.ts";
 import type { Answer } from "../http/wire.ts";
-import { told } from "../worker/client.ts";
+import { readAnswer } from "../worker/client.ts";
 import { type Cuttable, type Endpoint, newKey, progressOf, Session, useLab, WRONG } from "./support.ts";
 
 const lab = useLab();
@@ -34,7 +34,7 @@ describe("10.1 2025-03-26 batches in", () => {
   test("10.1 2025-03-26 batches: each request is answered, and no notification", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const batch = [ping("a"), notification("notifications/initialized"), request("no/such", {}, "b"), ping(3)];
-    const { status, contentType, messages } = await told(session.send(batch));
+    const { status, contentType, messages } = await readAnswer(session.send(batch));
     expect([status, contentType]).toEqual([200, "application/json"]);
     expect(byId(messages)).toMatchObject([pong(3), pong("a"), { id: "b", error: { code: -32601 } }]);
     expect(messages).toHaveLength(3);
@@ -43,8 +43,8 @@ describe("10.1 2025-03-26 batches in", () => {
   test("10.1 2025-03-26 batches of only notifications or only responses are 202 without a body", async () => {
     const session = await Session.open(await lab.url(), { version: OLD });
     const cancel = notification("notifications/cancelled", { requestId: "none" });
-    const told = await session.send([notification("notifications/initialized"), cancel]);
-    expect([told.status, await told.text()]).toEqual([202, ""]);
+    const response = await session.send([notification("notifications/initialized"), cancel]);
+    expect([response.status, await response.text()]).toEqual([202, ""]);
     const answered = await session.send([{ jsonrpc: "2.0", id: "nobody", result: {} }], WRONG);
     expect([answered.status, await answered.text()]).toEqual([202, ""]);
   });
@@ -143,10 +143,10 @@ describe("10.1 2025-03-26 batches out", () => {
     const answered = byId(stream.messages).map(({ id }) => id);
     await lab.worker.killAndRestart();
     const resumed = await (await session.with({}, await lab.url()).get(stream.events.at(-1)?.id)).end();
-    const told = byId(resumed.messages);
-    for (const message of told) expect(message).toMatchObject({ error: { data: { reason: "interrupted" } } });
+    const errors = byId(resumed.messages);
+    for (const message of errors) expect(message).toMatchObject({ error: { data: { reason: "interrupted" } } });
     // Each request has exactly one outcome, before or after the loss.
-    expect([...answered, ...told.map(({ id }) => id)].toSorted()).toEqual([...keys, "quick"].toSorted());
+    expect([...answered, ...errors.map(({ id }) => id)].toSorted()).toEqual([...keys, "quick"].toSorted());
   });
 });
 

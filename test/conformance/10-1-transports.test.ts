@@ -12,7 +12,7 @@ import {
   requestOf,
 } from "../http/messages.ts";
 import { type Answer, type Ask, sendUnfinished } from "../http/wire.ts";
-import { told } from "../worker/client.ts";
+import { readAnswer } from "../worker/client.ts";
 import { type Endpoint, newKey, progressOf, Session, useLab } from "./support.ts";
 
 const lab = useLab();
@@ -182,11 +182,11 @@ describe("10.1 duplicate id", () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
     const running = await session.stream("count", { key, before: 1, after: 0 }, 1);
-    expect(await told(session.call("echo", { key: "beside" }, 1))).toMatchObject({ status: 200, text: "beside" });
+    expect(await readAnswer(session.call("echo", { key: "beside" }, 1))).toMatchObject({ status: 200, text: "beside" });
     await lab.tool("free", { key });
     await running.end();
     expect(running.messages.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: key }] } });
-    expect(await told(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
+    expect(await readAnswer(session.call("echo", { key: "again" }, 1))).toMatchObject({ status: 200, text: "again" });
   });
 
   test("10.1 duplicate id: the same request again joins the running one", async () => {
@@ -206,7 +206,7 @@ describe("10.1 duplicate id", () => {
   test("10.1 duplicate id: the same request again, before there is a stream, gets the same answer", async () => {
     const session = await Session.open(await lab.url());
     const key = newKey();
-    const calls = [1, 2].map(() => told(session.call("hold", { key }, "same")));
+    const calls = [1, 2].map(() => readAnswer(session.call("hold", { key }, "same")));
     await lab.noted(key, "started", "report");
     await lab.tool("release", { key });
     const [one, two] = await Promise.all(calls);

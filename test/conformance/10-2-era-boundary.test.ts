@@ -18,7 +18,7 @@ import {
   standardHeaders,
 } from "../http/messages.ts";
 import type { Answer } from "../http/wire.ts";
-import { ModernClient, told } from "../worker/client.ts";
+import { ModernClient, readAnswer } from "../worker/client.ts";
 import { type Endpoint, newKey, Session, useLab } from "./support.ts";
 
 const lab = useLab();
@@ -50,7 +50,7 @@ describe("10.2 modern-only server", () => {
   });
 
   test("10.2 modern-only server serves a request of the version that it names", async () => {
-    expect(await told(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
+    expect(await readAnswer(new ModernClient(await lab.url("modern")).call("which"))).toMatchObject({ text: "modern" });
   });
 
   test("10.2 modern-only server refuses other legacy requests, and a legacy version with -32022", async () => {
@@ -133,7 +133,7 @@ describe("10.2 requests of one era in the other", () => {
     const message = requestOf("modern", "tools/list", {}, "modern");
     const answer = await lab.send(post("modern", { message, headers: { "mcp-session-id": session.id } }));
     expect(only(answer)).toMatchObject({ id: "modern", result: { resultType: "complete" } });
-    const { messages } = await told(session.request("tools/list", undefined, "legacy"));
+    const { messages } = await readAnswer(session.request("tools/list", undefined, "legacy"));
     expect(messages[0]).toMatchObject({ id: "legacy", result: { tools: expect.anything() } });
     expect(messages[0]?.result).not.toHaveProperty("resultType");
   });
@@ -169,17 +169,17 @@ describe("10.2 requests of one era in the other", () => {
     "10.2 modern method %s in a legacy session is -32601",
     async (method) => {
       const session = await Session.open(await lab.url());
-      const { status, messages } = await told(session.request(method, {}, 4));
+      const { status, messages } = await readAnswer(session.request(method, {}, 4));
       expect([status, messages[0]]).toMatchObject([200, { id: 4, error: { code: -32601 } }]);
     },
   );
 
   test("10.2 the reverse: a legacy request without its session is 400 while a modern client is served", async () => {
     const modern = new ModernClient(await lab.url());
-    expect(await told(modern.call("which"))).toMatchObject({ text: "full" });
+    expect(await readAnswer(modern.call("which"))).toMatchObject({ text: "full" });
     const lone = await send(request("tools/list", undefined, 1), { "mcp-protocol-version": NEWEST_LEGACY });
     expect([lone.status, errorOf(lone).code]).toEqual([400, -32600]);
-    expect(await told(modern.call("which"))).toMatchObject({ text: "full" });
+    expect(await readAnswer(modern.call("which"))).toMatchObject({ text: "full" });
   });
 });
 
@@ -268,7 +268,7 @@ describe("10.2 interleaved eras under load", () => {
         const call = session
           ? session.call("emit_twice", { key }, id)
           : modern.call("emit_twice", { key }, { id, progressToken: id });
-        return told(call).then((answer) => ({ ...answer, at, id }));
+        return readAnswer(call).then((answer) => ({ ...answer, at, id }));
       }),
     );
     for (const { at, id, status, messages, text } of answers) {
@@ -290,8 +290,8 @@ describe("10.2 interleaved eras under load", () => {
     const modern = new ModernClient(url);
     const rounds = await Promise.all(
       Array.from({ length: 20 }, async () => [
-        await told(session.request("no/such", undefined, 1)),
-        await told(modern.request("no/such", {}, { id: 1 })),
+        await readAnswer(session.request("no/such", undefined, 1)),
+        await readAnswer(modern.request("no/such", {}, { id: 1 })),
       ]),
     );
     for (const [legacy, other] of rounds) {

@@ -2,7 +2,7 @@
 import { type IncomingMessage, request as open } from "node:http";
 import { describe, expect, test } from "vitest";
 import { CONTENT, isMembers, type Members, post, request, requestOf } from "../http/messages.ts";
-import { type Client, clientOf, ModernClient, Reading, told } from "../worker/client.ts";
+import { type Client, clientOf, ModernClient, Reading, readAnswer } from "../worker/client.ts";
 import { AWKWARD } from "./fixtures/awkward.ts";
 import { eventsOf, newKey, progressOf, Session, useLab } from "./support.ts";
 
@@ -37,7 +37,7 @@ describe.each(VERSIONS)("10.3 keep-alive and headers (%s)", (version) => {
   });
 
   test("10.3 CR, CRLF, BOM and line breaks in a message are preserved, with one line of data per event", async () => {
-    const { raw, messages, text } = await told((await client(version)).call("awkward", {}, { progressToken: 1 }));
+    const { raw, messages, text } = await readAnswer((await client(version)).call("awkward", {}, { progressToken: 1 }));
     expect(text).toBe(AWKWARD);
     expect(messages[0]).toMatchObject({ params: { message: AWKWARD } });
     expect(messages).toHaveLength(2);
@@ -129,7 +129,7 @@ describe("10.3 back-pressure and slow readers", () => {
     const response = await unread({ ...CONTENT, ...session.headers }, request("tools/call", params, "flood"));
     await lab.noted(key, "emitted");
     // Other requests are served while it is not read.
-    expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
+    expect((await readAnswer(session.call("echo", { key: "beside" }))).text).toBe("beside");
     const messages = eventsOf(await textOf(response)).flatMap(({ data }) =>
       data === "" ? [] : [JSON.parse(data) as Members],
     );
@@ -146,7 +146,7 @@ describe("10.3 back-pressure and slow readers", () => {
     const message = request("tools/call", params, "flood");
     const response = await unread(post("modern", { message }).headers, message);
     await lab.noted(key, "emitted");
-    expect((await told(new ModernClient(await lab.url()).call("echo", { key: "beside" }))).text).toBe("beside");
+    expect((await readAnswer(new ModernClient(await lab.url()).call("echo", { key: "beside" }))).text).toBe("beside");
     const messages = eventsOf(await textOf(response)).map(({ data }) => JSON.parse(data) as Members);
     const values = progressOf(messages).map(Number);
     expect(values[0]).toBe(1);

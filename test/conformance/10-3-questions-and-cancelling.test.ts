@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { isMembers, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { ModernClient, told } from "../worker/client.ts";
+import { ModernClient, readAnswer } from "../worker/client.ts";
 import { type Cuttable, idOf, newKey, progressOf, Session, useLab, WRONG } from "./support.ts";
 
 const lab = useLab();
@@ -118,7 +118,7 @@ describe("10.3 responses of server requests", () => {
 
   test("10.3 a client without the capability is not asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url(), { capabilities: {} });
-    const { messages, text } = await told(session.call("ask", { key: newKey() }));
+    const { messages, text } = await readAnswer(session.call("ask", { key: newKey() }));
     expect(text).toMatch(/^no answer: /);
     expect(messages.filter(({ method }) => method === "roots/list")).toEqual([]);
   });
@@ -126,7 +126,7 @@ describe("10.3 responses of server requests", () => {
   test("10.3 a client that accepts only JSON cannot be asked, and the handler gets an error at once", async () => {
     const session = await Session.open(await lab.url());
     const message = request("tools/call", { name: "ask", arguments: { key: newKey() } }, "json");
-    const { contentType, messages, text } = await told(session.send(message, { accept: "application/json" }));
+    const { contentType, messages, text } = await readAnswer(session.send(message, { accept: "application/json" }));
     expect([contentType, messages.length]).toEqual(["application/json", 1]);
     expect(text).toMatch(/^no answer: /);
   });
@@ -169,7 +169,7 @@ describe("10.3 notifications/cancelled", () => {
   test("10.3 notifications/cancelled for an unknown or finished request, or malformed, is accepted without effect", async () => {
     const session = await Session.open(await lab.url());
     const [key, id] = [newKey(), newKey()];
-    expect((await told(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
+    expect((await readAnswer(session.call("echo", { key: "over" }, "over"))).text).toBe("over");
     const running = await session.stream("count", { key, before: 1, after: 1 }, id);
     for (const message of [cancel("unknown"), cancel("over"), cancel(0)]) await accepted(await session.send(message));
     for (const params of [undefined, {}, { requestId: null }, { requestId: [id] }]) {
@@ -211,7 +211,7 @@ describe("10.3 notifications/cancelled", () => {
     const pending = session.call("hold", { key }, id);
     await lab.noted(key, "started", "report");
     await accepted(await session.send(cancel(id)));
-    expect((await told(pending)).messages).toEqual([]);
+    expect((await readAnswer(pending)).messages).toEqual([]);
     await lab.noted(key, "started aborted", "report");
   });
 
@@ -222,7 +222,7 @@ describe("10.3 notifications/cancelled", () => {
     const pending = session.send([hold, request("ping", undefined, "other")]);
     await lab.noted(key, "started", "report");
     await accepted(await session.send(cancel("held")));
-    expect((await told(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
+    expect((await readAnswer(pending)).messages).toEqual([{ jsonrpc: "2.0", id: "other", result: {} }]);
   });
 
   test("10.3 notifications/cancelled ends a call that waits for an answer, and cancels its question", async () => {
@@ -271,7 +271,7 @@ describe("10.3 disconnecting", () => {
   test("10.3 disconnect is cancel in 2026-07-28: only the handler of that request is aborted", async () => {
     const modern = new ModernClient(await lab.url("quick"));
     const [gone, stays] = [newKey(), newKey()];
-    const staying = told(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
+    const staying = readAnswer(modern.call("emit_and_hold", { key: stays }, { progressToken: "s" }));
     await lab.noted(stays, "started", "report");
     await departed((signal) => modern.call("emit_and_hold", { key: gone }, { progressToken: "g", signal }), gone);
     await lab.noted(gone, "started aborted", "report");

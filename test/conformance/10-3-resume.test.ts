@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { told } from "../worker/client.ts";
+import { readAnswer } from "../worker/client.ts";
 import { type Cuttable, idOf, newKey, progressOf, Session, useLab } from "./support.ts";
 
 const lab = useLab();
@@ -172,7 +172,7 @@ describe("10.3 GET-stream resume", () => {
     const first = await session.get();
     await first.has("a cursor", ({ raw }) => raw.includes("id:"));
     first.cut();
-    expect((await told(session.call("echo", { key: "beside" }))).text).toBe("beside");
+    expect((await readAnswer(session.call("echo", { key: "beside" }))).text).toBe("beside");
     const resumed = await session.get(cursorsOf(first).at(-1));
     expect(resumed.status).toBe(200);
     await until("the resumed stream gets the update", async () => {
@@ -350,7 +350,7 @@ test("10.3 a POST with Last-Event-ID is a new request and resumes nothing", asyn
   const session = await Session.open(await lab.url());
   const stream = await finished(session);
   const headers = { "last-event-id": cursorsOf(stream)[0] };
-  expect(await told(session.send(request("ping", undefined, "new"), headers))).toMatchObject({
+  expect(await readAnswer(session.send(request("ping", undefined, "new"), headers))).toMatchObject({
     status: 200,
     messages: [{ id: "new", result: {} }],
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { isMembers, LEGACY_VERSIONS, type Members, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { ModernClient, told } from "../worker/client.ts";
+import { ModernClient, readAnswer } from "../worker/client.ts";
 import { type Cuttable, eventsOf, newKey, Session, useLab, WRONG } from "./support.ts";
 
 const lab = useLab();
@@ -46,7 +46,7 @@ describe("10.3 unknown session", () => {
     expect((await first.request("tools/list")).status).toBe(404);
     const second = await Session.open(url);
     expect(second.id).not.toBe(first.id);
-    expect(await told(second.request("ping"))).toMatchObject({ status: 200, messages: [{ result: {} }] });
+    expect(await readAnswer(second.request("ping"))).toMatchObject({ status: 200, messages: [{ result: {} }] });
     expect((await first.request("ping")).status).toBe(404);
   });
 });
@@ -85,7 +85,7 @@ describe("10.3 session id", () => {
       expect((await foreign.get(cursor)).status).toBe(404);
       expect((await foreign.delete()).status).toBe(404);
     }
-    expect(await told(alice.request("ping"))).toMatchObject({ status: 200 });
+    expect(await readAnswer(alice.request("ping"))).toMatchObject({ status: 200 });
     own.cut();
   });
 });
@@ -93,8 +93,10 @@ describe("10.3 session id", () => {
 describe("10.3 before and beside initialized", () => {
   test.each(LEGACY_VERSIONS)("10.3 requests before initialized are answered (%s)", async (version) => {
     const session = await Session.open(await lab.url(), { version, silent: true });
-    expect(await told(session.request("ping", undefined, 0))).toMatchObject({ messages: [{ id: 0, result: {} }] });
-    const { status, messages } = await told(session.request("tools/list", undefined, "early"));
+    expect(await readAnswer(session.request("ping", undefined, 0))).toMatchObject({
+      messages: [{ id: 0, result: {} }],
+    });
+    const { status, messages } = await readAnswer(session.request("tools/list", undefined, "early"));
     expect([status, messages[0]]).toMatchObject([200, { id: "early", result: { tools: expect.anything() } }]);
   });
 
@@ -113,7 +115,9 @@ describe("10.3 before and beside initialized", () => {
     const again = await session.send(request("initialize", params, 9), WRONG);
     expect([again.status, (await errorOf(again)).code]).toEqual([400, -32600]);
     expect(again.headers.get("mcp-session-id")).toBeNull();
-    expect(await told(session.request("ping", undefined, 10))).toMatchObject({ messages: [{ id: 10, result: {} }] });
+    expect(await readAnswer(session.request("ping", undefined, 10))).toMatchObject({
+      messages: [{ id: 10, result: {} }],
+    });
   });
 });
 
@@ -159,7 +163,7 @@ function count(stream: Cuttable, method: string): number {
 /** A session that is subscribed to the watched resource. */
 async function watcher(version?: string): Promise<Session> {
   const session = await Session.open(await lab.url(), version === undefined ? {} : { version });
-  const subscribed = await told(session.request("resources/subscribe", { uri: "test://watched" }));
+  const subscribed = await readAnswer(session.request("resources/subscribe", { uri: "test://watched" }));
   expect(subscribed).toMatchObject({ status: 200, messages: [{ result: {} }] });
   return session;
 }
@@ -188,7 +192,7 @@ describe("10.3 standalone streams", () => {
       expect(stream.response.headers.get("content-type")).toMatch(/^text\/event-stream(;|$)/);
       expect(stream.response.headers.get("x-accel-buffering")).toBe("no");
       // A call's answer is sent on its own POST, never here.
-      expect(await told(session.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+      expect(await readAnswer(session.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
       expect(stream.messages).toEqual([]);
       expect(stream.isOver).toBe(false);
       stream.cut();
@@ -237,10 +241,10 @@ describe("10.3 standalone streams", () => {
 
   test("10.3 a session gets no notifications that it did not subscribe to", async () => {
     const [session, other] = [await watcher(), await Session.open(await lab.url())];
-    const [told, silent] = [await session.get(), await other.get()];
-    for (let round = 0; round < 3; round += 1) await touchUntilHeard([told]);
+    const [subscribed, silent] = [await session.get(), await other.get()];
+    for (let round = 0; round < 3; round += 1) await touchUntilHeard([subscribed]);
     expect(silent.messages).toEqual([]);
-    for (const stream of [told, silent]) stream.cut();
+    for (const stream of [subscribed, silent]) stream.cut();
   });
 
   test("10.3 GET streams require an Accept that allows an event stream", async () => {
@@ -254,7 +258,7 @@ describe("10.3 restart", () => {
   test("10.3 a session survives a restart: it can be used, stays subscribed, and a deleted one stays deleted", async () => {
     const [silent, subscribed] = [await Session.open(await lab.url(), { silent: true }), await watcher()];
     const [levelled, deleted] = [await Session.open(await lab.url()), await Session.open(await lab.url())];
-    expect(await told(levelled.request("ping"))).toMatchObject({ status: 200 });
+    expect(await readAnswer(levelled.request("ping"))).toMatchObject({ status: 200 });
     await deleted.delete();
     await lab.worker.killAndRestart();
     const url = await lab.url();
@@ -268,8 +272,8 @@ describe("10.3 restart", () => {
   });
 
   test("10.3 a modern call needs no session, before and after a restart", async () => {
-    expect(await told(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
+    expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
     await lab.worker.killAndRestart();
-    expect(await told(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
+    expect(await readAnswer(new ModernClient(await lab.url()).call("which"))).toMatchObject({ text: "full" });
   });
 });

@@ -1,7 +1,7 @@
 /** Conformance section 10.5: the messages of a listen stream. */
 import { describe, expect, test } from "vitest";
 import { DELIBERATELY_BAD } from "../oracle/http-tap.ts";
-import { ModernClient, told } from "../worker/client.ts";
+import { ModernClient, readAnswer } from "../worker/client.ts";
 import {
   ACKNOWLEDGED,
   EVERYTHING,
@@ -94,7 +94,7 @@ describe("10.5 an unknown or empty filter", () => {
   ])("10.5 %s: -32602 with the id, and no stream stays open", async (_, filter) => {
     const client = new ModernClient(lab.tap.url);
     const headers = { [DELIBERATELY_BAD]: "1" };
-    const answer = await told(
+    const answer = await readAnswer(
       client.request("subscriptions/listen", { notifications: filter }, { id: "bad", headers }),
     );
     expect(answer.messages).toMatchObject([{ id: "bad", error: { code: -32602 } }]);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LEGACY_VERSIONS } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { LegacyClient, ModernClient, told } from "../worker/client.ts";
+import { LegacyClient, ModernClient, readAnswer } from "../worker/client.ts";
 import {
   ACKNOWLEDGED,
   EVERYTHING,
@@ -93,11 +93,11 @@ describe("10.5 no messages of other requests", () => {
     const listener = new Listener(await listen(lab.tap.url, EVERYTHING, "token", leave.signal, _meta), leave);
     lab.listeners.push(listener);
     const client = new ModernClient(lab.tap.url);
-    const spoken = await told(client.call("speak", {}, { id: "call", progressToken: "token" }));
+    const spoken = await readAnswer(client.call("speak", {}, { id: "call", progressToken: "token" }));
     expect(spoken.messages.map(({ method }) => method)).toContain("notifications/progress");
     const session = await LegacyClient.open(lab.tap.url);
-    await told(session.request("logging/setLevel", { level: "debug" }));
-    expect((await told(session.call("speak", {}, { progressToken: "token" }))).text).toBe("spoken");
+    await readAnswer(session.request("logging/setLevel", { level: "debug" }));
+    expect((await readAnswer(session.call("speak", {}, { progressToken: "token" }))).text).toBe("spoken");
     await publish("tools");
     await listener.hears(TOOLS);
     expect(listener.messages.map(({ method }) => method)).toEqual([ACKNOWLEDGED, TOOLS]);
@@ -106,7 +106,7 @@ describe("10.5 no messages of other requests", () => {
   test("10.5 no request is sent on it, and no answer to another", async () => {
     const listener = await open(EVERYTHING, 1);
     const client = new ModernClient(lab.tap.url);
-    expect((await told(client.call("publish", { subject: "tools" }, { id: 1 }))).text).toBe("published");
+    expect((await readAnswer(client.call("publish", { subject: "tools" }, { id: 1 }))).text).toBe("published");
     await listener.hears(TOOLS);
     expect(listener.messages.filter((message) => "id" in message)).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe("10.5 no messages of other requests", () => {
 describe("10.5 delivery across isolates and Durable Objects", () => {
   test("10.5 what a handler publishes in the Worker reaches listeners of other requests", async () => {
     const listener = await open(EVERYTHING);
-    await told(new ModernClient(lab.tap.url).call("publish", { subject: "test://a" }));
+    await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://a" }));
     await listener.hears("test://a");
     expect(listener.notices).toEqual(["test://a"]);
   });
@@ -124,9 +124,9 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
     const isolates = await Promise.all(["", "/twin"].map((path) => lab.text(`${path}/isolate`)));
     expect(new Set(isolates).size).toBe(2);
     const [here, there] = [await open(EVERYTHING), await open(EVERYTHING, "there", lab.twin.url)];
-    await told(new ModernClient(lab.twin.url).call("publish", { subject: "test://a" }));
+    await readAnswer(new ModernClient(lab.twin.url).call("publish", { subject: "test://a" }));
     await Promise.all([here, there].map((each) => each.hears("test://a")));
-    await told(new ModernClient(lab.tap.url).call("publish", { subject: "test://b" }));
+    await readAnswer(new ModernClient(lab.tap.url).call("publish", { subject: "test://b" }));
     await Promise.all([here, there].map((each) => each.hears("test://b")));
     await Promise.all([here, there].map(hasBeatenAgain));
     for (const { notices } of [here, there]) expect(notices).toEqual(["test://a", "test://b"]);
@@ -137,11 +137,11 @@ describe("10.5 delivery across isolates and Durable Objects", () => {
     async (version) => {
       const session = await LegacyClient.open(lab.tap.url, { version });
       const another = await LegacyClient.open(lab.tap.url);
-      await told(another.request("resources/subscribe", { uri: "test://b" }));
+      await readAnswer(another.request("resources/subscribe", { uri: "test://b" }));
       const [modern, legacy] = [await open(EVERYTHING), await Listener.ofSession(another)];
       lab.listeners.push(legacy);
       for (const subject of ["tools", "test://a", "test://b"]) {
-        expect((await told(session.call("publish", { subject }))).text).toBe("published");
+        expect((await readAnswer(session.call("publish", { subject }))).text).toBe("published");
         await modern.hears(subject === "tools" ? TOOLS : subject);
       }
       await legacy.hears("test://b");

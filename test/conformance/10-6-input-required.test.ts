@@ -5,7 +5,7 @@ import { closePeers, type Json, openPeer, type PeerOptions } from "../features/p
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import type { Told } from "../worker/client.ts";
+import type { ReadAnswer } from "../worker/client.ts";
 import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
 
 let worker: Workerd;
@@ -30,11 +30,11 @@ afterEach(async () => {
 const ABLE = { elicitation: { form: {}, url: {} }, roots: {}, sampling: { tools: {}, context: {} } };
 const ada = { action: "accept", content: { name: "Ada" } };
 
-function ask(which: readonly string[], more: Members = {}, options: ModernOptions = {}): Promise<Told> {
+function ask(which: readonly string[], more: Members = {}, options: ModernOptions = {}): Promise<ReadAnswer> {
   return call("ask", { which }, more, options);
 }
 
-function call(name: string, args: Members = {}, more: Members = {}, options: ModernOptions = {}): Promise<Told> {
+function call(name: string, args: Members = {}, more: Members = {}, options: ModernOptions = {}): Promise<ReadAnswer> {
   return modern(tap.url, "tools/call", { name, arguments: args, ...more }, { capabilities: ABLE, ...options });
 }
 

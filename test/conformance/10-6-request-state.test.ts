@@ -8,7 +8,7 @@ import { newKeys, Workerd } from "../harness/workerd.ts";
 import { CAPABILITIES_KEY, CONTENT, type Members, meta, request, standardHeaders } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import type { Told } from "../worker/client.ts";
+import type { ReadAnswer } from "../worker/client.ts";
 import { errorOf, type ModernOptions, modern, resultOf } from "./modern.ts";
 
 const ENTRY = "test/conformance/fixtures/input-required.ts";
@@ -52,13 +52,13 @@ async function stateOf(args: Members = { value: "Oslo" }, options: Parameters<ty
 }
 
 /** Expects a refusal without a reason, and that the handler has not run. */
-function expectRefused(answer: Told): void {
+function expectRefused(answer: ReadAnswer): void {
   expect(errorOf(answer).code).toBe(-32602);
   expect(answer.raw).not.toContain("secret state");
   expect(answer.status).toBeLessThan(500);
 }
 
-function expectAccepted(answer: Told, value: unknown = "Oslo"): void {
+function expectAccepted(answer: ReadAnswer, value: unknown = "Oslo"): void {
   expect(JSON.parse(answer.text ?? "null")).toEqual({ value, answer: ada, state: "secret state of book" });
 }
 
@@ -317,9 +317,9 @@ test("10.6 key rotation: the state of a replayed handler opens with the keys of 
     rotating.observe("client", message);
     const headers = { ...CONTENT, ...standardHeaders(message) } as Record<string, string>;
     const asked = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(message) });
-    const told = await (await handle(asked, { MCP_KEYS: keys })).json();
-    rotating.observe("server", told);
-    return told as { result?: Members; error?: Members };
+    const response = await (await handle(asked, { MCP_KEYS: keys })).json();
+    rotating.observe("server", response);
+    return response as { result?: Members; error?: Members };
   };
   const requestState = (await call(FIRST_KEY)).result?.requestState;
   const more = { requestState, inputResponses: { who: ada } };

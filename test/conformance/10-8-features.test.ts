@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import type { Members } from "../http/messages.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { clientOf, LegacyClient, ModernClient, told, VERSIONS } from "../worker/client.ts";
+import { clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "../worker/client.ts";
 import { openAsked } from "./answering-session.ts";
 import { errorOf, modern, resultOf } from "./modern.ts";
 
@@ -33,7 +33,7 @@ describe.each(VERSIONS)("10.8 completion in %s", (version) => {
   const complete = async (ref: Members, name: string, value: string, context?: Members) => {
     const client = await clientOf(version, tap.url);
     const params = { ref, argument: { name, value }, ...(context ? { context } : {}) };
-    return told(client.request("completion/complete", params));
+    return readAnswer(client.request("completion/complete", params));
   };
   const template = { type: "ref/resource", uri: "db://{table}/{column}" };
 
@@ -83,19 +83,19 @@ describe("10.8 the logging threshold", () => {
     "10.8 in a session of %s: %s and more severe levels, until it is set again",
     async (version, level) => {
       const client = await LegacyClient.open(tap.url, { version });
-      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual([]);
-      expect(resultOf(await told(client.request("logging/setLevel", { level })))).toEqual({});
-      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
-      await told(client.request("logging/setLevel", { level: "emergency" }));
-      expect(levelsOf((await told(client.call("zebra"))).messages)).toEqual(["emergency"]);
+      expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual([]);
+      expect(resultOf(await readAnswer(client.request("logging/setLevel", { level })))).toEqual({});
+      expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual(LEVELS.slice(LEVELS.indexOf(level)));
+      await readAnswer(client.request("logging/setLevel", { level: "emergency" }));
+      expect(levelsOf((await readAnswer(client.call("zebra"))).messages)).toEqual(["emergency"]);
     },
   );
 
   test("10.8 of one session does not apply to another", async () => {
     const [loud, silent] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
-    await told(loud.request("logging/setLevel", { level: "debug" }));
-    expect(levelsOf((await told(silent.call("zebra"))).messages)).toEqual([]);
-    expect(levelsOf((await told(loud.call("zebra"))).messages)).toEqual(LEVELS);
+    await readAnswer(loud.request("logging/setLevel", { level: "debug" }));
+    expect(levelsOf((await readAnswer(silent.call("zebra"))).messages)).toEqual([]);
+    expect(levelsOf((await readAnswer(loud.call("zebra"))).messages)).toEqual(LEVELS);
   });
 
   test.each(LEVELS)("10.8 in 2026-07-28 applies to its request only: %s", async (level) => {
@@ -109,12 +109,12 @@ describe("10.8 the logging threshold", () => {
     const bad = ["verbose", "", "ERROR", "warn", 3, null, ["error"]];
     const headers = { [DELIBERATELY_BAD]: "1" };
     const session = await LegacyClient.open(tap.url);
-    await told(session.request("logging/setLevel", { level: "alert" }));
+    await readAnswer(session.request("logging/setLevel", { level: "alert" }));
     for (const level of [...bad, undefined]) {
-      const answer = await told(session.request("logging/setLevel", { level }, { headers }));
+      const answer = await readAnswer(session.request("logging/setLevel", { level }, { headers }));
       expect(errorOf(answer)).toMatchObject({ code: -32602 });
     }
-    expect(levelsOf((await told(session.call("zebra"))).messages)).toEqual(["alert", "emergency"]);
+    expect(levelsOf((await readAnswer(session.call("zebra"))).messages)).toEqual(["alert", "emergency"]);
     for (const level of bad) {
       const params = { name: "zebra", arguments: {} };
       const answer = await modern(tap.url, "tools/call", params, { meta: { [LEVEL]: level }, bad: true });
@@ -128,7 +128,7 @@ describe.each(VERSIONS)("10.8 progress in %s", (version) => {
     "10.8 with the token %j increases strictly and stops at the end",
     async (progressToken) => {
       const client = await clientOf(version, tap.url);
-      const { messages } = await told(client.call("climb", {}, { id: "climb", progressToken }));
+      const { messages } = await readAnswer(client.call("climb", {}, { id: "climb", progressToken }));
       const progress = messages.slice(0, -1);
       expect(progress.map(({ method }) => method)).toEqual(progress.map(() => "notifications/progress"));
       const values = progress.map(({ params }) => Number((params as Members).progress));
@@ -145,7 +145,7 @@ describe.each(VERSIONS)("10.8 progress in %s", (version) => {
 
   test("10.8 without a token none is sent", async () => {
     const client = await clientOf(version, tap.url);
-    const answer = await told(client.call("climb"));
+    const answer = await readAnswer(client.call("climb"));
     expect([answer.contentType, answer.messages.length]).toEqual(["application/json", 1]);
   });
 });
@@ -216,5 +216,5 @@ test("10.8 in 2026-07-28 no request is sent on the stream of a call", async () =
     const { messages } = await modern(tap.url, "tools/call", { name, arguments: {} }, { capabilities });
     expect(messages.filter((message) => "method" in message)).toEqual([]);
   }
-  expect((await told(new ModernClient(tap.url).call("echo", { text: "so" }))).text).toBe("so");
+  expect((await readAnswer(new ModernClient(tap.url).call("echo", { text: "so" }))).text).toBe("so");
 });

@@ -6,7 +6,7 @@ import { ALL_VERSIONS, closePeers, type Json, openPeer, resultOf as resultOfPeer
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { isMembers, type Members } from "../http/messages.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { type Client, clientOf, LegacyClient, ModernClient, told, VERSIONS } from "../worker/client.ts";
+import { type Client, clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "../worker/client.ts";
 import { errorOf, modern, resultOf } from "./modern.ts";
 
 let worker: Workerd;
@@ -52,7 +52,7 @@ function keysOf(result: Members, { member, key }: List): unknown[] {
 }
 
 async function page(client: Client, { method }: List, cursor?: unknown): Promise<Members> {
-  return resultOf(await told(client.request(method, cursor === undefined ? {} : { cursor })));
+  return resultOf(await readAnswer(client.request(method, cursor === undefined ? {} : { cursor })));
 }
 
 /** Fetches every page, each with another client, as if another isolate served it. */
@@ -93,11 +93,11 @@ describe("over HTTP", () => {
       const [foreign] = LISTS.filter(({ method }) => method !== list.method);
       const other = foreign ? String((await page(client, foreign)).nextCursor) : "";
       for (const cursor of ["", "garbage", "0", "2", own.slice(1), own.slice(0, -2), `${own}A`, `${own} `, other]) {
-        expect(errorOf(await told(client.request(list.method, { cursor })))).toMatchObject({ code: -32602 });
+        expect(errorOf(await readAnswer(client.request(list.method, { cursor })))).toMatchObject({ code: -32602 });
       }
       for (const cursor of [0, 2, true, {}, [own]]) {
         const headers = { [DELIBERATELY_BAD]: "1" };
-        expect(errorOf(await told(client.request(list.method, { cursor }, { headers })))).toMatchObject({
+        expect(errorOf(await readAnswer(client.request(list.method, { cursor }, { headers })))).toMatchObject({
           code: -32602,
         });
       }
@@ -140,8 +140,8 @@ describe("over HTTP", () => {
 
   test("10.8 the list of a session does not depend on another session or on its own calls", async () => {
     const [used, fresh] = [await LegacyClient.open(tap.url), await LegacyClient.open(tap.url)];
-    await told(used.call("echo", { text: "so" }));
-    await told(used.request("logging/setLevel", { level: "debug" }));
+    await readAnswer(used.call("echo", { text: "so" }));
+    await readAnswer(used.request("logging/setLevel", { level: "debug" }));
     for (const list of LISTS) expect(await page(used, list)).toEqual(await page(fresh, list));
   });
 });

@@ -273,8 +273,8 @@ describe("10.9 the owner of a task", () => {
     const taskId = await client.start("whoami", { key: "k" });
     for (const [method, params] of METHODS) {
       for (const name of ["another", undefined]) {
-        const told = await client.request(method, { ...params, taskId }, { "mcp-name": name });
-        expect([told.status, told.messages.at(-1)?.error]).toMatchObject([400, { code: -32020 }]);
+        const answer = await client.request(method, { ...params, taskId }, { "mcp-name": name });
+        expect([answer.status, answer.messages.at(-1)?.error]).toMatchObject([400, { code: -32020 }]);
       }
     }
   });

@@ -9,7 +9,7 @@ import {
   standardHeaders,
 } from "../http/messages.ts";
 import { DELIBERATELY_BAD } from "../oracle/http-tap.ts";
-import { type Told, told } from "../worker/client.ts";
+import { type ReadAnswer, readAnswer } from "../worker/client.ts";
 
 export interface ModernOptions {
   readonly id?: string | number;
@@ -26,7 +26,12 @@ export interface ModernOptions {
 let ids = 0;
 
 /** Sends a request and reads the answer to its end. */
-export function modern(url: string, method: string, params: Members = {}, options: ModernOptions = {}): Promise<Told> {
+export function modern(
+  url: string,
+  method: string,
+  params: Members = {},
+  options: ModernOptions = {},
+): Promise<ReadAnswer> {
   ids += 1;
   const { id = `request ${ids}`, capabilities = {}, token, bad = false } = options;
   const _meta = meta({ [CAPABILITIES_KEY]: capabilities, ...options.meta });
@@ -41,18 +46,18 @@ export function modern(url: string, method: string, params: Members = {}, option
   const lines = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
     return typeof value === "string" ? [[name, value]] : [];
   });
-  return told(fetch(url, { method: "POST", headers: lines, body: JSON.stringify(message) }));
+  return readAnswer(fetch(url, { method: "POST", headers: lines, body: JSON.stringify(message) }));
 }
 
 /** Returns the result of an answer. @throws {Error} with the answer if it has none. */
-export function resultOf({ messages, raw }: Told): Members {
+export function resultOf({ messages, raw }: ReadAnswer): Members {
   const result = messages.at(-1)?.result;
   if (isMembers(result)) return result;
   throw new Error(`no result: ${raw}`);
 }
 
 /** Returns the error of an answer. @throws {Error} with the answer if it has none. */
-export function errorOf({ messages, raw }: Told): Members {
+export function errorOf({ messages, raw }: ReadAnswer): Members {
   const error = messages.at(-1)?.error;
   if (isMembers(error)) return error;
   throw new Error(`no error: ${raw}`);

@@ -6,7 +6,7 @@ import { CONTENT, isMembers, type Members, NEWEST_LEGACY, notification, request 
 import { type Answer, type Ask, headerOf, observe, send, until } from "../http/wire.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { ModernClient, Reading, told } from "../worker/client.ts";
+import { ModernClient, Reading, readAnswer } from "../worker/client.ts";
 
 export type Endpoint = "full" | "quick" | "short" | "plain" | "modern" | "small" | "listed";
 
@@ -66,7 +66,7 @@ export class Lab {
 
   /** Calls a tool of an endpoint in 2026-07-28, which needs no session, and returns its text. */
   async tool(name: string, args: Members = {}, endpoint: Endpoint = "full"): Promise<string | undefined> {
-    return (await told(new ModernClient(await this.url(endpoint)).call(name, args))).text;
+    return (await readAnswer(new ModernClient(await this.url(endpoint)).call(name, args))).text;
   }
 
   /** Waits until handlers have noted this for a key. */

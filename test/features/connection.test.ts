@@ -127,8 +127,8 @@ test("C2 capabilities follow from the definitions, and the option overrides them
   const server = new McpServer({ ...IDENTITY, capabilities });
   server.prompt("p", { arguments: [{ name: "a" }], complete: { a: () => [] } }, () => "p");
   const peer = await openPeer(server, "2025-11-25");
-  const told = initializedOf(peer).capabilities;
-  expect(told).toEqual({ prompts: { listChanged: true }, completions: {}, experimental: { "example.com/x": {} } });
+  const declared = initializedOf(peer).capabilities;
+  expect(declared).toEqual({ prompts: { listChanged: true }, completions: {}, experimental: { "example.com/x": {} } });
 });
 
 describe.each(ALL_VERSIONS)("%s", (version) => {

@@ -99,7 +99,7 @@ describe("C2 capabilities", () => {
     },
   );
 
-  const told = async (server: McpServer, version: string): Promise<Json> => {
+  const declaredBy = async (server: McpServer, version: string): Promise<Json> => {
     const peer = await openPeer(server, version);
     const result = resultOf(peer.initialized ?? (await peer.request("server/discover")));
     return result.capabilities as Json;
@@ -112,17 +112,17 @@ describe("C2 capabilities", () => {
       const completions = version === "2024-11-05" ? {} : { completions: {} };
       const bare = () => new McpServer({ name: "c2", version: "1.0.0" });
       const listChanged = true;
-      expect(await told(bare(), version)).toEqual({ logging: {} });
-      expect(await told(createServer(), version)).toEqual({ logging: {}, tools: { listChanged } });
+      expect(await declaredBy(bare(), version)).toEqual({ logging: {} });
+      expect(await declaredBy(createServer(), version)).toEqual({ logging: {}, tools: { listChanged } });
       const prompts = bare().prompt("p", { arguments: [{ name: "a" }] }, () => "p");
-      expect(await told(prompts, version)).toEqual({ logging: {}, prompts: { listChanged } });
+      expect(await declaredBy(prompts, version)).toEqual({ logging: {}, prompts: { listChanged } });
       const resources = { listChanged, subscribe: true };
       const resource = bare().resource("a://b", { name: "b" }, () => "b");
-      expect(await told(resource, version)).toEqual({ logging: {}, resources });
+      expect(await declaredBy(resource, version)).toEqual({ logging: {}, resources });
       const template = bare().resourceTemplate("a://{a}", { name: "t", complete }, () => "t");
-      expect(await told(template, version)).toEqual({ logging: {}, resources, ...completions });
+      expect(await declaredBy(template, version)).toEqual({ logging: {}, resources, ...completions });
       const provider = bare().resourceProvider({ read: async () => undefined });
-      expect(await told(provider, version)).toEqual({ logging: {}, resources });
+      expect(await declaredBy(provider, version)).toEqual({ logging: {}, resources });
     },
   );
 
@@ -137,7 +137,7 @@ describe("C2 capabilities", () => {
     "%s: a member of the option overrides the derived one, undefined removes it",
     async (version) => {
       const server = createServer({ capabilities: { tools: { listChanged: false }, logging: undefined } });
-      expect(await told(server, version)).toEqual({ tools: { listChanged: false } });
+      expect(await declaredBy(server, version)).toEqual({ tools: { listChanged: false } });
     },
   );
 });

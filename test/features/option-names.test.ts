@@ -15,7 +15,7 @@ const answer = () => "";
 
 /** Expects an option to be refused, and the message to suggest what to write instead. */
 function expectRefused(define: () => unknown, name: string, ...says: readonly string[]): void {
-  const told = [`there is no option "${name}"`, ...says].map((text) => expect.stringContaining(text));
+  const expected = [`there is no option "${name}"`, ...says].map((text) => expect.stringContaining(text));
   const failed: { code?: unknown; message?: unknown } = {};
   try {
     define();
@@ -23,7 +23,7 @@ function expectRefused(define: () => unknown, name: string, ...says: readonly st
     Object.assign(failed, { code: (error as { code: unknown }).code, message: (error as Error).message });
   }
   expect(failed.code).toBe("options-invalid");
-  for (const each of told) expect(failed.message).toEqual(each);
+  for (const each of expected) expect(failed.message).toEqual(each);
 }
 
 /** Options as a program without types would pass them. */

@@ -17,7 +17,7 @@ interface OptionRow {
   /** @default 2025-11-25 */
   readonly version?: string;
   readonly capabilities?: ClientCapabilities;
-  parts(told: (what: unknown) => void): readonly [shared: Partial<Options>, own: Partial<Options>];
+  parts(record: (what: unknown) => void): readonly [shared: Partial<Options>, own: Partial<Options>];
   /** Observes something beyond the reported errors. */
   look(peer: Peer): Promise<unknown>;
   readonly seen: readonly [shared: unknown, own: unknown];
@@ -148,18 +148,18 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
     seen: [["echo"], ["fails"]],
   },
   onSubscribe: {
-    parts: (told) => [{ onSubscribe: () => told("shared") }, { onSubscribe: () => told("own") }],
+    parts: (record) => [{ onSubscribe: () => record("shared") }, { onSubscribe: () => record("own") }],
     look: subscribed,
     seen: ["shared", "own"],
   },
   onUnsubscribe: {
-    parts: (told) => [{ onUnsubscribe: () => told("shared") }, { onUnsubscribe: () => told("own") }],
+    parts: (record) => [{ onUnsubscribe: () => record("shared") }, { onUnsubscribe: () => record("own") }],
     look: subscribed,
     seen: ["shared", "own"],
   },
   onRequestEnd: {
-    parts: (told) => {
-      const of = (name: string): Partial<Options> => ({ onRequestEnd: ({ tool }) => void (tool && told(name)) });
+    parts: (record) => {
+      const of = (name: string): Partial<Options> => ({ onRequestEnd: ({ tool }) => void (tool && record(name)) });
       return [of("shared"), of("own")];
     },
     look: async (peer) => void (await textOf(peer, "echo")),
@@ -167,12 +167,12 @@ const OPTIONS: { readonly [Option in keyof Required<Options>]: OptionRow } = {
   },
   onSample: {
     capabilities: { sampling: {} },
-    parts: (told) => [{ onSample: () => told("shared") }, { onSample: () => told("own") }],
+    parts: (record) => [{ onSample: () => record("shared") }, { onSample: () => record("own") }],
     look: async (peer) => void (await textOf(peer, "samples")),
     seen: ["shared", "own"],
   },
   onError: {
-    parts: (told) => [{ onError: () => told("shared") }, { onError: () => told("own") }],
+    parts: (record) => [{ onError: () => record("shared") }, { onError: () => record("own") }],
     look: async (peer) => void (await textOf(peer, "fails")),
     seen: ["shared", "own"],
   },
@@ -196,21 +196,21 @@ describe("H1", () => {
   }
 
   test.each(Object.entries(OPTIONS))("H1 %s: one server extends the defaults, the other keeps them", async (_, row) => {
-    const told: unknown[] = [];
-    const [shared, own] = row.parts((what) => void told.push(what));
+    const record: unknown[] = [];
+    const [shared, own] = row.parts((what) => void record.push(what));
     const defaults = Object.freeze({ name: "defaults", version: "1.0.0", ...shared });
     const before = { ...defaults };
     const servers = [extended({ ...defaults }), extended({ ...defaults, ...own })];
     const { version = "2025-11-25", capabilities = {} } = row;
     const options = { capabilities, onRequest: () => SAMPLED };
     const peers = await Promise.all(servers.map((server) => openPeer(server, version, options)));
-    told.splice(0);
+    record.splice(0);
     const seen: unknown[] = [];
     // The first one again after the second: nothing of one affects the other.
     for (const peer of [...peers, ...peers.slice(0, 1)]) {
       const looked = await row.look(peer);
       await settle(peer);
-      const [what = looked, ...more] = told.splice(0);
+      const [what = looked, ...more] = record.splice(0);
       seen.push(what, ...more);
     }
     expect(seen).toEqual([...row.seen, row.seen[0]]);

@@ -341,18 +341,18 @@ describe("a hook onSubscribe", () => {
 });
 
 test.each(LEGACY_VERSIONS)("in %s subscribing twice and unsubscribing twice runs each hook once", async (version) => {
-  const told: string[] = [];
+  const calls: string[] = [];
   const server = new McpServer({
     name: "counted",
     version: "1.0.0",
-    onSubscribe: (uri) => void told.push(`on ${uri}`),
-    onUnsubscribe: (uri) => void told.push(`off ${uri}`),
+    onSubscribe: (uri) => void calls.push(`on ${uri}`),
+    onUnsubscribe: (uri) => void calls.push(`off ${uri}`),
   });
   server.resource("test://one", {}, () => "content");
   const peer = await openPeer(server, version);
   for (const method of ["subscribe", "subscribe", "unsubscribe", "unsubscribe"])
     await peer.request(`resources/${method}`, { uri: "test://one" });
-  expect(told).toEqual(["on test://one", "off test://one"]);
+  expect(calls).toEqual(["on test://one", "off test://one"]);
 });
 
 test("an onUnsubscribe that fails after its client has disconnected is reported", async () => {

@@ -259,18 +259,18 @@ describe.each(ALL_VERSIONS)("in %s", (version) => {
 
   describe("T11", () => {
     /** Ends when the signal aborts, and records the reason. */
-    const patient = (told: unknown[]) => (ctx: HandlerContext) =>
+    const patient = (reasons: unknown[]) => (ctx: HandlerContext) =>
       new Promise((resolve) => {
         ctx.signal.addEventListener("abort", () => {
-          told.push(ctx.signal.reason);
+          reasons.push(ctx.signal.reason);
           resolve("late");
         });
       });
 
     test("T11 passing timeoutMs aborts ctx.signal with a timeout", async () => {
-      const told: unknown[] = [];
-      await run(patient(told), { timeoutMs: 20 });
-      expect(told).toEqual([expect.objectContaining({ name: "KitError", code: "timeout" })]);
+      const reasons: unknown[] = [];
+      await run(patient(reasons), { timeoutMs: 20 });
+      expect(reasons).toEqual([expect.objectContaining({ name: "KitError", code: "timeout" })]);
     });
 
     test("T11 passing timeoutMs gives an error result that says so", async () => {

@@ -12,7 +12,7 @@ import { Listener, TOOLS } from "../conformance/listen-support.ts";
 import { newKeys } from "../harness/workerd.ts";
 import { HTTP_PEERS } from "../interop/peers.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "../worker/client.ts";
+import { clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "../worker/client.ts";
 import { createLab } from "../worker/fixtures/lab.ts";
 import { CAPABILITIES_KEY, isMembers, LEGACY_VERSIONS, type Members } from "./messages.ts";
 import { type NodeServer, startNodeServer } from "./node-server.ts";
@@ -89,20 +89,20 @@ describe.each(LEGACY_VERSIONS)("%s", (version) => {
 describe.each(VERSIONS)("%s", (version) => {
   test("lists, reads and calls as JSON", async () => {
     const client = await clientOf(version, reference.url);
-    const listed = await told(client.request("tools/list"));
+    const listed = await readAnswer(client.request("tools/list"));
     expect(listed.contentType).toBe("application/json");
     const { tools } = resultOf(listed);
     expect(tools).toEqual(expect.arrayContaining([expect.objectContaining({ name: "add" })]));
-    const { contents } = resultOf(await told(client.request("resources/read", { uri: "test://static-text" })));
+    const { contents } = resultOf(await readAnswer(client.request("resources/read", { uri: "test://static-text" })));
     expect(contents).toMatchObject([{ uri: "test://static-text" }]);
-    const added = await told(client.call("add", { a: 2, b: 3 }));
+    const added = await readAnswer(client.call("add", { a: 2, b: 3 }));
     expect(added).toMatchObject({ status: 200, contentType: "application/json" });
     expect(added.text).toBe('{"sum":5}');
   });
 
   test("calls with progress as SSE, the result last", async () => {
     const client = await clientOf(version, reference.url);
-    const call = await told(client.call("test_tool_with_progress", {}, { progressToken: "p" }));
+    const call = await readAnswer(client.call("test_tool_with_progress", {}, { progressToken: "p" }));
     expect(call).toMatchObject({ status: 200, contentType: "text/event-stream", text: "Progress reported." });
     expect(call.messages.slice(0, -1).map(({ params }) => params)).toMatchObject(
       [0, 50, 100].map((progress) => ({ progressToken: "p", progress, total: 100 })),
@@ -112,7 +112,7 @@ describe.each(VERSIONS)("%s", (version) => {
   test.each(["whole", "streamed"])("gets a result of five megabytes %s", async (tool) => {
     const tap = await startHttpTap(`${node.origin}/wide`);
     const client = await clientOf(version, tap.url);
-    const answer = await told(client.call(tool, {}, { progressToken: 1 }));
+    const answer = await readAnswer(client.call(tool, {}, { progressToken: 1 }));
     expect(answer.text === WIDE).toBe(true);
     await tap.close();
     tap.oracle.expectClean();
@@ -120,15 +120,15 @@ describe.each(VERSIONS)("%s", (version) => {
 
   test("gets errors for an unknown tool and for invalid arguments", async () => {
     const client = await clientOf(version, reference.url);
-    const { messages } = await told(client.call("none"));
+    const { messages } = await readAnswer(client.call("none"));
     expect(messages).toMatchObject([{ error: { code: -32602, message: expect.stringContaining("none") } }]);
-    expect(resultOf(await told(client.call("add", { a: 1, b: "two" })))).toMatchObject({ isError: true });
+    expect(resultOf(await readAnswer(client.call("add", { a: 1, b: "two" })))).toMatchObject({ isError: true });
   });
 });
 
 /** Returns how the handler with this key ended. */
 async function reportOf(key: string): Promise<string | undefined> {
-  return (await told(new ModernClient(lab.url).call("report", { key }))).text;
+  return (await readAnswer(new ModernClient(lab.url).call("report", { key }))).text;
 }
 
 describe("a client that closes its stream", () => {
@@ -161,7 +161,7 @@ describe("a client that closes its stream", () => {
     await reading.has("progress", ({ messages }) => messages.length === 1);
     leave.abort();
     await until("the stream is cut", () => reading.isOver);
-    await told(client.call("release", { key }));
+    await readAnswer(client.call("release", { key }));
     await until("the handler ends by itself", async () => (await reportOf(key)) === "started finished");
   });
 });
@@ -184,7 +184,7 @@ test.each(["2025-11-25", "2026-07-28"] as const)(
     const client = await clientOf(version, tap.url);
     const response = await client.call("flood", {}, { progressToken: 1 });
     await isOver;
-    const { text, raw } = await told(response);
+    const { text, raw } = await readAnswer(response);
     expect(text).toBe("over");
     // Includes what the server, the sockets and the streams in between hold: at most half of everything.
     expect(raw.length).toBeLessThan(32 * 1024 * 1024);
@@ -197,7 +197,7 @@ test.each(["2025-11-25", "2026-07-28"] as const)(
 
 describe("2026-07-28", () => {
   test("discovers", async () => {
-    const discovered = resultOf(await told(new ModernClient(reference.url).request("server/discover")));
+    const discovered = resultOf(await readAnswer(new ModernClient(reference.url).request("server/discover")));
     expect(discovered).toMatchObject({
       resultType: "complete",
       supportedVersions: ["2026-07-28"],
@@ -209,7 +209,7 @@ describe("2026-07-28", () => {
     const client = new ModernClient(reference.url);
     const options = { meta: { [CAPABILITIES_KEY]: { elicitation: {} } } };
     const name = "test_input_required_result_request_state";
-    const asked = resultOf(await told(client.call(name, {}, options)));
+    const asked = resultOf(await readAnswer(client.call(name, {}, options)));
     expect(asked).toMatchObject({
       resultType: "input_required",
       inputRequests: { confirm: { method: "elicitation/create" } },
@@ -218,9 +218,9 @@ describe("2026-07-28", () => {
     const { requestState } = asked;
     const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
     const again = { name, arguments: {}, requestState, inputResponses };
-    expect((await told(client.request("tools/call", again, options))).text).toBe("state-ok");
+    expect((await readAnswer(client.request("tools/call", again, options))).text).toBe("state-ok");
     const forged = { ...again, requestState: `${requestState}A` };
-    expect((await told(client.request("tools/call", forged, options))).messages).toMatchObject([
+    expect((await readAnswer(client.request("tools/call", forged, options))).messages).toMatchObject([
       { error: { code: -32602 } },
     ]);
   });
@@ -228,7 +228,7 @@ describe("2026-07-28", () => {
   test("listens to the notifications of the process", async () => {
     const listener = await Listener.open(reference.url, { toolsListChanged: true });
     expect(listener.acknowledged).toEqual({ toolsListChanged: true });
-    await told(new ModernClient(reference.url).call("test_trigger_tool_change"));
+    await readAnswer(new ModernClient(reference.url).call("test_trigger_tool_change"));
     await listener.hears(TOOLS);
     listener.leave();
   });

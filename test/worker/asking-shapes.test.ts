@@ -9,7 +9,7 @@ import { SHAPES, type Shape } from "../features/asking-shapes.ts";
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import { answersTo, TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;
@@ -39,7 +39,7 @@ async function byRounds(name: string): Promise<Members> {
   const meta = { [CAPABILITIES_KEY]: { elicitation: { form: {} } } };
   let more: Members = {};
   for (let rounds = 0; rounds < 10; rounds += 1) {
-    const { messages } = await told(client.request("tools/call", { name, arguments: {}, ...more }, { meta }));
+    const { messages } = await readAnswer(client.request("tools/call", { name, arguments: {}, ...more }, { meta }));
     const result = messages.at(-1)?.result as Members;
     if (result.resultType !== "input_required") return result;
     more = { inputResponses: answersTo(result, echo), requestState: result.requestState };

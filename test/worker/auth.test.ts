@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { CAPABILITIES_KEY, CONTENT, initialize, type Members, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { LegacyClient, ModernClient, Reading, type Told, told } from "./client.ts";
+import { LegacyClient, ModernClient, type ReadAnswer, Reading, readAnswer } from "./client.ts";
 import { ABLE, TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;
@@ -145,15 +145,15 @@ describe("A0: similar principals", () => {
     const [mine, theirs] = [principal(one), principal(other)];
     const session = await open("/mcp", mine);
     const client = new ModernClient(worker.url("/mcp"));
-    const call = (who: Headers, name: string, more: Members): Promise<Told> => {
+    const call = (who: Headers, name: string, more: Members): Promise<ReadAnswer> => {
       const meta = { [CAPABILITIES_KEY]: ABLE, ...more };
-      return told(client.call(name, { key: "same" }, { headers: who, meta }));
+      return readAnswer(client.call(name, { key: "same" }, { headers: who, meta }));
     };
     const key = { "mcp-edge/idempotencyKey": crypto.randomUUID() };
     const first = await call(mine, "run_once", key);
     const task = (await call(mine, "run_long", {})).messages.at(-1)?.result as { taskId: string };
     const get = (who: Headers) => {
-      return told(
+      return readAnswer(
         client.request("tasks/get", { taskId: task.taskId }, { headers: who, meta: { [CAPABILITIES_KEY]: ABLE } }),
       );
     };
@@ -206,13 +206,13 @@ describe("A28: hooks have the bindings, and their work may continue after the an
 
   test("of a modern call", async () => {
     const key = newKey();
-    expect((await told(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
+    expect((await readAnswer(new ModernClient(worker.url("/mcp")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
   test("of an app that is mounted in another", async () => {
     const key = newKey();
-    expect((await told(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
+    expect((await readAnswer(new ModernClient(worker.url("/keyed")).call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
   });
 
@@ -220,14 +220,14 @@ describe("A28: hooks have the bindings, and their work may continue after the an
     const key = newKey();
     const message = request("tools/call", { name: "watched", arguments: { key } });
     const init = { method: "POST", headers: CONTENT as Headers, body: JSON.stringify(message) };
-    expect((await told(fetch(worker.url("/plain"), init))).text).toBe("watched");
+    expect((await readAnswer(fetch(worker.url("/plain"), init))).text).toBe("watched");
     await done(key, onRequest);
   });
 
   test("of a call in a session, by the object", async () => {
     const key = newKey();
     const client = await LegacyClient.open(worker.url("/mcp"));
-    expect((await told(client.call("watched", { key }))).text).toBe("watched");
+    expect((await readAnswer(client.call("watched", { key }))).text).toBe("watched");
     await done(key, onRequest);
     expect(await keepersOf(key)).toEqual(["session", "session"]);
   });
@@ -236,7 +236,7 @@ describe("A28: hooks have the bindings, and their work may continue after the an
     await read("/release/lists");
     const before = await keepersOf("lists");
     const client = await LegacyClient.open(worker.url("/mcp"));
-    expect((await told(client.request("tools/list"))).status).toBe(200);
+    expect((await readAnswer(client.request("tools/list"))).status).toBe(200);
     expect(await keepersOf("lists")).toEqual([...before, "session"]);
   });
 
@@ -271,7 +271,7 @@ describe("A28: hooks have the bindings, and their work may continue after the an
     for (const path of ["/mcp", "/keyed"]) {
       const key = newKey();
       const headers = { "x-auth": `props ${key}` };
-      const answer = await told(new ModernClient(worker.url(path)).call("whoami", {}, { headers }));
+      const answer = await readAnswer(new ModernClient(worker.url(path)).call("whoami", {}, { headers }));
       expect(answer.text).toBe("https://props.example alice");
       await done(key, ["auth the binding"]);
     }
@@ -283,7 +283,7 @@ describe("A28: hooks have the bindings, and their work may continue after the an
     const clients = [new ModernClient(worker.url("/mcp")), session];
     for (const [at, client] of clients.entries()) {
       const key = keys[at] ?? "";
-      expect((await told(client.call("watched", { key }))).text).toBe("watched");
+      expect((await readAnswer(client.call("watched", { key }))).text).toBe("watched");
       await read(`/release/${key}`);
       const failures = async () => (await read<string[]>("/reports")).filter((line) => line.includes(key)).sort();
       await until("all three are reported", async () => (await failures()).length === 3);

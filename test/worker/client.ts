@@ -172,7 +172,7 @@ export function clientOf(version: Version, url: string): Promise<Client> {
 }
 
 /** A response that was read to its end. `text` is that of the first block of a tool's result. */
-export interface Told {
+export interface ReadAnswer {
   readonly status: number;
   readonly contentType: string;
   /** Every message in order. */
@@ -182,7 +182,7 @@ export interface Told {
 }
 
 /** Reads a response to its end. */
-export async function told(response: Promise<Response> | Response): Promise<Told> {
+export async function readAnswer(response: Promise<Response> | Response): Promise<ReadAnswer> {
   const { status, headers, ...answer } = await withText(await response);
   const contentType = (headers.get("content-type") ?? "").split(";")[0] ?? "";
   const messages = contentType === "text/event-stream" ? messagesOf(answer.raw) : jsonOf(answer.raw);

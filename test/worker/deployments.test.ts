@@ -6,7 +6,7 @@ import { newKeys, Workerd } from "../harness/workerd.ts";
 import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { type Client, LegacyClient, ModernClient, told, VERSIONS, type Version } from "./client.ts";
+import { type Client, LegacyClient, ModernClient, readAnswer, VERSIONS, type Version } from "./client.ts";
 
 let worker: Workerd;
 let oracle: WireOracle;
@@ -71,7 +71,7 @@ const send = (path: string, message: unknown) =>
   });
 const heard = async () => (await fetch(`${worker.origin}/heard`)).json() as Promise<string[]>;
 const toolsOf = async (client: Client, headers = {}) => {
-  const [{ result }] = (await told(client.request("tools/list", undefined, { headers }))).messages as [
+  const [{ result }] = (await readAnswer(client.request("tools/list", undefined, { headers }))).messages as [
     { result: Members },
   ];
   return (result.tools as { name: string }[]).map(({ name }) => name);
@@ -89,16 +89,16 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     const url = await at("/chosen");
     const anonymous = await open(version, url);
     const headers = { "x-team": "green" };
-    expect((await told(anonymous.call("which"))).text).toBe("west");
-    expect((await told(anonymous.call("which", {}, { headers }))).text).toBe("green");
+    expect((await readAnswer(anonymous.call("which"))).text).toBe("west");
+    expect((await readAnswer(anonymous.call("which", {}, { headers }))).text).toBe("green");
     expect(await toolsOf(anonymous, headers)).toContain("only_green");
     expect(await toolsOf(anonymous)).not.toContain("only_green");
-    const refused = await told(anonymous.call("only_green"));
+    const refused = await readAnswer(anonymous.call("only_green"));
     expect(refused.messages).toMatchObject([{ error: { code: -32602 } }]);
     for (const token of ["alice", "bob"]) {
       const client = await open(version, url, { token });
-      expect((await told(client.call("which", {}, { headers }))).text).toBe(token);
-      expect((await told(client.call(`only_${token}`))).text).toBe(`only ${token}`);
+      expect((await readAnswer(client.call("which", {}, { headers }))).text).toBe(token);
+      expect((await readAnswer(client.call(`only_${token}`))).text).toBe(`only ${token}`);
       expect(await toolsOf(client)).toContain(`only_${token}`);
     }
   });
@@ -107,14 +107,14 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
     const [here, there] = [await text("/isolate"), await text("/twin/isolate")];
     expect(here).not.toBe(there);
     const client = await open(version, await at("/twin/chosen"), { token: "carol" });
-    expect((await told(client.call("where"))).text).toBe(client.era === "modern" ? there : here);
-    expect((await told(client.call("which"))).text).toBe("carol");
+    expect((await readAnswer(client.call("where"))).text).toBe(client.era === "modern" ? there : here);
+    expect((await readAnswer(client.call("which"))).text).toBe("carol");
   });
 
   test("C10 is chosen by the route that it is mounted at, as in C11", async () => {
     for (const tenant of ["acme", "umbrella"]) {
       const client = await open(version, await at(`/tenants/${tenant}/api/mcp`));
-      expect((await told(client.call("which"))).text).toBe(tenant);
+      expect((await readAnswer(client.call("which"))).text).toBe(tenant);
       expect(await toolsOf(client)).toContain(`only_${tenant}`);
     }
   });
@@ -122,9 +122,9 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
   test("C10 has its own hooks and limits beside others of the Worker", async () => {
     const [red, blue] = [await open(version, await at("/red/mcp")), await open(version, await at("/deep/er/blue/mcp"))];
     const before = (await heard()).length;
-    expect((await told(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
-    expect((await told(blue.call("patient"))).text).toBe("never stopped");
-    await told(red.call("fail"));
+    expect((await readAnswer(red.call("patient"))).messages.at(-1)).toMatchObject({ result: { isError: true } });
+    expect((await readAnswer(blue.call("patient"))).text).toBe("never stopped");
+    await readAnswer(red.call("fail"));
     const after = (await heard()).slice(before);
     expect(after).toContain("red failed on purpose");
     expect(after.filter((each) => each.startsWith("blue failed"))).toEqual([]);
@@ -139,11 +139,11 @@ describe.each(VERSIONS)("a server for each request (%s)", (version) => {
 
 test("C10 a session of one server is unknown to another of the Worker", async () => {
   const red = await LegacyClient.open(await at("/red/mcp"));
-  expect((await told(red.call("which"))).text).toBe("red");
+  expect((await readAnswer(red.call("which"))).text).toBe("red");
   const stray = red.at(await at("/deep/er/blue/mcp"));
   expect((await stray.call("which")).status).toBe(404);
   expect((await stray.delete()).status).toBe(404);
-  expect((await told(red.call("which"))).text).toBe("red");
+  expect((await readAnswer(red.call("which"))).text).toBe("red");
 });
 
 describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C11 mounted at %s", (path) => {
@@ -173,7 +173,7 @@ describe.each(["/tenants/acme/api/mcp", "/deep/er/blue/mcp", "/mounted/mcp"])("C
 test("C11 app.fetch is a plain (Request) => Response", async () => {
   const url = await at("/plain/mcp");
   for (const version of VERSIONS) {
-    const answer = await told((await open(version, url)).call("work", {}, { progressToken: "t" }));
+    const answer = await readAnswer((await open(version, url)).call("work", {}, { progressToken: "t" }));
     expect(answer).toMatchObject({ status: 200, contentType: "text/event-stream" });
   }
   const preflight = await fetch(url, { method: "OPTIONS", headers: { origin: new URL(url).origin } });
@@ -184,8 +184,8 @@ test("C11 app.fetch is a plain (Request) => Response", async () => {
 /** The context that the tool, the resource and the prompt get. */
 const contextOf = async (client: Client, team: string) => {
   const headers = { "x-team": team };
-  const read = await told(client.request("resources/read", { uri: "facts://mine" }, { headers }));
-  const prompt = await told(client.request("prompts/get", { name: "facts" }, { headers }));
+  const read = await readAnswer(client.request("resources/read", { uri: "facts://mine" }, { headers }));
+  const prompt = await readAnswer(client.request("prompts/get", { name: "facts" }, { headers }));
   const [{ result }] = read.messages as [{ result: { contents: [{ text: string }] } }];
   const [{ result: asked }] = prompt.messages as [{ result: { messages: [{ content: { text: string } }] } }];
   return [result.contents[0].text, asked.messages[0].content.text].map((each) => JSON.parse(each) as unknown);
@@ -199,7 +199,7 @@ describe.each(VERSIONS)("H2 a context made of request, bindings and principal (%
     const calls = people.map(async (token, index) => {
       const client = await open(version, url, { token });
       const headers = { "x-team": `team of ${token}` };
-      return (await told(client.call("facts", { key: `${key}-${index + 1}` }, { headers }))).text;
+      return (await readAnswer(client.call("facts", { key: `${key}-${index + 1}` }, { headers }))).text;
     });
     const seen = (await Promise.all(calls)).map((each) => JSON.parse(each ?? "") as unknown);
     expect(seen).toEqual(people.map((who) => ({ path: "/facts", team: `team of ${who}`, region: "west", who })));
@@ -217,7 +217,7 @@ describe.each(VERSIONS)("H2 a context made of request, bindings and principal (%
     const client = await open(version, await at("/facts"), { token: "dora" });
     const key = newKey();
     const calls = ["1", "2"].map((which) =>
-      told(client.call("facts", { key: `${key}-${which}` }, { headers: { "x-team": which } })),
+      readAnswer(client.call("facts", { key: `${key}-${which}` }, { headers: { "x-team": which } })),
     );
     const seen = (await Promise.all(calls)).map((each) => JSON.parse(each.text ?? "") as unknown);
     expect(seen).toMatchObject([
@@ -236,12 +236,12 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
     expect(client.sessionId).toBeUndefined();
     expect(client.greeting).toMatchObject({ protocolVersion: version });
     expect(client.greeting.capabilities).toEqual({ tools: {}, prompts: {}, resources: {} });
-    expect((await told(client.request("tools/list"))).status).toBe(200);
+    expect((await readAnswer(client.request("tools/list"))).status).toBe(200);
     for (const [method, params] of [
       ["logging/setLevel", { level: "debug" }],
       ["resources/subscribe", { uri: "bare://a" }],
     ] as const) {
-      expect((await told(client.request(method, params))).messages).toMatchObject([{ error: { code: -32601 } }]);
+      expect((await readAnswer(client.request(method, params))).messages).toMatchObject([{ error: { code: -32601 } }]);
     }
   });
 
@@ -253,7 +253,7 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
   });
 
   test("a call's own progress is streamed, and no log messages, because no level can be set", async () => {
-    const answer = await told((await opened()).call("work", {}, { progressToken: "own" }));
+    const answer = await readAnswer((await opened()).call("work", {}, { progressToken: "own" }));
     expect(answer.contentType).toBe("text/event-stream");
     expect(answer.messages).toMatchObject([
       { method: "notifications/progress", params: { progressToken: "own", progress: 1 } },
@@ -263,7 +263,7 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
   });
 
   test("every question is an error that names the mode, and nothing is sent", async () => {
-    const answer = await told((await opened()).call("ask"));
+    const answer = await readAnswer((await opened()).call("ask"));
     expect(answer).toMatchObject({ contentType: "application/json" });
     const lines = answer.text?.split("\n") ?? [];
     expect(lines).toHaveLength(4);
@@ -275,7 +275,7 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
     const url = await at("/bare");
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const body = JSON.stringify(request("tools/call", { name: "work" }));
-    expect(await told(fetch(url, { method: "POST", headers, body }))).toMatchObject({ text: "a stranger" });
+    expect(await readAnswer(fetch(url, { method: "POST", headers, body }))).toMatchObject({ text: "a stranger" });
     // A second handshake is served because the first one was not remembered.
     expect((await opened()).greeting.protocolVersion).toBe(version);
   });
@@ -283,10 +283,10 @@ describe.each(LEGACY_VERSIONS)("M2 without sessions (%s)", (version) => {
 
 test("M2 without sessions and notifications, modern clients are promised none either", async () => {
   const client = new ModernClient(await at("/bare"));
-  const { messages } = await told(client.request("server/discover"));
+  const { messages } = await readAnswer(client.request("server/discover"));
   const [{ result }] = messages as [{ result: { capabilities: Members } }];
   expect(result.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, logging: {} });
-  const listened = await told(client.request("subscriptions/listen", { notifications: {} }));
+  const listened = await readAnswer(client.request("subscriptions/listen", { notifications: {} }));
   expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
 });
 
@@ -295,7 +295,7 @@ test("H2 onRootsChanged has the context of the request that reported the change"
     token: "erin",
     capabilities: { roots: { listChanged: true } },
   });
-  const told = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
-  expect((await client.send(told, { "x-team": "blue" })).status).toBe(202);
+  const changed = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
+  expect((await client.send(changed, { "x-team": "blue" })).status).toBe(202);
   await expect.poll(heard).toContain("roots of erin from blue");
 });

@@ -6,7 +6,7 @@ import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { ModernClient, Reading, told } from "./client.ts";
+import { ModernClient, Reading, readAnswer } from "./client.ts";
 
 const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Placed"] as const;
 
@@ -52,7 +52,7 @@ async function look(kind: (typeof KINDS)[number]): Promise<Look[]> {
 }
 
 const tool = async (name: string, key: string) =>
-  (await told(new ModernClient(await at("Plain")).call(name, { key }))).text;
+  (await readAnswer(new ModernClient(await at("Plain")).call(name, { key }))).text;
 const release = (key: string) => tool("release", key);
 /** Calls the tool that sends many events and releases it once its reader is connected. */
 async function flood(session: Session, args: { key: string; events: number; size?: number }): Promise<Cuttable> {
@@ -77,7 +77,7 @@ describe("limits", () => {
   test("a request beyond inFlightMax is 429 with the name of the limit and Retry-After; the others continue", async () => {
     const session = await Session.open(await at("Small"));
     const held = [newKey(), newKey()];
-    const running = held.map((key) => told(session.call("hold", { key })));
+    const running = held.map((key) => readAnswer(session.call("hold", { key })));
     const refused = await until429(session);
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(await refused.json()).toMatchObject({
@@ -85,10 +85,10 @@ describe("limits", () => {
       error: { code: -32600, message: expect.stringContaining("inFlightMax"), data: { reason: "too-many" } },
     });
     // Requests that run no handler are still served.
-    expect((await told(session.request("tools/list"))).status).toBe(200);
+    expect((await readAnswer(session.request("tools/list"))).status).toBe(200);
     for (const key of held) await release(key);
     expect((await Promise.all(running)).map(({ text }) => text)).toEqual(held);
-    expect((await told(session.call("echo", { key: "after" }))).text).toBe("after");
+    expect((await readAnswer(session.call("echo", { key: "after" }))).text).toBe("after");
   });
 
   /** Repeats a call until both other calls are in flight and it is refused. */
@@ -196,7 +196,7 @@ test("a reader that does not read is sent no more than a window; the rest waits 
   await until("the object waits for its reader", async () => {
     return (await look("Plain")).some(({ sockets }) => sockets.some(({ behind }) => behind !== undefined));
   });
-  const messages = (await told(Promise.resolve(response))).messages;
+  const messages = (await readAnswer(Promise.resolve(response))).messages;
   expect(progressOf(messages)).toEqual(values(1, events));
   expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
 });
@@ -209,7 +209,7 @@ test("A5: a GET stream that is not read keeps a limited amount of memory; one no
   const silent = await fetch(session.url, { headers, signal: cutter.signal });
   const events = 600;
   // More than the buffers of the connection and of the Worker hold together.
-  expect((await told(session.call("shout", { key: "loud", events, size: 64 * 1024 }))).text).toBe("loud");
+  expect((await readAnswer(session.call("shout", { key: "loud", events, size: 64 * 1024 }))).text).toBe("loud");
   const reading = new Reading(silent);
   const dropped = ({ messages }: Reading) =>
     messages.findIndex((each) => (each.params as Members)?.logger === "mcp-edge");
@@ -223,7 +223,7 @@ test("A5: a GET stream that is not read keeps a limited amount of memory; one no
   expect(reading.messages[dropped(reading)]).toMatchObject({ params: { level: "error" } });
   // A stream that is read again gets new notifications.
   const before = reading.messages.length;
-  await told(session.call("shout", { key: "again" }));
+  await readAnswer(session.call("shout", { key: "again" }));
   await reading.has("the new message", ({ messages }) => {
     return messages.slice(before).some(({ params }) => (params as Members | undefined)?.data === "x");
   });
@@ -375,7 +375,7 @@ describe("messages that belong to no call", () => {
   /** Makes a handler send `times` messages of a given length, one after the other. */
   async function say(session: Session, times: number, size: number): Promise<void> {
     const client = new ModernClient(await at("Plain"));
-    await told(client.call("talk", { key: "talk", size }));
+    await readAnswer(client.call("talk", { key: "talk", size }));
     for (let count = 1; count <= times; count += 1) {
       await session.send(notification("notifications/roots/list_changed"));
       await until("it is said", async () => (await tool("heard", `told ${count}`)) === "true");
@@ -433,7 +433,7 @@ describe("several sessions in one object", () => {
     const call = await calling.stream("hold", { key, events: 1 }, id);
     await call.has("progress", ({ messages }) => messages.length > 0);
     const standing = await listening.get();
-    await told(listening.request("logging/setLevel", { level: "info" }));
+    await readAnswer(listening.request("logging/setLevel", { level: "info" }));
     await ended.delete();
     // Its answer is lost, so only the run itself shows that the session is in use.
     call.cut();
@@ -450,7 +450,7 @@ describe("several sessions in one object", () => {
     await until("the call is cancelled", async () => (await tool("heard", `${key} aborted`)) === "true");
     await listening.send(notification("notifications/roots/list_changed"));
     await standing.has("the message", ({ messages }) => messages.length > 0);
-    expect((await told(ended.call("echo", { key }))).status).toBe(404);
+    expect((await readAnswer(ended.call("echo", { key }))).status).toBe(404);
   });
 
   test("each has its own state, which contains no principal, after the object was evicted", async () => {
@@ -485,7 +485,7 @@ describe("several sessions in one object", () => {
   test("a session without a key has its own object", async () => {
     const before = (await look("Shared")).length;
     for (const session of [await Session.open(await at("Shared")), await Session.open(await at("Shared"))]) {
-      expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+      expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
     }
     expect((await look("Shared")).length).toBe(before + 2);
   });
@@ -493,7 +493,7 @@ describe("several sessions in one object", () => {
 
 test("a location hint and a jurisdiction only affect the location, and are ignored where they are not supported", async () => {
   const session = await Session.open(await at("Placed"));
-  expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+  expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
 });
 
 test("an event id of another session of the same object, or an invented one, is 400", async () => {

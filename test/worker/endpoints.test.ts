@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, request } from "../http/messages.ts";
-import { LegacyClient, ModernClient, Reading, told } from "./client.ts";
+import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
 import { TaskClient } from "./task-client.ts";
 
 let worker: Workerd;
@@ -55,8 +55,8 @@ describe("A23: two endpoints with one class", () => {
 
   test("A23: a binding to the class of another endpoint serves no client, and the log names both classes", async () => {
     const client = await LegacyClient.open(at("/crossed/mcp"), { silent: true });
-    expect(await told(client.call("which"))).toMatchObject({ status: 500 });
-    expect(await told(client.request("ping"))).toMatchObject({ status: 500 });
+    expect(await readAnswer(client.call("which"))).toMatchObject({ status: 500 });
+    expect(await readAnswer(client.request("ping"))).toMatchObject({ status: 500 });
     const { raw } = await new TaskClient(at("/crossed/mcp")).request("tools/call", { name: "work", arguments: {} });
     expect(raw).not.toContain("taskId");
     const errors = (await (await fetch(at("/errors"))).json()) as string[];
@@ -74,8 +74,8 @@ describe("A23: two endpoints with their own classes", () => {
       [ALIAS, "public"],
     ] as const) {
       const client = await LegacyClient.open(at(path));
-      expect((await told(client.call("which"))).text).toBe(name);
-      expect((await told(new ModernClient(at(path)).call("which"))).text).toBe(name);
+      expect((await readAnswer(client.call("which"))).text).toBe(name);
+      expect((await readAnswer(new ModernClient(at(path)).call("which"))).text).toBe(name);
     }
   });
 
@@ -83,24 +83,24 @@ describe("A23: two endpoints with their own classes", () => {
     "A23: the session id of one is unknown at another, for every method (%s)",
     async (version) => {
       const client = await LegacyClient.open(at(PUBLIC), { version });
-      expect((await told(client.call("which"))).text).toBe("public");
+      expect((await readAnswer(client.call("which"))).text).toBe("public");
       for (const path of [ADMIN, ALIAS]) {
         const other = client.at(at(path));
-        expect((await told(other.call("which"))).status).toBe(404);
-        expect((await told(other.request("ping"))).status).toBe(404);
-        expect((await told(other.request("tools/list"))).status).toBe(404);
+        expect((await readAnswer(other.call("which"))).status).toBe(404);
+        expect((await readAnswer(other.request("ping"))).status).toBe(404);
+        expect((await readAnswer(other.request("tools/list"))).status).toBe(404);
         expect((await other.get()).status).toBe(404);
         expect((await other.delete()).status).toBe(404);
       }
       // The session was not ended by these requests.
-      expect((await told(client.call("which"))).text).toBe("public");
+      expect((await readAnswer(client.call("which"))).text).toBe("public");
     },
   );
 
   test("A23: a session id that was never used at its own endpoint is unknown at another path of the same app", async () => {
     const client = await LegacyClient.open(at(PUBLIC), { silent: true });
-    expect((await told(client.at(at(ALIAS)).call("which"))).status).toBe(404);
-    expect((await told(client.call("which"))).status).toBe(200);
+    expect((await readAnswer(client.at(at(ALIAS)).call("which"))).status).toBe(404);
+    expect((await readAnswer(client.call("which"))).status).toBe(200);
   });
 
   test.each([
@@ -132,9 +132,9 @@ describe("A23: two endpoints with their own classes", () => {
     const params = { name: "ask", arguments: {} };
     const { requestState } = await new TaskClient(at(path)).result("tools/call", params);
     const again = { ...params, requestState };
-    const refused = await told(new ModernClient(at(other)).request("tools/call", again));
+    const refused = await readAnswer(new ModernClient(at(other)).request("tools/call", again));
     expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "requestState" } } });
-    expect((await told(new ModernClient(at(path)).request("tools/call", again))).text).toMatch(/^asked by/);
+    expect((await readAnswer(new ModernClient(at(path)).request("tools/call", again))).text).toMatch(/^asked by/);
   });
 
   test.each([ADMIN, ALIAS])("A23: a task of the public endpoint is unknown at %s", async (path) => {
@@ -155,7 +155,8 @@ describe("A23: two endpoints with their own classes", () => {
     "A23: the key of a call that ran once does not affect the same call at %s",
     async (path) => {
       const meta = { "mcp-edge/idempotencyKey": `a key for ${path}` };
-      const run = async (where: string) => (await told(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
+      const run = async (where: string) =>
+        (await readAnswer(new ModernClient(at(where)).call("pay", {}, { meta }))).text;
       const first = await run(PUBLIC);
       expect(await run(PUBLIC)).toBe(first);
       expect(await run(path)).not.toBe(first);
@@ -165,14 +166,14 @@ describe("A23: two endpoints with their own classes", () => {
   test.each([ADMIN, ALIAS, "/north"])("A23: a list cursor of the public endpoint is refused at %s", async (path) => {
     for (const open of [(url: string) => LegacyClient.open(url), async (url: string) => new ModernClient(url)]) {
       const [client, other] = [await open(at(PUBLIC)), await open(at(path))];
-      const first = (await told(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
+      const first = (await readAnswer(client.request("tools/list"))).messages.at(-1)?.result as { nextCursor: string };
       // Both have served the first page: a page cached for one endpoint must not be returned at another.
-      await told(other.request("tools/list"));
+      await readAnswer(other.request("tools/list"));
       const cursor = first.nextCursor;
-      expect((await told(client.request("tools/list", { cursor }))).messages.at(-1)).toHaveProperty("result");
-      const refused = await told(other.request("tools/list", { cursor }));
+      expect((await readAnswer(client.request("tools/list", { cursor }))).messages.at(-1)).toHaveProperty("result");
+      const refused = await readAnswer(other.request("tools/list", { cursor }));
       expect(refused.messages.at(-1)).toMatchObject({ error: { code: -32602, data: { field: "cursor" } } });
-      const again = (await told(client.request("tools/list"))).messages.at(-1)?.result;
+      const again = (await readAnswer(client.request("tools/list"))).messages.at(-1)?.result;
       expect(again).toMatchObject({ nextCursor: cursor });
     }
   });

@@ -1,7 +1,7 @@
 /** Expiry of sessions: what runs when a session expires, and what it leaves stored. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
-import { LegacyClient, told } from "./client.ts";
+import { LegacyClient, readAnswer } from "./client.ts";
 
 /** Longer than the lifetime of a session. */
 const MS_BEYOND = 15 * 24 * 60 * 60_000;
@@ -36,7 +36,7 @@ async function stored(): Promise<readonly object[]> {
 
 test("a session that expires runs onUnsubscribe for what it was subscribed to, and leaves nothing stored", async () => {
   const client = await LegacyClient.open(`${worker.origin}/mcp`);
-  for (const uri of ["test://a", "test://b"]) await told(client.request("resources/subscribe", { uri }));
+  for (const uri of ["test://a", "test://b"]) await readAnswer(client.request("resources/subscribe", { uri }));
   expect(await stored()).toHaveLength(1);
   await worker.worker.advance(MS_BEYOND);
   expect(await heard()).toEqual(["+test://a", "+test://b", "-test://a", "-test://b"]);
@@ -46,7 +46,7 @@ test("a session that expires runs onUnsubscribe for what it was subscribed to, a
 
 test("a session that was deleted runs onUnsubscribe once, stays deleted, and leaves nothing after its time", async () => {
   const client = await LegacyClient.open(`${worker.origin}/mcp`);
-  await told(client.request("resources/subscribe", { uri: "test://a" }));
+  await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
   expect((await client.delete()).status).toBe(204);
   await expect.poll(heard).toEqual(["+test://a", "-test://a"]);
   expect(await stored()).toHaveLength(1);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members, meta, notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type Client, clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "./client.ts";
+import { type Client, clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "./client.ts";
 
 let worker: Workerd;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ async function introduce(clientInfo: Members, capabilities: Members = {}, versio
   const id = answered.get("mcp-session-id") ?? "";
   const call = async (name: string, more: Members = {}) => {
     const body = JSON.stringify(request("tools/call", { name, arguments: {}, ...more }));
-    return told(fetch(at("/mcp"), { method: "POST", headers: { ...headers, "mcp-session-id": id }, body }));
+    return readAnswer(fetch(at("/mcp"), { method: "POST", headers: { ...headers, "mcp-session-id": id }, body }));
   };
   return { id, call, client: async () => JSON.parse((await call("client")).text ?? "null") as Members };
 }
@@ -113,14 +113,14 @@ describe("H5: the end of a request over HTTP", () => {
   test.each(places)("H5: is reported once, with its subject and outcome (%s, %s)", async (path, version) => {
     const client: Client = await clientOf(version, at(path));
     await takeEnds();
-    await told(client.call("client"));
-    await told(client.request("prompts/get", { name: "hello" }));
-    await told(client.request("resources/read", { uri: "hooked://a" }));
-    await told(client.request("resources/read", { uri: "hooked://none" }));
-    await told(client.request("example.com/add", { a: 1, b: 2 }));
-    await told(client.request("example.com/none"));
-    await told(client.request("tools/list"));
-    if (client.era === "legacy") await told(client.request("ping"));
+    await readAnswer(client.call("client"));
+    await readAnswer(client.request("prompts/get", { name: "hello" }));
+    await readAnswer(client.request("resources/read", { uri: "hooked://a" }));
+    await readAnswer(client.request("resources/read", { uri: "hooked://none" }));
+    await readAnswer(client.request("example.com/add", { a: 1, b: 2 }));
+    await readAnswer(client.request("example.com/none"));
+    await readAnswer(client.request("tools/list"));
+    if (client.era === "legacy") await readAnswer(client.request("ping"));
     const notFound = client.era === "legacy" ? -32002 : -32602;
     const ends = await takeEnds();
     expect(ends).toMatchObject([
@@ -144,7 +144,7 @@ describe("H5: the end of a request over HTTP", () => {
     const called = client.call("wait", {}, { id: "cancelled" });
     await until("it has started", async () => (await json("/started/cancelled")) === true);
     await client.notify("notifications/cancelled", { requestId: "cancelled" });
-    await told(called);
+    await readAnswer(called);
     expect(await takeEnds()).toMatchObject([{ method: "tools/call", requestId: "cancelled", outcome: "cancelled" }]);
   });
 
@@ -155,7 +155,7 @@ describe("H5: the end of a request over HTTP", () => {
     await until("it has started", async () => (await json("/started/left")) === true);
     leave.abort();
     const ends: Members[] = [];
-    await until("its end is told", async () => ends.push(...(await takeEnds())) > 0);
+    await until("its end is reported", async () => ends.push(...(await takeEnds())) > 0);
     expect(ends).toMatchObject([{ method: "tools/call", requestId: "left", outcome: "cancelled" }]);
   });
 });
@@ -191,7 +191,7 @@ describe("U1: custom methods and notifications over HTTP", () => {
     "U1: a method that never returns ends with -32603 and the reason timeout (%s, %s)",
     async (path, version) => {
       const client = await clientOf(version, at(path));
-      const answer = await told(client.request("example.com/hang"));
+      const answer = await readAnswer(client.request("example.com/hang"));
       expect(answer.messages.at(-1)).toMatchObject({ error: { code: -32603, data: { reason: "timeout" } } });
     },
   );

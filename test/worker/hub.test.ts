@@ -7,7 +7,7 @@ import { LEGACY_VERSIONS } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { LegacyClient, told } from "./client.ts";
+import { LegacyClient, readAnswer } from "./client.ts";
 import type { Seen } from "./fixtures/hubs.ts";
 
 const SHARDS = Array.from({ length: 8 }, (_, index) => `shard-${index}`);
@@ -79,7 +79,7 @@ async function session(uris: readonly string[], url = tap?.url ?? "", version = 
 }
 
 async function subscribe(client: LegacyClient, uri: string, method = "resources/subscribe"): Promise<void> {
-  expect((await told(client.request(method, { uri }))).messages).toMatchObject([{ result: {} }]);
+  expect((await readAnswer(client.request(method, { uri }))).messages).toMatchObject([{ result: {} }]);
 }
 
 /** Breaks every socket while some resources change, and waits until the Workers have reconnected. */
@@ -350,7 +350,7 @@ describe("B4 notifications that cannot be delivered", () => {
 
   test("B4 log data without a JSON form does not prevent other notifications of its turn", async () => {
     const { client, listener } = await session([]);
-    await told(client.request("logging/setLevel", { level: "debug" }));
+    await readAnswer(client.request("logging/setLevel", { level: "debug" }));
     await publish("log", "tools");
     await Promise.all([listener.hears(TOOLS), listener.hears("notifications/message")]);
   });
@@ -423,7 +423,7 @@ describe("hub: shards", () => {
     expect(own).toBeGreaterThan(0);
     expect(own).toBeLessThan(all.length);
     await post("/publish/sharded", synthetic);
-    await until("they are told", () => listener.notices.length === own * 2);
+    await until("they are notified", () => listener.notices.length === own * 2);
     expect(rises(published, await publishedOf())).toEqual([shard]);
   });
 

@@ -4,7 +4,7 @@ import { newKey, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 
 let worker: Workerd;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => worker?.stop());
 
 const control = async (name: string, key: string) =>
-  (await told(new ModernClient(`${worker.origin}/control/mcp`).call(name, { key }))).text;
+  (await readAnswer(new ModernClient(`${worker.origin}/control/mcp`).call(name, { key }))).text;
 const release = (key: string) => control("release", key);
 const noted = (key: string, what: string) =>
   until(`${key}: ${what}`, async () => (await control("noted", key)) === what);
@@ -36,16 +36,16 @@ describe.each(["made", "defined"])("A6: when creating the server of a request ta
     await until("the others are refused", () => refused.size === 32);
     await noted(key, Array(8).fill("ran").join(" "));
     await release(key);
-    const answers = await Promise.all(calls.map((call) => told(call)));
+    const answers = await Promise.all(calls.map((call) => readAnswer(call)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(8);
     expect(await control("noted", key)).toBe(Array(8).fill("ran").join(" "));
-    expect((await told(session.call("hold", { key }))).status).toBe(200);
+    expect((await readAnswer(session.call("hold", { key }))).status).toBe(200);
   });
 
   test("a request that arrives several times at once runs once, and each copy is answered", async () => {
     const session = await Session.open(at(place));
     const key = newKey();
-    const calls = Array.from({ length: 12 }, () => told(session.call("hold", { key }, "same")));
+    const calls = Array.from({ length: 12 }, () => readAnswer(session.call("hold", { key }, "same")));
     await noted(key, "ran");
     await release(key);
     for (const answer of await Promise.all(calls)) {
@@ -76,16 +76,16 @@ test("A6: requests whose server cannot be created release their places", async (
   }
   const key = newKey();
   await release(key);
-  expect((await told(session.call("hold", { key }, 1))).status).toBe(200);
+  expect((await readAnswer(session.call("hold", { key }, 1))).status).toBe(200);
 });
 
 test("A6: a request joins only one of the same principal", async () => {
   const anonymous = await Session.open(at("made"));
   const alice = anonymous.with({ authorization: "Bearer alice" });
   const key = newKey();
-  const [first, second] = [told(anonymous.call("hold", { key }, "same")), noted(key, "ran")];
+  const [first, second] = [readAnswer(anonymous.call("hold", { key }, "same")), noted(key, "ran")];
   await second;
-  const hers = told(alice.call("hold", { key }, "same"));
+  const hers = readAnswer(alice.call("hold", { key }, "same"));
   await noted(key, "ran ran");
   await release(key);
   expect([(await first).text, (await hers).text]).toEqual(["anonymous", "alice"]);

@@ -5,7 +5,7 @@ import { type Cuttable, Session } from "../conformance/support.ts";
 import { CAPABILITIES_KEY, type Members, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import { answersTo, TaskClient, textOf } from "./task-client.ts";
 
 const MIB = 1024 * 1024;
@@ -44,7 +44,7 @@ describe("in requestState", () => {
   const call = async (name: string, size: number, more: Members = {}): Promise<Members> => {
     const params = { name, arguments: { size }, ...more };
     const meta = { [CAPABILITIES_KEY]: { elicitation: { form: {} } } };
-    const { messages } = await told(new ModernClient(tap.url).request("tools/call", params, { meta }));
+    const { messages } = await readAnswer(new ModernClient(tap.url).request("tools/call", params, { meta }));
     return messages.at(-1)?.result as Members;
   };
   const reply = (asked: Members) => ({
@@ -106,14 +106,16 @@ describe("in a session", () => {
 
   test("more than a row holds is refused", async () => {
     const session = await open();
-    const { messages } = await reports(/900000 characters/, () => told(session.call("keeping", { size: 900_000 })));
+    const { messages } = await reports(/900000 characters/, () =>
+      readAnswer(session.call("keeping", { size: 900_000 })),
+    );
     expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
   });
 
   test("a request that is too large itself cannot ask, and is otherwise served", async () => {
     const session = await open();
     const text = "y".repeat(900_000);
-    const { messages } = await reports(/900000 characters/, () => told(session.call("keeping", { text })));
+    const { messages } = await reports(/900000 characters/, () => readAnswer(session.call("keeping", { text })));
     expect(messages.at(-1)).toMatchObject({ result: { isError: true } });
     const stream = await session.stream("repeatable", { text });
     await stream.end();
@@ -158,10 +160,10 @@ describe("in a session", () => {
   test.each(lossesOf)("A10: so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
     const session = await open();
     const excessIn = (said: string | undefined) => Number(/it would be (\d+)/.exec(said ?? "")?.[1]) - 900_000;
-    await told(session.call("trying", { size: 900_000 }));
+    await readAnswer(session.call("trying", { size: 900_000 }));
     const step = excessIn((await errors()).at(-1));
     // Here a step just fits, and there is no room for a question.
-    const question = excessIn((await told(session.call("trying", { size: 900_000 - step }))).text);
+    const question = excessIn((await readAnswer(session.call("trying", { size: 900_000 - step }))).text);
     expect(question).toBeGreaterThan(0);
     const stream = await session.stream("trying", { size: 900_000 - step - question - 20 });
     const id = await asked(stream, 1);
@@ -236,7 +238,7 @@ describe("in a task", () => {
 
   test("A10: an answer of a 2025-11-25 client that exceeds the session's limit: the question fails, and the task continues", async () => {
     const session = await Session.open(tap.url, { capabilities: { elicitation: {} } });
-    const created = await told(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
+    const created = await readAnswer(session.request("tools/call", { name: "trying", arguments: {}, task: {} }));
     const { task } = (created.messages.at(-1) as { result: { task: Members } }).result;
     const result = await session.post(request("tasks/result", { taskId: task.taskId }, "result"));
     const questions = () => result.messages.filter(({ method }) => method === "elicitation/create");

@@ -6,7 +6,7 @@ import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { LegacyClient, ModernClient, told } from "./client.ts";
+import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const opened: (() => Promise<unknown>)[] = [];
@@ -42,7 +42,7 @@ async function start(options: Partial<WorkerOptions> = {}) {
 }
 
 /** The status of a session: 200 if it is known. */
-const status = async (client: LegacyClient) => (await told(client.request("tools/list"))).status;
+const status = async (client: LegacyClient) => (await readAnswer(client.request("tools/list"))).status;
 
 test("the first key is created when it is first needed; warm isolates make no further requests", async () => {
   const { worker, at, asked, stored } = await start();
@@ -135,10 +135,10 @@ test("requestState is sealed with them as well, for every isolate", async () => 
   const [here, there] = [new ModernClient(await at("/mcp")), new ModernClient(await at("/twin/mcp"))];
   // One isolate has sealed a session id before, the other has not.
   await LegacyClient.open(await at("/mcp"));
-  const asked = (await told(here.call("rounds"))).messages as [{ result: Members }];
+  const asked = (await readAnswer(here.call("rounds"))).messages as [{ result: Members }];
   const { requestState } = asked[0].result;
   const params = { name: "rounds", arguments: {}, requestState };
-  expect((await told(there.request("tools/call", params))).text).toBe("sealed");
+  expect((await readAnswer(there.request("tools/call", params))).text).toBe("sealed");
 });
 
 test("the secret MCP_KEYS takes the object's place", async () => {

@@ -9,7 +9,7 @@ import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.t
 import { type Cuttable, Session } from "../conformance/support.ts";
 import type { Members } from "../http/messages.ts";
 import { boundsOf, holds } from "../properties/replay-property.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import type { Script } from "./fixtures/lasting.ts";
 
 /** A run may lose its process a dozen times. */
@@ -109,7 +109,7 @@ async function runModern(of: Script, key: string, next: () => Loss): Promise<unk
   for (;;) {
     const params = { name: "follow", arguments: { key, script: of }, ...more };
     const meta = { "io.modelcontextprotocol/clientCapabilities": able };
-    const { messages } = await told(new ModernClient(worker.url("/mcp")).request("tools/call", params, { meta }));
+    const { messages } = await readAnswer(new ModernClient(worker.url("/mcp")).request("tools/call", params, { meta }));
     const [{ result }] = messages as [{ result: Members }];
     if (result.resultType !== "input_required") return { result };
     await lose(next());

@@ -6,7 +6,7 @@ import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 
 let worker: TestWorker;
 let oracle: WireOracle;
@@ -242,7 +242,7 @@ test("the same tool asks a modern client, round by round", async () => {
   const capabilities = { "io.modelcontextprotocol/clientCapabilities": able };
   for (const message of ["first?", "second?"]) {
     const params = { name: "order", arguments: { key }, ...more };
-    const [{ result }] = (await told(client.request("tools/call", params, { meta: capabilities }))).messages as [
+    const [{ result }] = (await readAnswer(client.request("tools/call", params, { meta: capabilities }))).messages as [
       { result: Members },
     ];
     const [[name, question] = ["", {}]] = Object.entries(result.inputRequests as Members);
@@ -253,7 +253,7 @@ test("the same tool asks a modern client, round by round", async () => {
     await taps[0]?.close();
     Object.assign(client, { url: await at("/mcp") });
   }
-  const done = await told(
+  const done = await readAnswer(
     client.request("tools/call", { name: "order", arguments: { key }, ...more }, { meta: capabilities }),
   );
   expect(done.text).toBe("first second 1 1");

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 
 const CLASS = "PlacedObject";
 
@@ -32,7 +32,7 @@ async function open(): Promise<{ session: Session; object: string }> {
 async function flood(session: Session, key: string, events: number, size = 1): Promise<Cuttable> {
   const stream = await session.stream("flood", { key, events, size });
   await stream.has("the first", ({ messages }) => messages.length > 0);
-  await told(new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }));
+  await readAnswer(new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }));
   return stream;
 }
 

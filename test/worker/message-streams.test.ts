@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { type CallOptions, clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "./client.ts";
+import { type CallOptions, clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "./client.ts";
 
 let worker: Workerd;
 let tap: HttpTap;
@@ -112,7 +112,7 @@ describe("E3 the completion of a URL elicitation, announced by another route", (
     const stream = new Reading(await client.get());
     // A version without URL mode is not asked, so there is nothing to complete.
     const key = newKey();
-    expect((await told(client.call("pay", { key }))).messages).toMatchObject([{ result: { isError: true } }]);
+    expect((await readAnswer(client.call("pay", { key }))).messages).toMatchObject([{ result: { isError: true } }]);
     await post(`/callback/${key}`);
     await mark(stream, asker);
     expect(methodsOf(stream)).not.toContain(COMPLETE);
@@ -123,18 +123,18 @@ describe("E3 the completion of a URL elicitation, announced by another route", (
 describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
   test("go to the stream of their own request, even if ids and tokens are equal", async () => {
     const bystander = await LegacyClient.open(tap.url);
-    await told(bystander.request("logging/setLevel", { level: "debug" }));
+    await readAnswer(bystander.request("logging/setLevel", { level: "debug" }));
     const streams = [new Reading(await bystander.get())];
     const key = newKey();
     const working = [1, 2].map(async (which) => {
       const client = await clientOf(version, tap.url);
       if (client instanceof LegacyClient) {
-        await told(client.request("logging/setLevel", { level: "info" }));
+        await readAnswer(client.request("logging/setLevel", { level: "info" }));
         streams.push(new Reading(await client.get()));
       }
       const meta = { "io.modelcontextprotocol/logLevel": "info" };
       const how: CallOptions = { id: "same", progressToken: "same", meta };
-      return told(client.call("work", { key: `${key}-${which}` }, how));
+      return readAnswer(client.call("work", { key: `${key}-${which}` }, how));
     });
     const answers = await Promise.all(working);
     answers.forEach((answer, index) => {
@@ -157,7 +157,7 @@ describe.each(VERSIONS)("B1 progress and logs of %s", (version) => {
     const client = await clientOf(version, tap.url);
     const key = newKey();
     const calls = ["1", "2"].map((which) =>
-      told(client.call("work", { key: `${key}-${which}` }, { id: which, progressToken: `token ${which}` })),
+      readAnswer(client.call("work", { key: `${key}-${which}` }, { id: which, progressToken: `token ${which}` })),
     );
     for (const [index, { messages }] of (await Promise.all(calls)).entries()) {
       const tokens = messages.slice(0, -1).map(({ params }) => (params as Members).progressToken);
@@ -177,8 +177,8 @@ describe.each(LEGACY_VERSIONS)("B3 updates of a resource (%s)", (version) => {
       new Reading(await other.get()),
       new Reading(await silent.get()),
     ];
-    await told(subscriber.request("resources/subscribe", { uri: "shop://a" }));
-    await told(other.request("resources/subscribe", { uri: "shop://b" }));
+    await readAnswer(subscriber.request("resources/subscribe", { uri: "shop://a" }));
+    await readAnswer(other.request("resources/subscribe", { uri: "shop://b" }));
     const leave = new AbortController();
     const listening = (notifications: Members) =>
       new ModernClient(tap.url).request("subscriptions/listen", { notifications }, { signal: leave.signal });

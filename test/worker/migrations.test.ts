@@ -8,7 +8,7 @@ import { type Cuttable, progressOf, Session } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 
 const CLASS = "PlainObject";
 const KEYS = newKeys();
@@ -47,7 +47,7 @@ function newKey(): string {
   return `key${keys}`;
 }
 
-const release = (key: string) => told(new ModernClient(tap.url).call("release", { key }));
+const release = (key: string) => readAnswer(new ModernClient(tap.url).call("release", { key }));
 
 // Layout 1, as the code of that version wrote it.
 
@@ -144,7 +144,7 @@ describe("a database of layout 1", () => {
     const sessionId = await idOf1(id);
     const old = new Session(session.url, sessionId, { ...session.headers, "mcp-session-id": sessionId });
     await fill(id, FINISHED, session);
-    expect((await told(old.call("echo", { key: "k" }))).status).toBe(404);
+    expect((await readAnswer(old.call("echo", { key: "k" }))).status).toBe(404);
     expect((await old.get(cursor(id, CALL, 2))).status).toBe(404);
   });
 

@@ -3,7 +3,7 @@ import { Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { clientOf, LegacyClient, ModernClient, told, VERSIONS } from "./client.ts";
+import { clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "./client.ts";
 
 let worker: Workerd;
 let oracle: WireOracle;
@@ -31,7 +31,7 @@ describe("endpoints mounted in an app", () => {
       { url: tools.url, name: "tools" },
       { url: other.url, name: "other" },
     ]) {
-      expect(await told((await clientOf(version, url)).call("which"))).toMatchObject({ status: 200, text: name });
+      expect(await readAnswer((await clientOf(version, url)).call("which"))).toMatchObject({ status: 200, text: name });
     }
     oracle.expectClean();
   });
@@ -62,8 +62,8 @@ describe("an endpoint without sessions", () => {
     const client = await LegacyClient.open(tools.url, { version });
     expect(client.greeting.protocolVersion).toBe(version);
     expect(client.sessionId).toBeUndefined();
-    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
-    expect(await told(client.request("ping"))).toMatchObject({ status: 200 });
+    expect(await readAnswer(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+    expect(await readAnswer(client.request("ping"))).toMatchObject({ status: 200 });
     oracle.expectClean();
   });
 
@@ -75,7 +75,7 @@ describe("an endpoint without sessions", () => {
   });
 
   test("declares no notifications to a modern client", async () => {
-    const { messages } = await told(new ModernClient(tools.url).request("server/discover"));
+    const { messages } = await readAnswer(new ModernClient(tools.url).request("server/discover"));
     expect(messages).toMatchObject([{ result: { capabilities: { tools: {} } } }]);
     expect(JSON.stringify(messages)).not.toMatch(/"(listChanged|subscribe)":true/);
     oracle.expectClean();
@@ -83,7 +83,7 @@ describe("an endpoint without sessions", () => {
 
   test.each(VERSIONS)("still streams a call's own progress (%s)", async (version) => {
     const client = await clientOf(version, tools.url);
-    const answer = await told(client.call("emit_down", {}, { progressToken: 0 }));
+    const answer = await readAnswer(client.call("emit_down", {}, { progressToken: 0 }));
     expect(answer.contentType).toBe("text/event-stream");
     expect(answer.messages).toHaveLength(3);
     oracle.expectClean();
@@ -95,7 +95,7 @@ describe("an endpoint without sessions", () => {
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "which" } }),
     });
-    expect(await told(response)).toMatchObject({ status: 200, text: "tools" });
+    expect(await readAnswer(response)).toMatchObject({ status: 200, text: "tools" });
     oracle.expectClean();
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { LegacyClient, ModernClient, Reading, told } from "./client.ts";
+import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
 
 let worker: Workerd;
 let tap: HttpTap;
@@ -61,7 +61,8 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
   test("R7 gets only updates of subscribed resources, each once, and none after unsubscribing", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
-    const request = async (method: string, uri: string) => (await told(client.request(method, { uri }))).messages[0];
+    const request = async (method: string, uri: string) =>
+      (await readAnswer(client.request(method, { uri }))).messages[0];
     expect(await request("resources/subscribe", "test://a")).toMatchObject({ result: {} });
     expect(await request("resources/subscribe", "test://a")).toMatchObject({ result: {} });
     await publish("test://b");
@@ -79,11 +80,11 @@ describe.each(LEGACY_VERSIONS)("the GET stream of a session of %s", (version) =>
   test("G3 server.log() reaches it according to its own level", async () => {
     const client = await LegacyClient.open(tap.url, { version });
     const reading = new Reading(await client.get());
-    await told(client.call("say", { name: "unasked" }));
-    await told(client.request("logging/setLevel", { level: "error" }));
-    await told(client.call("say", { name: "not severe enough" }));
-    await told(client.request("logging/setLevel", { level: "warning" }));
-    await told(client.call("say", { name: "severe enough" }));
+    await readAnswer(client.call("say", { name: "unasked" }));
+    await readAnswer(client.request("logging/setLevel", { level: "error" }));
+    await readAnswer(client.call("say", { name: "not severe enough" }));
+    await readAnswer(client.request("logging/setLevel", { level: "warning" }));
+    await readAnswer(client.call("say", { name: "severe enough" }));
     await reading.has("a log message", (each) => methodsOf(each).includes("notifications/message"));
     expect(reading.messages).toMatchObject([
       { params: { level: "warning", logger: "changing", data: "severe enough" } },
@@ -103,7 +104,7 @@ describe("the GET stream of a session", () => {
   test("ends with DELETE, and the session's subscriptions are released (R6)", async () => {
     const client = await LegacyClient.open(tap.url);
     const reading = new Reading(await client.get());
-    await told(client.request("resources/subscribe", { uri: "test://a" }));
+    await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
     const before = await heard();
     expect((await client.delete()).status).toBe(204);
     await reading.has("the end", ({ isOver }) => isOver);
@@ -118,13 +119,13 @@ describe("the GET stream of a session", () => {
       bindings: { MCP_KEYS: newKeys() },
     });
     const client = await LegacyClient.open(`${own.origin}/mcp`);
-    await told(client.request("resources/subscribe", { uri: "test://a" }));
-    await told(client.request("logging/setLevel", { level: "info" }));
+    await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
+    await readAnswer(client.request("logging/setLevel", { level: "info" }));
     await own.killAndRestart();
     const again = client.at(`${own.origin}/mcp`);
     const reading = new Reading(await again.get());
-    await told(again.call("touch", { name: "test://a" }));
-    await told(again.call("say", { name: "after" }));
+    await readAnswer(again.call("touch", { name: "test://a" }));
+    await readAnswer(again.call("say", { name: "after" }));
     await reading.has("both", (each) => each.messages.length === 2);
     expect(methodsOf(reading)).toEqual(["notifications/resources/updated", "notifications/message"]);
     await own.stop();
@@ -181,7 +182,7 @@ describe("subscriptions/listen", () => {
   test("a change in the object of a legacy session reaches it", async () => {
     const { reading } = await listen({ toolsListChanged: true });
     const client = await LegacyClient.open(tap.url);
-    await told(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
+    await readAnswer(client.call("add_tool", { name: `made-by-${client.sessionId?.slice(-8)}` }));
     await reading.has("the notice", ({ messages }) => messages.length > 1);
   });
 });
@@ -191,31 +192,31 @@ describe("M3 JSON mode", () => {
 
   test("answers every POST with one JSON object, without progress, and modern clients can still be asked", async () => {
     for (const client of [await LegacyClient.open(url()), new ModernClient(url())]) {
-      const answer = await told(client.call("progress", {}, { progressToken: 1 }));
+      const answer = await readAnswer(client.call("progress", {}, { progressToken: 1 }));
       expect(answer).toMatchObject({ contentType: "application/json", text: "done" });
       expect(answer.messages).toHaveLength(1);
     }
     const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } } };
-    const asked = await told(new ModernClient(url()).call("ask_by_returning", {}, { meta }));
+    const asked = await readAnswer(new ModernClient(url()).call("ask_by_returning", {}, { meta }));
     expect(asked.messages).toMatchObject([{ result: { resultType: "input_required", inputRequests: { go: {} } } }]);
   });
 
   test("refuses a legacy question naming the mode, and still sends notifications on the GET stream", async () => {
     const client = await LegacyClient.open(url(), { capabilities: { elicitation: {} } });
     const reading = new Reading(await client.get());
-    const asked = await told(client.call("ask"));
+    const asked = await readAnswer(client.call("ask"));
     expect(asked.messages).toMatchObject([{ result: { isError: true } }]);
-    await told(client.request("resources/subscribe", { uri: "test://a" }));
+    await readAnswer(client.request("resources/subscribe", { uri: "test://a" }));
     await flush(reading, "test://a");
   });
 
   test("has no listen stream and declares none", async () => {
     const client = new ModernClient(url());
-    const discovered = await told(client.request("server/discover"));
+    const discovered = await readAnswer(client.request("server/discover"));
     expect(discovered.messages).toMatchObject([{ result: { capabilities: { tools: {} } } }]);
     const [{ result }] = discovered.messages as [{ result: { capabilities: Members } }];
     expect(result.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, logging: {} });
-    const listened = await told(client.request("subscriptions/listen", { notifications: {} }));
+    const listened = await readAnswer(client.request("subscriptions/listen", { notifications: {} }));
     expect(listened).toMatchObject({ status: 404, messages: [{ error: { code: -32601 } }] });
   });
 

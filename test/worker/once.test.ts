@@ -4,7 +4,7 @@ import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.t
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { type CallOptions, type Client, clientOf, LegacyClient, ModernClient, told, VERSIONS } from "./client.ts";
+import { type CallOptions, type Client, clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "./client.ts";
 
 let worker: TestWorker;
 let taps: HttpTap[] = [];
@@ -44,8 +44,8 @@ const keyed = (key: unknown): CallOptions => ({ meta: { [KEY]: key } });
 /** Makes a call with `_meta` in either era. */
 async function call(client: Client, name: string, args: Members, { id, meta }: CallOptions = {}) {
   if (client.era === "modern")
-    return told(client.call(name, args, { ...(id === undefined ? {} : { id }), meta: meta ?? {} }));
-  return told(
+    return readAnswer(client.call(name, args, { ...(id === undefined ? {} : { id }), meta: meta ?? {} }));
+  return readAnswer(
     client.request("tools/call", { name, arguments: args, _meta: meta ?? {} }, id === undefined ? {} : { id }),
   );
 }
@@ -118,7 +118,7 @@ const ABLE = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} }
 /** Presents a round of a modern call under a key. */
 function present(client: ModernClient, name: string, key: string, more: Members = {}, token?: string) {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return told(
+  return readAnswer(
     client.request("tools/call", { name, arguments: { key }, ...more }, { headers, meta: { ...ABLE, [KEY]: key } }),
   );
 }
@@ -136,7 +136,7 @@ describe("A12: a call with a key", () => {
       const params = { name: "pay", arguments: { key }, ...more };
       const options = client.era === "modern" ? { meta: { [KEY]: key } } : {};
       const all = client.era === "modern" ? params : { ...params, _meta: { [KEY]: key } };
-      expect((await told(client.request("tools/call", all, options))).text).toBe("paid 1");
+      expect((await readAnswer(client.request("tools/call", all, options))).text).toBe("paid 1");
     }
     expect(await effectsOf(key)).toBe(1);
   });
@@ -259,8 +259,8 @@ test.each(["2025-11-25", "2026-07-28"] as const)("a call with a key creates one 
   for (let time = 0; time < 2; time += 1) {
     const params = { name: "pay_in_background", arguments: { key } };
     const { messages } = await (version === "2026-07-28"
-      ? told(client.request("tools/call", params, { meta }))
-      : told(client.request("tools/call", { ...params, task: {}, _meta: { [KEY]: key } })));
+      ? readAnswer(client.request("tools/call", params, { meta }))
+      : readAnswer(client.request("tools/call", { ...params, task: {}, _meta: { [KEY]: key } })));
     const { taskId, task } = (messages[0] as { result: Members & { task?: Members } }).result;
     ids.add(taskId ?? task?.taskId);
   }
@@ -286,7 +286,7 @@ test("a key is its principal's: an equal key of another principal is another cal
   }
   const headers = { authorization: "Bearer alice" };
   const modern = new ModernClient(url);
-  texts.push((await told(modern.call("pay", { key }, { headers, meta: { [KEY]: "shared" } }))).text);
+  texts.push((await readAnswer(modern.call("pay", { key }, { headers, meta: { [KEY]: "shared" } }))).text);
   expect(texts).toEqual(["paid 1", "paid 2", "paid 1", "paid 1"]);
 });
 
@@ -308,7 +308,9 @@ describe("a tool declared once", () => {
     const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
     const present = (client: ModernClient, more: Members = {}, token = "alice") => {
       const headers = { authorization: `Bearer ${token}` };
-      return told(client.request("tools/call", { name: "pay_asking", arguments: { key }, ...more }, { headers, meta }));
+      return readAnswer(
+        client.request("tools/call", { name: "pay_asking", arguments: { key }, ...more }, { headers, meta }),
+      );
     };
     const client = new ModernClient(url);
     const asked = (await present(client)).messages as { result: { requestState: string; inputRequests: Members } }[];

@@ -1,7 +1,7 @@
 /** A client of 2025-11-25 that uses tasks: it calls, polls, waits for results, and answers questions meanwhile. */
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { LegacyClient, Reading, told } from "./client.ts";
+import { LegacyClient, Reading, readAnswer } from "./client.ts";
 
 export const RELATED = "io.modelcontextprotocol/related-task";
 export const ABLE: Members = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
@@ -32,7 +32,7 @@ export class OwnTaskClient {
   }
 
   async last(method: string, params: Members = {}): Promise<Members> {
-    const { messages, raw } = await told(this.session.request(method, params));
+    const { messages, raw } = await readAnswer(this.session.request(method, params));
     const last = messages.at(-1);
     if (last === undefined) throw new Error(`${method} has no answer: ${raw}`);
     return last;

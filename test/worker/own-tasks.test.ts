@@ -4,7 +4,7 @@ import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.t
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { LegacyClient, ModernClient, told } from "./client.ts";
+import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 import { OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
 import { TaskClient } from "./task-client.ts";
 
@@ -80,9 +80,9 @@ describe("the offer of tasks", () => {
 
   test("does not reach modern clients", async () => {
     const modern = new ModernClient(client.session.url);
-    const { raw } = await told(modern.request("tools/list"));
+    const { raw } = await readAnswer(modern.request("tools/list"));
     expect(raw).not.toContain("taskSupport");
-    expect((await told(modern.request("tasks/result", { taskId: STRANGER }))).raw).toContain("-32601");
+    expect((await readAnswer(modern.request("tasks/result", { taskId: STRANGER }))).raw).toContain("-32601");
   });
 
   test("does not exist if the server has no tasks: the same call is served as if it asked for none", async () => {
@@ -130,7 +130,7 @@ describe("a call", () => {
   });
 
   test("that does not ask runs on the request, if the tool allows that", async () => {
-    expect((await told(client.session.call("steps", { key: newKey() }))).text).toBe("1 2 3");
+    expect((await readAnswer(client.session.call("steps", { key: newKey() }))).text).toBe("1 2 3");
     const refused = await client.error("tools/call", { name: "hold", arguments: { key: newKey() } });
     expect(refused).toMatchObject({ code: -32601 });
   });

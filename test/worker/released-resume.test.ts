@@ -14,7 +14,7 @@ import { type CuttableProxy, startProxy } from "../../src/testing/index.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { until } from "../http/wire.ts";
 import { type Exchange, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { LegacyClient, ModernClient, told } from "./client.ts";
+import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 
 const ME = { name: "released", version: "1.0.0" };
 /** Reconnects for as long as a restart takes. */
@@ -152,11 +152,12 @@ function newKey(): string {
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const values = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
-const release = (key: string) => new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }).then(told);
-const change = () => new ModernClient(`${worker.origin}/plain/mcp`).call("change").then(told);
+const release = (key: string) =>
+  new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }).then(readAnswer);
+const change = () => new ModernClient(`${worker.origin}/plain/mcp`).call("change").then(readAnswer);
 const noted = (key: string, what: string) =>
   until(`${key}: ${what}`, async () => {
-    return (await told(new ModernClient(`${worker.origin}/plain/mcp`).call("noted", { key }))).text === what;
+    return (await readAnswer(new ModernClient(`${worker.origin}/plain/mcp`).call("noted", { key }))).text === what;
   });
 
 /** A call as an application makes it: it keeps the latest resumption token. */
@@ -276,7 +277,7 @@ describe.each(RELEASES)("%s", (_, connect, comesBack) => {
     const other = await LegacyClient.open(tap.url);
     const key = newKey();
     await release(key);
-    const foreign = await told(other.call("count", { key, before: 1 }, { progressToken: 1 }));
+    const foreign = await readAnswer(other.call("count", { key, before: 1 }, { progressToken: 1 }));
     const [id = "none"] = [...foreign.raw.matchAll(/^id: (.*)$/gm)].map(([, each]) => each);
     for (const resumptionToken of ["garbage", id]) {
       const before = errors.length;

@@ -4,7 +4,7 @@ import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/mess
 import { until } from "../http/wire.ts";
 import { DELIBERATELY_BAD, type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { LegacyClient, ModernClient, told } from "./client.ts";
+import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 
 const LAB = {
   entry: "test/worker/fixtures/lab-sessions.ts",
@@ -56,8 +56,8 @@ describe("a session", () => {
     expect(client.greeting.protocolVersion).toBe(version);
     expect(client.sessionId).toMatch(/^[\x21-\x7e]{1,256}$/);
     expect((await client.notify("notifications/initialized")).status).toBe(202);
-    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
-    expect(await told(client.request("tools/list"))).toMatchObject({ status: 200 });
+    expect(await readAnswer(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+    expect(await readAnswer(client.request("tools/list"))).toMatchObject({ status: 200 });
     const deleted = await client.delete();
     expect(deleted.ok).toBe(true);
     expect((await client.request("tools/list")).status).toBe(404);
@@ -73,7 +73,7 @@ describe("a session", () => {
     async (version) => {
       const client = await LegacyClient.open(url, { version });
       expect(client.greeting.protocolVersion).toBe("2025-11-25");
-      expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+      expect(await readAnswer(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
     },
   );
 
@@ -81,7 +81,7 @@ describe("a session", () => {
     for (const version of LEGACY_VERSIONS) {
       const client = await LegacyClient.open(url, { version });
       const options = { progressToken: 1, headers: { "mcp-protocol-version": undefined } };
-      const { messages } = await told(client.call("emit_twice", {}, options));
+      const { messages } = await readAnswer(client.call("emit_twice", {}, options));
       const [progress] = messages;
       expect(progress).toMatchObject({ method: "notifications/progress" });
       // `message` was added in 2025-03-26.
@@ -107,16 +107,16 @@ describe("a session", () => {
     const [left, right] = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     expect((await left.delete()).ok).toBe(true);
     expect((await left.request("ping")).status).toBe(404);
-    expect(await told(right.call("echo", { key: "still here" }))).toMatchObject({ text: "still here" });
+    expect(await readAnswer(right.call("echo", { key: "still here" }))).toMatchObject({ text: "still here" });
   });
 
   test("never gets the answer to another session's request with the same id", async () => {
     const clients = await Promise.all([LegacyClient.open(url), LegacyClient.open(url)]);
     const modern = new ModernClient(url);
     const keys = ["same id, left", "same id, right"];
-    const running = clients.map((client, index) => told(client.call("hold", { key: keys[index] }, { id: 1 })));
+    const running = clients.map((client, index) => readAnswer(client.call("hold", { key: keys[index] }, { id: 1 })));
     for (const key of keys) {
-      await until(`${key} runs`, async () => (await told(modern.call("report", { key }))).text === "started");
+      await until(`${key} runs`, async () => (await readAnswer(modern.call("report", { key }))).text === "started");
     }
     for (const key of keys.toReversed()) await modern.call("release", { key });
     const answers = await Promise.all(running);
@@ -127,10 +127,10 @@ describe("a session", () => {
   test("serves another request that reuses the id of one in flight", async () => {
     const client = await LegacyClient.open(url);
     const key = "reused id";
-    const first = told(client.call("hold", { key }, { id: 1 }));
+    const first = readAnswer(client.call("hold", { key }, { id: 1 }));
     const modern = new ModernClient(url);
-    await until("the first runs", async () => (await told(modern.call("report", { key }))).text === "started");
-    expect(await told(client.call("echo", { key: "second" }, { id: 1 }))).toMatchObject({ text: "second" });
+    await until("the first runs", async () => (await readAnswer(modern.call("report", { key }))).text === "started");
+    expect(await readAnswer(client.call("echo", { key: "second" }, { id: 1 }))).toMatchObject({ text: "second" });
     await client.call("release", { key });
     expect(await first).toMatchObject({ text: key });
   });
@@ -138,25 +138,25 @@ describe("a session", () => {
   test("answers many concurrent calls, each with its own result", async () => {
     const client = await LegacyClient.open(url);
     const keys = Array.from({ length: 25 }, (_, index) => `call ${index}`);
-    const answers = await Promise.all(keys.map((key) => told(client.call("echo", { key }))));
+    const answers = await Promise.all(keys.map((key) => readAnswer(client.call("echo", { key }))));
     expect(answers.map(({ text }) => text)).toEqual(keys);
   });
 
   test.each([undefined, {}])("answers a ping with params %j before notifications/initialized", async (params) => {
     const client = await LegacyClient.open(url, { silent: true });
-    const { status, messages } = await told(client.request("ping", params, { id: 0 }));
+    const { status, messages } = await readAnswer(client.request("ping", params, { id: 0 }));
     expect([status, ...messages]).toEqual([200, { jsonrpc: "2.0", id: 0, result: {} }]);
   });
 
   test("answers a ping while a handler runs", async () => {
     const client = await LegacyClient.open(url);
     const key = "held during ping";
-    const held = told(client.call("hold", { key }));
+    const held = readAnswer(client.call("hold", { key }));
     const modern = new ModernClient(url);
-    await until("the handler runs", async () => (await told(modern.call("report", { key }))).text === "started");
-    const { messages } = await told(client.request("ping", undefined, { id: "p" }));
+    await until("the handler runs", async () => (await readAnswer(modern.call("report", { key }))).text === "started");
+    const { messages } = await readAnswer(client.request("ping", undefined, { id: "p" }));
     expect(messages).toEqual([{ jsonrpc: "2.0", id: "p", result: {} }]);
-    expect(await told(modern.call("report", { key }))).toMatchObject({ text: "started" });
+    expect(await readAnswer(modern.call("report", { key }))).toMatchObject({ text: "started" });
     await client.call("release", { key });
     expect(await held).toMatchObject({ text: key });
   });
@@ -165,8 +165,8 @@ describe("a session", () => {
     const client = await LegacyClient.open(url);
     const modern = new ModernClient(url);
     const key = "deleted meanwhile";
-    const held = told(client.call("hold", { key }, { id: "overtaken" }));
-    await until("the handler runs", async () => (await told(modern.call("report", { key }))).text === "started");
+    const held = readAnswer(client.call("hold", { key }, { id: "overtaken" }));
+    await until("the handler runs", async () => (await readAnswer(modern.call("report", { key }))).text === "started");
     expect((await client.delete()).ok).toBe(true);
     expect((await client.request("ping")).status).toBe(404);
     await modern.call("release", { key });
@@ -181,14 +181,14 @@ describe("a session", () => {
     expect(again.status).toBe(400);
     expect(again.headers.get("mcp-session-id")).toBeNull();
     expect(await again.json()).toMatchObject({ id: "again", error: { code: -32600 } });
-    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+    expect(await readAnswer(client.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
   });
 
   test("is not ended by a DELETE with an unknown version", async () => {
     const client = await LegacyClient.open(url);
     const headers = { "mcp-session-id": client.sessionId ?? "", "mcp-protocol-version": "garbage" };
     expect((await fetch(url, { method: "DELETE", headers })).status).toBe(400);
-    expect(await told(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+    expect(await readAnswer(client.call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
   });
 
   test("declares only what it can provide", async () => {
@@ -202,13 +202,13 @@ describe("a session", () => {
   describe("and its principal", () => {
     test("opened by one is not available to another", async () => {
       const alice = await LegacyClient.open(url, { token: "alice" });
-      expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      expect(await readAnswer(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
       for (const foreign of [alice.as("bob"), alice.as(undefined)]) {
         expect((await foreign.call("whoami")).status).toBe(404);
         expect((await foreign.notify("notifications/initialized")).status).toBe(404);
         expect((await foreign.delete()).status).toBe(404);
       }
-      expect(await told(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      expect(await readAnswer(alice.call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
     test("use by another principal wakes no object", async () => {
@@ -228,18 +228,18 @@ describe("a session", () => {
 
     test("opened anonymously is bound to the first principal that uses it", async () => {
       const anonymous = await LegacyClient.open(url);
-      expect(await told(anonymous.call("whoami"))).toMatchObject({ status: 200, text: "anonymous" });
-      expect(await told(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      expect(await readAnswer(anonymous.call("whoami"))).toMatchObject({ status: 200, text: "anonymous" });
+      expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
       expect((await anonymous.as("bob").call("whoami")).status).toBe(404);
       expect((await anonymous.call("whoami")).status).toBe(404);
       expect((await anonymous.delete()).status).toBe(404);
-      expect(await told(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
+      expect(await readAnswer(anonymous.as("alice").call("whoami"))).toMatchObject({ status: 200, text: "alice" });
     });
 
     test("of two concurrent principals only one is bound", async () => {
       for (let round = 0; round < 5; round += 1) {
         const anonymous = await LegacyClient.open(url, { silent: true });
-        const both = await Promise.all(["alice", "bob"].map((token) => told(anonymous.as(token).call("whoami"))));
+        const both = await Promise.all(["alice", "bob"].map((token) => readAnswer(anonymous.as(token).call("whoami"))));
         expect(both.map(({ status }) => status).toSorted()).toEqual([200, 404]);
       }
     });
@@ -258,19 +258,19 @@ describe("kill -9", () => {
     const deleted = await LegacyClient.open(before);
     const deletedUnused = await LegacyClient.open(before, { silent: true });
     const bound = await LegacyClient.open(before);
-    expect(await told(used.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
+    expect(await readAnswer(used.call("echo", { key: "k" }))).toMatchObject({ text: "k" });
     expect((await deleted.delete()).ok).toBe(true);
     expect((await deletedUnused.delete()).ok).toBe(true);
-    expect(await told(bound.as("alice").call("whoami"))).toMatchObject({ text: "alice" });
+    expect(await readAnswer(bound.as("alice").call("whoami"))).toMatchObject({ text: "alice" });
 
     await worker.killAndRestart();
     const after = await tapped(worker);
-    expect(await told(opened.at(after).call("echo", { key: "opened" }))).toMatchObject({ text: "opened" });
-    expect(await told(used.at(after).call("echo", { key: "used" }))).toMatchObject({ text: "used" });
+    expect(await readAnswer(opened.at(after).call("echo", { key: "opened" }))).toMatchObject({ text: "opened" });
+    expect(await readAnswer(used.at(after).call("echo", { key: "used" }))).toMatchObject({ text: "used" });
     expect((await deleted.at(after).request("ping")).status).toBe(404);
     expect((await deleted.at(after).delete()).status).toBe(404);
     expect((await deletedUnused.at(after).request("ping")).status).toBe(404);
-    expect(await told(bound.at(after).as("alice").call("whoami"))).toMatchObject({ text: "alice" });
+    expect(await readAnswer(bound.at(after).as("alice").call("whoami"))).toMatchObject({ text: "alice" });
     expect((await bound.at(after).as("bob").call("whoami")).status).toBe(404);
     expect((await bound.at(after).call("whoami")).status).toBe(404);
     oracle.expectClean();
@@ -308,7 +308,10 @@ describe("keys", () => {
         ids.push(error.id);
       }
       expect((await other.at(url).delete()).status).toBe(503);
-      expect(await told(new ModernClient(url).call("echo", { key: "k" }))).toMatchObject({ status: 200, text: "k" });
+      expect(await readAnswer(new ModernClient(url).call("echo", { key: "k" }))).toMatchObject({
+        status: 200,
+        text: "k",
+      });
       // basic/index, Responses: an error carries the id of its request.
       expect(ids).toEqual([1, 2, 3]);
       oracle.expectClean();
@@ -321,12 +324,12 @@ describe("keys", () => {
     const first = await LegacyClient.open(await tapped(await start(older)));
     const rotated = await tapped(await start(`${newer},${older}`));
     const second = await LegacyClient.open(rotated);
-    expect(await told(first.at(rotated).call("echo", { key: "old id" }))).toMatchObject({ text: "old id" });
-    expect(await told(second.call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
+    expect(await readAnswer(first.at(rotated).call("echo", { key: "old id" }))).toMatchObject({ text: "old id" });
+    expect(await readAnswer(second.call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
     const dropped = await tapped(await start(newer));
     expect((await first.at(dropped).request("ping")).status).toBe(404);
     // The new key seals since it was added as the first one.
-    expect(await told(second.at(dropped).call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
+    expect(await readAnswer(second.at(dropped).call("echo", { key: "new id" }))).toMatchObject({ text: "new id" });
     oracle.expectClean();
   });
 });

@@ -8,7 +8,7 @@ import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 
 const KINDS = ["Plain", "Small", "Brief", "Idle"] as const;
 type Kind = (typeof KINDS)[number];
@@ -58,7 +58,7 @@ const written = (kind: Kind) =>
     return size > 4_096 || (log?.size ?? 0) > 0;
   });
 const tool = async (name: string, args: Members = {}) =>
-  (await told(new ModernClient(await at("Plain")).call(name, args))).text;
+  (await readAnswer(new ModernClient(await at("Plain")).call(name, args))).text;
 const noted = (key: string, what: string) =>
   until(`${key}: ${what}`, async () => (await tool("noted", { key })) === what);
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -128,7 +128,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     const kept = await Kept.open("Plain", {}, (session) => session.request("logging/setLevel", { level: "warning" }));
     await die(kept);
     const key = newKey();
-    const { messages } = await told(kept.session.call("say", { key }));
+    const { messages } = await readAnswer(kept.session.call("say", { key }));
     expect(messages.slice(0, -1)).toMatchObject([
       { method: "notifications/message", params: { level: "warning", data: key } },
     ]);
@@ -172,12 +172,12 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     const kept = await Kept.open("Plain", {}, async (session) => session.with(alice).request("ping"));
     await die(kept);
     const { session } = kept;
-    expect((await told(session.with(alice).call("who", {}))).text).toBe("alice");
+    expect((await readAnswer(session.with(alice).call("who", {}))).text).toBe("alice");
     expect((await session.with({ authorization: "Bearer bob" }).request("ping")).status).toBe(404);
     expect((await session.request("ping")).status).toBe(404);
     expect((await session.get()).status).toBe(404);
     expect((await session.delete()).status).toBe(404);
-    expect((await told(session.with(alice).call("who", {}))).text).toBe("alice");
+    expect((await readAnswer(session.with(alice).call("who", {}))).text).toBe("alice");
   });
 
   test("an ended session ended", async () => {
@@ -215,7 +215,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     });
     await die(kept);
     const stream = await kept.session.get();
-    await until("the end is told", async () => {
+    await until("the completion is notified", async () => {
       await tool("paid", { key });
       return stream.messages.length > 0;
     });
@@ -230,7 +230,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     const before = written("Plain");
     const kept = await Kept.open("Plain", {}, (session) => session.request("ping"));
     await die(kept);
-    expect((await told(kept.session.call("echo", { key: "k" }))).text).toBe("k");
+    expect((await readAnswer(kept.session.call("echo", { key: "k" }))).text).toBe("k");
     expect(written("Plain")).toEqual(before);
   });
 });
@@ -258,12 +258,12 @@ describe("a session that only", () => {
     const before = written("Plain");
     const session = await Session.open(await at("Plain"), { token: "alice" });
     await use(session);
-    expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+    expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
     expect(written("Plain")).toEqual(before);
   });
 
   async function echo(session: Session): Promise<void> {
-    expect((await told(session.call("echo", { key: "k" }))).text).toBe("k");
+    expect((await readAnswer(session.call("echo", { key: "k" }))).text).toBe("k");
   }
 
   async function silent(session: Session): Promise<void> {
@@ -279,7 +279,7 @@ describe("DELETE while calls run", () => {
     const [told1, told2] = [newKey(), newKey()];
     const streamed = await session.stream("count", { key: told1, before: 2, after: 1 }, "streamed");
     await streamed.has("two events", ({ messages }) => messages.length === 2);
-    const plain = told(session.call("count", { key: told2 }, "plain"));
+    const plain = readAnswer(session.call("count", { key: told2 }, "plain"));
     await noted(told1, "waiting");
     await noted(told2, "waiting");
     expect((await session.delete()).status).toBe(204);

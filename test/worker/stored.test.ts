@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
 import type { Members } from "../http/messages.ts";
-import { ModernClient, told } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import { ABLE, keysOf, TaskClient, textOf } from "./task-client.ts";
 
 let worker: TestWorker;
@@ -96,10 +96,10 @@ describe("A4: the stored request", () => {
     const [, object] = await objectOf("McpObject", async () => {
       if (version === "2026-07-28") {
         const meta = { "io.modelcontextprotocol/clientCapabilities": ABLE };
-        return told(new ModernClient(urlOf()).request("tools/call", params, { headers: HEADERS, meta }));
+        return readAnswer(new ModernClient(urlOf()).request("tools/call", params, { headers: HEADERS, meta }));
       }
       const session = (await Session.open(urlOf(), { capabilities: { elicitation: {} } })).with(HEADERS);
-      return told(session.request("tools/call", { ...params, task: {} }));
+      return readAnswer(session.request("tools/call", { ...params, task: {} }));
     });
     const { keys } = await worker.storage("McpObject", object);
     expect(Object.keys(keys).length).toBeGreaterThan(0);

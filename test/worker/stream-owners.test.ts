@@ -5,7 +5,7 @@ import { newKeys, Workerd } from "../harness/workerd.ts";
 import { notification, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { ModernClient, Reading, told } from "./client.ts";
+import { ModernClient, Reading, readAnswer } from "./client.ts";
 
 const CLASS = "TeamObject";
 
@@ -79,7 +79,7 @@ test("A1: event ids of another session's call are refused, while it runs and aft
   const his = await listen(mallory);
   const guesses = [call.ids[0] ?? "", withStream(his.id, partsOf(call.ids[0] ?? "")[1])];
   for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
-  await told(new ModernClient(tap.url).call("release", { key: "hers" }));
+  await readAnswer(new ModernClient(tap.url).call("release", { key: "hers" }));
   await call.end();
   for (const guess of guesses) expect((await mallory.get(guess, WRONG)).status).toBe(400);
   expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: "hers" }] } });
@@ -162,7 +162,7 @@ test("A1: an object gives nobody a socket to a stream of another session, whatev
       expect([target, await statusOf({ caller: stranger(), target })]).toEqual([target, 400]);
     }
   }
-  await told(new ModernClient(tap.url).call("release", { key: "asked" }));
+  await readAnswer(new ModernClient(tap.url).call("release", { key: "asked" }));
   await call.end();
   hers.stream.cut();
 });
@@ -189,9 +189,9 @@ test("A9: a call that runs while its session is taken over ends on its own strea
   const call = await anonymous.stream("count", { key: "taken", before: 1 });
   await call.has("progress", ({ messages }) => messages.length === 1);
   const alice = anonymous.with({ authorization: "Bearer alice" });
-  expect((await told(alice.call("who", {}))).text).toBe("alice");
+  expect((await readAnswer(alice.call("who", {}))).text).toBe("alice");
   expect((await anonymous.get(call.ids[0])).status).toBe(404);
-  await told(new ModernClient(tap.url).call("release", { key: "taken" }));
+  await readAnswer(new ModernClient(tap.url).call("release", { key: "taken" }));
   await call.end();
   expect(call.messages.at(-1)).toMatchObject({ result: { content: [{ text: "taken" }] } });
 });

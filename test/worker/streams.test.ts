@@ -4,7 +4,7 @@ import { type Members, request } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
-import { type Client, clientOf, LegacyClient, ModernClient, Reading, told, VERSIONS } from "./client.ts";
+import { type Client, clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "./client.ts";
 
 let worker: Workerd;
 /** Waits two seconds before a response becomes a stream. */
@@ -46,7 +46,7 @@ function newKey(): string {
 
 /** Returns how the handler with this key ended. */
 async function reportOf(key: string): Promise<string | undefined> {
-  return (await told(new ModernClient(patient.url).call("report", { key }))).text;
+  return (await readAnswer(new ModernClient(patient.url).call("report", { key }))).text;
 }
 
 function reports(key: string, what: string): Promise<void> {
@@ -54,7 +54,7 @@ function reports(key: string, what: string): Promise<void> {
 }
 
 async function release(key: string): Promise<void> {
-  await told(new ModernClient(patient.url).call("release", { key }));
+  await readAnswer(new ModernClient(patient.url).call("release", { key }));
 }
 
 function progressOf(messages: readonly Members[]): unknown[] {
@@ -67,21 +67,21 @@ describe.each(VERSIONS)("a call of %s", (version) => {
 
   test("is answered with JSON when the handler emits nothing", async () => {
     const client = await patiently();
-    const answer = await told(client.call("echo", { key: "k" }, { progressToken: "t" }));
+    const answer = await readAnswer(client.call("echo", { key: "k" }, { progressToken: "t" }));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "k" });
     expect(answer.messages).toHaveLength(1);
   });
 
   test("is answered with JSON when no progress token was sent", async () => {
     const client = await patiently();
-    const answer = await told(client.call("emit_twice", {}));
+    const answer = await readAnswer(client.call("emit_twice", {}));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "done" });
     expect(answer.messages).toHaveLength(1);
   });
 
   test.each([0, 7, -1, "", "0", "token"])("streams progress with the token %j, then the result", async (token) => {
     const client = await patiently();
-    const answer = await told(client.call("emit_twice", {}, { id: "p", progressToken: token }));
+    const answer = await readAnswer(client.call("emit_twice", {}, { id: "p", progressToken: token }));
     expect(answer).toMatchObject({ status: 200, contentType: SSE_TYPE, text: "done" });
     const message = (text: string) => (version === "2024-11-05" ? {} : { message: text });
     expect(progressOf(answer.messages)).toEqual([
@@ -106,7 +106,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
 
   test("sends increasing progress only", async () => {
     const client = await patiently();
-    const { messages } = await told(client.call("emit_down", {}, { progressToken: 1 }));
+    const { messages } = await readAnswer(client.call("emit_down", {}, { progressToken: 1 }));
     expect(progressOf(messages)).toEqual([
       { progressToken: 1, progress: 5 },
       { progressToken: 1, progress: 8 },
@@ -128,7 +128,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     const client = await patiently();
     const tokens = ["left", "right", 3];
     const answers = await Promise.all(
-      tokens.map((progressToken) => told(client.call("emit_twice", {}, { progressToken }))),
+      tokens.map((progressToken) => readAnswer(client.call("emit_twice", {}, { progressToken }))),
     );
     for (const [index, { messages }] of answers.entries()) {
       expect(progressOf(messages)).toEqual([1, 2].map(() => expect.objectContaining({ progressToken: tokens[index] })));
@@ -139,7 +139,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
   test("is answered with JSON and no progress if only JSON is accepted", async () => {
     const client = await patiently();
     const headers = { accept: "application/json" };
-    const answer = await told(client.call("emit_twice", {}, { progressToken: 1, headers }));
+    const answer = await readAnswer(client.call("emit_twice", {}, { progressToken: 1, headers }));
     expect(answer).toMatchObject({ status: 200, contentType: JSON_TYPE, text: "done" });
     expect(answer.messages).toHaveLength(1);
   });
@@ -179,7 +179,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     await reading.has("three heartbeats", ({ comments }) => comments.length >= 3);
     expect(reading.raw).toMatch(/^(id: \S+\ndata:\n\n)?:/);
     expect(reading.messages).toEqual([]);
-    await told(client.call("release", { key }));
+    await readAnswer(client.call("release", { key }));
     await reading.has("end of the stream", ({ isOver }) => isOver);
     expect(reading.messages).toMatchObject([{ result: { content: [{ text: key }] } }]);
   });
@@ -187,7 +187,7 @@ describe.each(VERSIONS)("a call of %s", (version) => {
   test("that is silent for long stays JSON if only JSON is accepted", async () => {
     const client = await quickly();
     const [jsonKey, streamKey] = [newKey(), newKey()];
-    const json = told(client.call("hold", { key: jsonKey }, { headers: { accept: "application/json" } }));
+    const json = readAnswer(client.call("hold", { key: jsonKey }, { headers: { accept: "application/json" } }));
     await reports(jsonKey, "started");
     // A later call has already waited too long, so the first one has too.
     const later = new Reading(await client.call("hold", { key: streamKey }));
@@ -222,7 +222,7 @@ describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
   test("aborts only its own call, if it is modern", async () => {
     const client = new ModernClient(departure.at());
     const [key, other] = [newKey(), newKey()];
-    const staying = told(client.call("hold", { key: other }));
+    const staying = readAnswer(client.call("hold", { key: other }));
     await reports(other, "started");
     await depart(client, key, departure);
     await reports(key, "started aborted");
@@ -241,7 +241,7 @@ describe.each(DEPARTURES)("a client that disconnects $moment", (departure) => {
     expect(await reportOf(key)).toBe("started");
     await release(key);
     await reports(key, "started finished");
-    expect(await told(client.call("echo", { key: "after" }))).toMatchObject({ text: "after" });
+    expect(await readAnswer(client.call("echo", { key: "after" }))).toMatchObject({ text: "after" });
   });
 });
 
@@ -249,7 +249,7 @@ describe("a batch of 2025-03-26", () => {
   test("becomes one stream with all answers if a member emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
     const params = { name: "emit_down", arguments: {}, _meta: { progressToken: 0 } };
-    const answer = await told(client.send([request("tools/call", params, 1), request("ping", undefined, "two")]));
+    const answer = await readAnswer(client.send([request("tools/call", params, 1), request("ping", undefined, "two")]));
     expect(answer.contentType).toBe(SSE_TYPE);
     expect(progressOf(answer.messages)).toHaveLength(2);
     const ids = answer.messages.filter((message) => "id" in message).map(({ id }) => id);
@@ -258,7 +258,7 @@ describe("a batch of 2025-03-26", () => {
 
   test("is one JSON array if nothing emits", async () => {
     const client = await LegacyClient.open(patient.url, { version: "2025-03-26" });
-    const answer = await told(client.send([request("ping", undefined, 1), request("ping", undefined, 2)]));
+    const answer = await readAnswer(client.send([request("ping", undefined, 1), request("ping", undefined, 2)]));
     expect(answer.contentType).toBe(JSON_TYPE);
     expect(JSON.parse(answer.raw)).toEqual([1, 2].map((id) => ({ jsonrpc: "2.0", id, result: {} })));
   });

@@ -1,7 +1,7 @@
 /** A client that uses tasks: it calls, polls, and answers questions. */
 import { CAPABILITIES_KEY, type Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { ModernClient, type Told, told } from "./client.ts";
+import { ModernClient, type ReadAnswer, readAnswer } from "./client.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 export const ABLE: Members = {
@@ -34,11 +34,11 @@ export class TaskClient {
     method: string,
     params: Members = {},
     headers: Readonly<Record<string, string | undefined>> = {},
-  ): Promise<Told> {
+  ): Promise<ReadAnswer> {
     const { token, capabilities = ABLE } = this.options;
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const options = { meta: { [CAPABILITIES_KEY]: capabilities }, headers: { ...bearer, ...headers } };
-    return told(new ModernClient(this.url).request(method, params, options));
+    return readAnswer(new ModernClient(this.url).request(method, params, options));
   }
 
   async result(method: string, params: Members = {}, headers: Readonly<Record<string, string>> = {}): Promise<Members> {

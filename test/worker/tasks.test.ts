@@ -5,7 +5,7 @@ import type { Counts } from "../costs/counted.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { LegacyClient, told } from "./client.ts";
+import { LegacyClient, readAnswer } from "./client.ts";
 import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
 
 let worker: TestWorker;
@@ -209,8 +209,8 @@ describe("where a task begins", () => {
 
   test("clients of versions without tasks run optional tools on the request, and get errors for others", async () => {
     const legacy = await LegacyClient.open(client.url, { version: "2025-06-18" });
-    expect((await told(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
-    expect((await told(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
+    expect((await readAnswer(legacy.call("steps", { key: newKey() }))).text).toBe("1 2 3");
+    expect((await readAnswer(legacy.call("hold", { key: newKey() }))).text).toBe('Tool "hold" runs only as a task.');
   });
 });
 
