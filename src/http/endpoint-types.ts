@@ -91,6 +91,8 @@ export interface HttpOptions<Env> extends OriginRules {
    * @default false
    */
   readonly jsonOnly?: boolean | undefined;
+  /** Answers a request of an allowed host in the place of the endpoint; undefined: the endpoint serves it. */
+  readonly guard?: ((env: Env) => Response | undefined) | undefined;
   /**
    * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
    * other, and keys of calls that run once count for one endpoint only.

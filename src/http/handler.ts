@@ -97,7 +97,8 @@ export class Endpoint<Env> {
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers: it may not even read why.
     if (problem) return refuse(problem);
-    const response = this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
+    const misconfigured = this.#options.guard?.(env);
+    const response = misconfigured ?? this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
     return origin === null ? response : readableBy(origin, response);
   }
 

@@ -5,6 +5,7 @@
  */
 import { exports } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
+import type { Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
 /** Where the objects of one endpoint are: as `edge()` was told. */
@@ -44,7 +45,6 @@ export class RoleObjects<Rpc> {
     this.#url = urlOf(this.#target);
   }
 
-  /** @throws {KitError} as {@link namespaceOf} does. */
   namespace(env: unknown): ObjectNamespace {
     return namespaceOf(env, this.#place);
   }
@@ -102,10 +102,9 @@ export function urlOf(target: string): string {
 /** Status with which an object answers a request that was meant for another role or endpoint. */
 export const MISDIRECTED = 421;
 
-/** The namespace of an endpoint's objects. @throws {KitError} `binding-missing` saying what to write. */
+/** The namespace of an endpoint's objects, which {@link findProblems} has found. */
 export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
-  const namespace = foundIn(env, place) as ObjectNamespace | undefined;
-  if (!namespace?.idFromName) throw missing(place, namespace);
+  const namespace = foundIn(env, place) as ObjectNamespace;
   const { jurisdiction } = place;
   if (!jurisdiction) return namespace;
   try {
@@ -117,53 +116,49 @@ export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
   }
 }
 
-function foundIn(env: unknown, { binding, className }: ObjectPlace): unknown {
-  const bound = binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
-  return bound ?? (exports as Readonly<Record<string, unknown>>)[className];
+function foundIn(env: unknown, place: ObjectPlace): unknown {
+  return boundIn(env, place) ?? (exports as Readonly<Record<string, unknown>>)[place.className];
 }
 
-/** What is missing when an endpoint's class is not to be found, or is no class of objects. */
-function missing({ className }: ObjectPlace, found: unknown): KitError {
-  const message = found
-    ? `The class ${className} is exported, but no migration creates it. In wrangler.toml write [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"].`
-    : `The Worker does not export the class ${className}. In its main module write: export class ${className} extends app.McpObject {}`;
-  return new KitError("binding-missing", message);
+function boundIn(env: unknown, { binding }: ObjectPlace): unknown {
+  return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
+}
+
+/** Which endpoint of this isolate has which class. It decides nothing but whether a second one is refused. */
+const owners = new Map<string, ObjectPlace>();
+
+/** Finds what the Worker lacks for the objects of an endpoint. The first endpoint with a class name keeps it. */
+export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
+  const { className, binding } = place;
+  const migration = `In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"]`;
+  const found = foundIn(env, place) as Partial<ObjectNamespace> | undefined;
+  const problems: Problem[] = [];
+  if (owners.get(className) !== place)
+    problems.push(
+      `[name-taken] Two endpoints of this Worker use the class ${className}, so each would reach clients of the other. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}`,
+    );
+  if (!found)
+    problems.push(
+      `[export-missing] The Worker does not export the class ${className}. In its main module write: export class ${className} extends app.McpObject {}; and if no migration names it: ${migration}`,
+    );
+  else if (!found.idFromName)
+    problems.push(
+      boundIn(env, place)
+        ? `[binding-wrong] The binding ${binding} is no Durable Object binding. Remove it, or give edge() the option binding with another name.`
+        : `[migration-missing] No migration creates the class ${className}. ${migration}`,
+    );
+  return problems;
+}
+
+/** Takes the name of a class for the first endpoint that has it. */
+export function claimClass(place: ObjectPlace): void {
+  if (!owners.has(place.className)) owners.set(place.className, place);
 }
 
 /** What an object's failure means: that it is of another class, or what it says. */
 function explained(error: unknown, { className, binding }: ObjectPlace): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
-  const message = `The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the Worker's main module write: export class ${className} extends app.McpObject {}`;
+  const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the Worker's main module write: export class ${className} extends app.McpObject {}`;
   return new KitError("binding-crossed", message, { cause: error });
-}
-
-/** Which endpoint of this isolate has which class. It decides nothing but whether a second one is refused. */
-const owners = new Set<string>();
-
-/**
- * Takes the name of a class for one endpoint. Objects run the code of one endpoint, so clients of another one would be
- * served by the wrong server.
- *
- * @throws {KitError} `options-invalid` when it is taken already.
- */
-export function claimClass(className: string): void {
-  if (!owners.has(className)) {
-    owners.add(className);
-    return;
-  }
-  const message = `Two endpoints of this Worker use the class ${className}, so each would reach clients of the other. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}.`;
-  throw new KitError("options-invalid", message);
-}
-
-/**
- * Checks the compatibility date: objects are called by RPC, which older dates do not have.
- *
- * @throws {KitError} `options-invalid` naming the line to write.
- */
-export function checkDate(): void {
-  const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
-  if (Cloudflare?.compatibilityFlags?.rpc !== false) return;
-  const message = `The compatibility date of this Worker is too old: Durable Objects need 2024-04-03 or later. In wrangler.toml write compatibility_date = "2026-10-20".`;
-  throw new KitError("options-invalid", message);
 }

@@ -8,8 +8,10 @@ import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
-import { KitError } from "../core/protocol/errors.ts";
+import { checkFunction, KitError } from "../core/protocol/errors.ts";
+import { resolveLimits } from "../core/protocol/limits.ts";
 import type { EdgeOptions } from "./edge.ts";
+import type { Problem, ProblemCode } from "./problems.ts";
 
 type AnyOptions = EdgeOptions<unknown, object, object>;
 
@@ -47,16 +49,40 @@ const PARTS = {
   page: "page()",
 } as const;
 
-/** @throws {KitError} `options-invalid` naming the mistake and what to write. */
-export function checkEdge(source: unknown, options: object): void {
-  if (typeof source !== "function") checkServer(source, "edge(): the first argument");
-  checkOptions("edge(): ", options, OPTIONS);
+/** Finds every mistake in what `edge()` was given. */
+export function findOptionProblems(source: unknown, options: object): Problem[] {
+  const problems: Problem[] = [];
+  const attempt = (code: ProblemCode, check: () => unknown) => {
+    try {
+      check();
+    } catch (error) {
+      problems.push(`[${code}] ${(error as Error).message}`);
+    }
+  };
+  if (typeof source !== "function") {
+    attempt("option-invalid", () => checkServer(source, "edge(): the first argument"));
+  }
+  if (typeof options !== "object" || options === null) {
+    attempt("option-invalid", () => checkOptions("edge(): ", options, OPTIONS));
+    return problems;
+  }
+  for (const name of Object.keys(options)) {
+    attempt("option-unknown", () => checkOptions("edge(): ", { [name]: null }, OPTIONS));
+  }
+  const { limits, auth, httpSse, sessions, className } = options as Partial<AnyOptions>;
+  attempt("option-invalid", () => resolveLimits(limits, "edge(): limits."));
+  attempt("option-invalid", () => checkFunction("auth", auth));
   for (const [name, call] of Object.entries(PARTS)) {
     const part: unknown = (options as Record<string, unknown>)[name];
     if (part === undefined || (typeof part === "object" && part !== null)) continue;
     const given = typeof part === "function" ? "a function" : String(part);
-    throw new KitError("options-invalid", `edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
+    problems.push(`[option-invalid] edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
   }
+  if (httpSse && !sessions) problems.push("[option-invalid] edge(): the option httpSse needs the option sessions.");
+  if (className !== undefined && !/^[A-Za-z_$][\w$]*$/.test(className)) {
+    problems.push(`[option-invalid] edge(): className is ${JSON.stringify(className)}; write the name of a class.`);
+  }
+  return problems;
 }
 
 /** @throws {KitError} `options-invalid` when it is no server. */

@@ -16,8 +16,9 @@ import type { AuthHook, ServerSource } from "../http/endpoint-types.ts";
 import { Endpoint } from "../http/handler.ts";
 import { type OriginRules, partsOf } from "../http/origin.ts";
 import type { ObjectPlace } from "./bindings.ts";
-import { checkEdge, checkServer, watchForTasks } from "./edge-options.ts";
+import { checkServer, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
+import type { ObjectRole } from "./object.ts";
 import {
   type EdgeRuntime,
   factsOf,
@@ -31,6 +32,7 @@ import {
   type SessionsPart,
   type TasksPart,
 } from "./parts.ts";
+import { CONFIGURED_WRONGLY, findFlagProblems, misconfigured } from "./problems.ts";
 
 /** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
 export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>
@@ -116,11 +118,54 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Objects, Classes> = {},
 ): EdgeApp<Env, Objects & Classes> {
-  checkEdge(source, options);
+  const given = options ?? {};
+  const place = placeOf(given);
+  const { sessions, notices, once, keys, tasks } = given;
+  const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
+  const mistakes = findOptionProblems(source, options);
+  let isReady = false;
+  let isTold = false;
+  /** The answer to every request while something is wrong. What is right once is not looked at again. */
+  const guard = (env: unknown) => {
+    if (isReady) return undefined;
+    const problems = [
+      ...mistakes,
+      ...(objects?.findProblems(env, place) ?? []),
+      ...(tasks?.findProblems?.(env) ?? []),
+      ...findFlagProblems(objects !== undefined),
+    ];
+    isReady = problems.length === 0;
+    if (isReady) return undefined;
+    if (!isTold) console.error(`mcp-edge: ${CONFIGURED_WRONGLY}\n${problems.join("\n")}`);
+    isTold = true;
+    return misconfigured(problems);
+  };
+  const { app, roles } = mistakes.length > 0 ? refusing<Env>(given, guard) : assemble(source, given, place, guard);
+  // Object.assign passes over what is not there.
+  return Object.assign(app, objects?.makeClass(roles, place) as Objects, tasks?.makeClasses?.(place) as Classes);
+}
+
+interface Assembled<Env> {
+  readonly app: Hono<HonoEnv<Env>>;
+  readonly roles: readonly ObjectRole<Env>[];
+}
+
+/** An app that serves nothing, since the options of its endpoint are wrong. */
+function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: (env: unknown) => Response | undefined) {
+  const app = new Hono<HonoEnv<Env>>();
+  app.all(path, (context) => guard(context.env) ?? context.notFound());
+  return { app, roles: [] } satisfies Assembled<Env>;
+}
+
+function assemble<Env>(
+  source: ServerSource<Env>,
+  options: EdgeOptions<Env>,
+  place: ObjectPlace,
+  guard: (env: unknown) => Response | undefined,
+): Assembled<Env> {
   const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
   // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
   const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly } = options;
-  const place = placeOf(options);
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const runtime: EdgeRuntime<Env> = {
@@ -158,6 +203,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
     allowedOrigins,
     endpoint: endpointName,
     jsonOnly,
+    guard,
     limits: runtime.limits,
     onError: logError,
     sessions: part?.routes,
@@ -187,10 +233,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
     return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
   const attached = [part, hub, calls, sealing, background].filter((each) => each !== undefined);
-  const makeClass = attached[0]?.makeClass;
-  const roles = attached.map(({ role }) => role);
-  // Object.assign passes over what is not there.
-  return Object.assign(app, makeClass?.(roles, place) as Objects, background?.classes as Classes);
+  return { app, roles: attached.map(({ role }) => role) };
 }
 
 const CLASS_NAME = "McpObject";

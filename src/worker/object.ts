@@ -10,7 +10,15 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
-import { checkDate, claimClass, MISDIRECTED, type ObjectPlace, type ObjectRpc, targetOf, urlOf } from "./bindings.ts";
+import {
+  claimClass,
+  findProblems,
+  MISDIRECTED,
+  type ObjectPlace,
+  type ObjectRpc,
+  targetOf,
+  urlOf,
+} from "./bindings.ts";
 import { type RoleName, storedRole } from "./roles.ts";
 
 /** What an object does in its role. Its further methods are those that the Worker calls. */
@@ -41,13 +49,12 @@ export interface WithMcpObject<Env> {
   readonly McpObject: McpObjectClass<Env>;
 }
 
-/** How `edge()` makes the class, given by each part that needs objects: without one, none of this is bundled. */
-export type ObjectMaker<Env> = (roles: readonly ObjectRole<Env>[], place: ObjectPlace) => WithMcpObject<Env>;
+/** What `edge()` needs for objects, from each part that needs them: without one, none of this is bundled. */
+export const OBJECTS = { makeClass, findProblems };
 
-/** Makes the class of an endpoint. @throws {KitError} `options-invalid` when another endpoint has a class of that name. */
-export function makeObjectClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
-  checkDate();
-  claimClass(place.className);
+/** Makes the class of an endpoint. */
+function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
+  claimClass(place);
   const byName = new Map(roles.map((role) => [role.name as string, role]));
   class EndpointObject extends McpObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {

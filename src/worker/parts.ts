@@ -21,6 +21,7 @@ import type { PlainRequest, SessionGate } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
+import type { Problem } from "./problems.ts";
 import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
@@ -61,18 +62,26 @@ export interface EdgeRuntime<Env> {
  * A way to keep sessions, as a value from an entry of its own: what is not imported is not bundled.
  * `sessions()` of `mcp-edge/worker/sessions` is one.
  */
-export interface SessionsPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): WithRole<Env, Objects> & {
+export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly routes: SessionRoutes<Env>;
     readonly gate: SessionGate<Env>;
   };
 }
 
-/** What a part that needs objects gives to `edge()`. */
-export interface WithRole<Env, Objects extends object> {
+/** What a part that needs objects gives to `edge()` when it is attached. */
+export interface WithRole<Env> {
   readonly role: ObjectRole<Env>;
-  /** Makes the class of all roles of the endpoint. */
-  makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
+}
+
+/** A part that needs objects. */
+export interface ObjectPart<Env, Objects extends object> {
+  readonly objects: {
+    /** Makes the class of all roles of the endpoint. */
+    makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
+    /** Finds what the Worker lacks for its objects. */
+    findProblems(env: unknown, place: ObjectPlace): Problem[];
+  };
 }
 
 /** A further transport for clients with sessions. `httpSse()` of `mcp-edge/worker/http-sse` is one. */
@@ -107,8 +116,8 @@ export type ServeSome<Env> = (
 ) => Response | Promise<Response> | undefined;
 
 /** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
-export interface NoticesPart<Env, Objects extends object> {
-  attach(runtime: EdgeRuntime<Env>): WithRole<Env, Objects> & {
+export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly notices: HttpNotices<Env>;
     /** Passes on what a server publishes. Called for each server, again for one it knows. */
     watch(server: Registry): void;
@@ -119,8 +128,8 @@ export interface NoticesPart<Env, Objects extends object> {
 export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
 
 /** A way to have sealing keys. `keys()` of `mcp-edge/worker/keys` is one. */
-export interface KeysPart<Env, Objects extends object> {
-  attach(place: ObjectPlace): WithRole<Env, Objects> & { readonly ring: KeysOf };
+export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  attach(place: ObjectPlace): WithRole<Env> & { readonly ring: KeysOf };
 }
 
 /** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
@@ -131,21 +140,24 @@ export interface ReplayPart {
 }
 
 /** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
-export interface OncePart<Env, Objects extends object> {
-  attach(place: ObjectPlace): WithRole<Env, Objects> & { readonly once: NonNullable<EdgeRuntime<Env>["once"]> };
+export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime<Env>["once"]> };
 }
 
 /** A way to run calls as tasks. `tasks()` of `mcp-edge/worker/tasks` is one. */
-export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>> {
+export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>>
+  extends ObjectPart<Env, Objects> {
   /** @param drive Gives the object that runs a task in the place of its own alarm. */
   attach(
     runtime: EdgeRuntime<Env>,
     drive?: DriveTask<Env>,
-  ): WithRole<Env, Objects> & {
+  ): WithRole<Env> & {
     readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
-    /** Further classes for the Worker to export. */
-    readonly classes?: Classes;
   };
+  /** Makes further classes for the Worker to export. */
+  makeClasses?(place: ObjectPlace): Classes;
+  /** Finds what the Worker lacks for these. */
+  findProblems?(env: unknown): Problem[];
 }
 
 /** Makes the object that a task plays its role through. */

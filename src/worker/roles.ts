@@ -15,7 +15,7 @@ export function hubName(shard: number): string {
 /** Name of the object that makes the sealing keys. */
 export const KEYS_NAME = "keys:sealing";
 
-/** What the first key begins with that objects of a role store. Sessions store anything else, or nothing; hubs nothing. */
+/** What the first key begins with that objects of a role store. A hub stores nothing; a session stores anything else. */
 const STORED: readonly (readonly [string, RoleName])[] = [
   ["claim", "once"],
   ["entry/", "task"],
@@ -28,8 +28,9 @@ interface Stored {
   list(options: { limit: number }): Iterable<readonly [string, unknown]>;
 }
 
-/** The role of an object as what it stores tells it; undefined for a session or hub, or an object that is new. */
+/** The role of an object as its keys tell it; undefined where it has none, as hubs and most sessions do. */
 export function storedRole(kv: Stored): RoleName | undefined {
-  const [[first] = [""]] = kv.list({ limit: 1 });
-  return STORED.find(([prefix]) => first.startsWith(prefix))?.[1];
+  const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
+  if (first === undefined) return undefined;
+  return STORED.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "session";
 }

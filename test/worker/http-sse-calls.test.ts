@@ -252,7 +252,7 @@ describe("where HTTP+SSE cannot be served", () => {
     expect(await worker.worker.objects("ModernObject")).toEqual([]);
   });
 
-  test("without sessions the option is refused when the Worker starts, naming it", async () => {
+  test("without sessions the option is refused at the first request, naming it", async () => {
     const refused = await (await fetch(`${worker.origin}/without-sessions`)).text();
     expect(refused).toContain("edge(): the option httpSse needs the option sessions.");
   });

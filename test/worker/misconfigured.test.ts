@@ -7,6 +7,7 @@ beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/misconfigured.ts",
     objects: ["Foreign", "DrivenObject", "KeylessObject", "SlowObject"],
+    bindings: { TEXT: "a text" },
   });
 });
 afterAll(() => worker.stop());
@@ -43,50 +44,66 @@ async function reported(path: string): Promise<string[]> {
   return (reports[path] ?? []).filter((text) => path === "/bare" || path === "/varying" || !text.includes("Nobody"));
 }
 
-/** The requests that make an endpoint use its objects. */
-const USES: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
-  session: initialize,
-  hub: (path) => call(path, "change"),
-  once: (path) => call(path, "once"),
-  task: (path) => call(path, "background"),
-};
+async function problemsOf(response: Response | Promise<Response>): Promise<string[]> {
+  const given = await response;
+  expect(given.status).toBe(500);
+  return ((await given.json()) as { error: { data: { problems: string[] } } }).error.data.problems;
+}
 
 const TEXTS: Readonly<Record<string, string>> = {
   NotExported:
-    "binding-missing: The Worker does not export the class NotExported. In its main module write: export class NotExported extends app.McpObject {}",
+    '[export-missing] The Worker does not export the class NotExported. In its main module write: export class NotExported extends app.McpObject {}; and if no migration names it: In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["NotExported"]',
   Unmigrated:
-    'binding-missing: The class Unmigrated is exported, but no migration creates it. In wrangler.toml write [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"].',
-  Foreign:
-    "binding-crossed: The class Foreign is not the one that edge() made. In the Worker's main module write: export class Foreign extends app.McpObject {}",
+    '[migration-missing] No migration creates the class Unmigrated. In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"]',
+  Bound:
+    "[binding-wrong] The binding TEXT is no Durable Object binding. Remove it, or give edge() the option binding with another name.",
 };
 
 describe("the class", () => {
-  test.each(Object.keys(TEXTS))("A27: %s: every use of it reports what to write", async (className) => {
-    for (const use of Object.values(USES)) {
-      const before = (await reported(`/${className}`)).length;
-      await use(`/${className}`);
-      await expect.poll(async () => (await reported(`/${className}`)).length).toBeGreaterThan(before);
+  test.each(Object.keys(TEXTS))("A27: %s: every request of either era is told what to write", async (className) => {
+    for (const request of [
+      initialize,
+      (path: string) => call(path, "hello"),
+      (path: string) => fetch(worker.url(path)),
+    ]) {
+      expect(await problemsOf(request(`/${className}`))).toEqual([TEXTS[className]]);
     }
-    for (const text of await reported(`/${className}`)) expect(text).toBe(TEXTS[className]);
+    const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
+    expect(log).toHaveLength(1);
   });
 
-  test("A27: the 503 for a missing class mentions sessions; the one for missing keys names the option", async () => {
-    const response = await initialize("/NotExported");
-    expect([response.status, await response.json()]).toMatchObject([
-      503,
-      { error: { data: { reason: "sessions-unavailable" } } },
-    ]);
+  test("A27: one that edge() did not make is named when it is first called", async () => {
+    await call("/Foreign", "once");
+    await expect
+      .poll(() => reported("/Foreign"))
+      .toContain(
+        "binding-crossed: [class-wrong] The class Foreign is not the one that edge() made. In the Worker's main module write: export class Foreign extends app.McpObject {}",
+      );
+  });
+});
+
+describe("other mistakes", () => {
+  test("A27: a 503 for missing keys names the option", async () => {
     expect((await initialize("/keyless")).status).toBe(503);
     expect(await reported("/keyless")).toEqual([
       'keys-missing: Sessions need sealing keys, and there are none. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
     ]);
   });
 
-  test("A27: a missing Workflow binding: the lines to write are named", async () => {
-    await call("/missing/workflow", "background");
-    const message =
-      'The Workflow binding "MISSING_WORKFLOW" is missing. In wrangler.toml write [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"; or leave out workflow().';
-    await expect.poll(async () => (await reported("log")).join()).toContain(message);
+  test("A27: a Workflow binding that is missing: the lines to write are named", async () => {
+    expect(await problemsOf(call("/missing/workflow", "background"))).toEqual([
+      '[binding-wrong] The Workflow binding MISSING_WORKFLOW is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"',
+    ]);
+  });
+
+  test("A27: mistakes in options are told together with what the Worker lacks", async () => {
+    expect(await problemsOf(initialize("/many"))).toEqual([
+      '[option-unknown] edge(): there is no option "sesions". Did you mean "sessions"?',
+      "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
+      "[option-invalid] auth is a value of type string; it must be a function.",
+      "[option-invalid] edge(): the option keys is secret; write keys: keys().",
+      TEXTS.NotExported?.replaceAll("NotExported", "Many"),
+    ]);
   });
 });
 
@@ -106,23 +123,26 @@ describe("tools that need a part", () => {
   });
 });
 
-test("A27: an old compatibility date is refused when the Worker starts, with the line to write", async () => {
+test("A27: an old compatibility date and a missing flag are told, with the lines to write", async () => {
   const source = `
     import { McpServer } from "./src/core/index.ts";
     import { edge } from "./src/worker/index.ts";
     import { hub } from "./src/worker/hub/index.ts";
-    let said = "nothing";
-    try {
-      edge(new McpServer({ name: "old", version: "1.0.0" }), { notices: hub() });
-    } catch (error) {
-      said = error.code + ": " + error.message;
-    }
-    edge(new McpServer({ name: "old", version: "1.0.0" }));
-    export default { fetch: () => new Response(said) };`;
-  const old = await startWorker({ entry: { source }, compatibilityDate: "2024-04-02" });
-  const said = await (await fetch(old.origin)).text();
-  await old.stop();
-  expect(said).toBe(
-    'options-invalid: The compatibility date of this Worker is too old: Durable Objects need 2024-04-03 or later. In wrangler.toml write compatibility_date = "2026-10-20".',
-  );
+    const app = edge(new McpServer({ name: "old", version: "1.0.0" }), { notices: hub() });
+    export default app;
+    export class McpObject extends app.McpObject {}`;
+  const old = await startWorker({
+    entry: { source },
+    objects: ["McpObject"],
+    compatibilityDate: "2024-04-02",
+    compatibilityFlags: [],
+  });
+  try {
+    expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
+      '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
+      '[flag-missing] Without it handlers do not hear of clients that leave. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]',
+    ]);
+  } finally {
+    await old.stop();
+  }
 });

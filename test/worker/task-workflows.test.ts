@@ -56,6 +56,7 @@ const WRANGLER_TOML = `
 name = "flows"
 main = "${join(import.meta.dirname, "fixtures/task-workflows.ts")}"
 compatibility_date = "2026-10-20"
+compatibility_flags = ["enable_request_signal"]
 [[durable_objects.bindings]]
 name = "EFFECTS"
 class_name = "Effects"

@@ -6,7 +6,6 @@
  */
 
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
-import { KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import { executionOf } from "../execution.ts";
@@ -81,7 +80,8 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   return {
     deliver,
     mount: (app, endpoint, gate) => {
-      if (!gate) throw new KitError("options-invalid", "edge(): the option httpSse needs the option sessions.");
+      // What edge() has refused: see findOptionProblems().
+      if (!gate) return () => undefined;
       const serve = (
         request: Request,
         env: Env,

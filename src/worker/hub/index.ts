@@ -9,7 +9,7 @@ import type { Limits } from "../../core/protocol/limits.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
 import { RoleObjects } from "../bindings.ts";
-import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { NoticesPart } from "../parts.ts";
 import { twice } from "../retry-reset.ts";
 import { hubName } from "../roles.ts";
@@ -52,6 +52,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
   checkOptions("hub(): ", options, OPTIONS);
   const { shards = 1 } = options;
   return {
+    objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);
       const dial = async (env: unknown, shard: number, { principal, size }: Claim) => {
@@ -79,7 +80,6 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
           }, `hub ${place.className}`);
         },
         role: { name: "hub", create: (ctx) => new HubObject(ctx) },
-        makeClass: makeObjectClass,
       };
     },
   };

@@ -5,7 +5,7 @@
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { RoleObjects } from "../bindings.ts";
-import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { KeysPart } from "../parts.ts";
 import { KEYS_NAME } from "../roles.ts";
 import { KeySource } from "./key-source.ts";
@@ -51,6 +51,7 @@ export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObjec
   const { rotateMs = 20 * DAY_MS, keepMs = 366 * DAY_MS } = options;
   const rotation: Rotation = { rotateMs, keepMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
   return {
+    objects: OBJECTS,
     attach: (place) => {
       const objects = new RoleObjects<KeysRpc>("keys", place);
       const source = new KeySource(
@@ -60,7 +61,6 @@ export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObjec
       return {
         ring: (env, purpose, sealed) => source.ring(env, purpose, sealed),
         role: { name: "keys", create: (ctx) => new KeysObject(ctx) },
-        makeClass: makeObjectClass,
       };
     },
   };

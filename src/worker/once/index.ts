@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/chec
 import { KitError } from "../../core/protocol/errors.ts";
 import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/serve/idempotency.ts";
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
-import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { OncePart } from "../parts.ts";
 import { Link } from "../reconnecting-socket.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
@@ -42,10 +42,10 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
   checkOptions("once(): ", options, OPTIONS);
   const { keepMs = 24 * 60 * 60_000 } = options;
   return {
+    objects: OBJECTS,
     attach: (place) => ({
       once: (env, session) => onceWith(keeperOf(env, place, keepMs), session),
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
-      makeClass: makeObjectClass,
     }),
   };
 }

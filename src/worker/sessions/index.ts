@@ -10,7 +10,7 @@
 import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
-import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { SessionsPart } from "../parts.ts";
 import type { SessionCaps } from "./session.ts";
 import { DurableGate, type SessionKey } from "./session-gateway.ts";
@@ -82,11 +82,12 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
     sessionBytesMax: options.sessionBytesMax ?? 32 * MIB,
   };
   return {
+    objects: OBJECTS,
     attach: (runtime) => {
       const gate = new DurableGate<Env>({ place: runtime.place, lengthMs: period.lengthMs, key }, runtime.keys);
       const create = (ctx: DurableObjectState, env: Env) =>
         new SessionObject(ctx, env, runtime, { period, caps, resumeMs, newsMs });
-      return { gate, routes: createSessionRoutes(gate), role: { name: "session", create }, makeClass: makeObjectClass };
+      return { gate, routes: createSessionRoutes(gate), role: { name: "session", create } };
     },
   };
 }

@@ -17,7 +17,7 @@ import { decodeHeaderValue } from "../../http/headers.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import { type KeepOptions, type Storable, storing } from "../../http/storable-request.ts";
 import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.ts";
-import { makeObjectClass, type WithMcpObject } from "../object.ts";
+import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { EdgeRuntime, TasksPart } from "../parts.ts";
 import { twice } from "../retry-reset.ts";
 import { toObjectId } from "./task-id.ts";
@@ -79,6 +79,7 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpOb
   const { ttlMs = 24 * 60 * MINUTE_MS, pollIntervalMs = 1_000, runMs = 5 * MINUTE_MS } = options;
   const storable = storing("tasks()", options);
   return {
+    objects: OBJECTS,
     attach: (runtime, driver) => ({
       extend: extension(runtime, storable),
       role: {
@@ -88,7 +89,6 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpOb
           return driver?.(task, ctx, env) ?? task;
         },
       },
-      makeClass: makeObjectClass,
     }),
   };
 }

@@ -9,6 +9,7 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import type { WithMcpObject } from "../object.ts";
 import type { TasksPart } from "../parts.ts";
+import type { Problem } from "../problems.ts";
 import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
 
 export interface WorkflowOptions {
@@ -35,18 +36,8 @@ export interface WithWorkflow {
   readonly McpTaskWorkflow: WorkflowClass;
 }
 
-/** Which bindings endpoints of this isolate use. It decides nothing but whether a second one is refused. */
-const taken = new Set<string>();
-
-/** @throws {KitError} `options-invalid` when another endpoint uses the binding. */
-function claimWorkflow(binding: string): void {
-  if (!taken.has(binding)) {
-    taken.add(binding);
-    return;
-  }
-  const message = `Two endpoints of this Worker use the Workflow binding "${binding}", so each would run tasks of the other. Give one of them its own: workflow(tasks(), { binding: "..." }), bound in wrangler.toml to the class that it exports.`;
-  throw new KitError("options-invalid", message);
-}
+/** Which workflow() of this isolate uses which binding. It decides nothing but whether a second one is refused. */
+const owners = new Map<string, object>();
 
 /** Tells an instance that its task was answered, or should be looked at. */
 const GO_ON = "go-on";
@@ -77,16 +68,29 @@ export function workflow<Env>(
   checkOptions("workflow(): retries.", retries, RETRIES);
   checkDuration("workflow(): retries.delay", retries.delay, 0);
   checkDuration("workflow(): timeout", timeout, 1);
+  const owner = {};
+  const driver: Driver = {
+    drive: (env, task) => drive(workflowOf(env, binding), task),
+    stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
+  };
   return {
-    attach: (runtime) => {
-      claimWorkflow(binding);
-      const driver: Driver = {
-        drive: (env, task) => drive(workflowOf(env, binding), task),
-        stop: async (env, taskId) => (await workflowOf(env, binding).get(instanceOf(taskId))).terminate(),
-      };
-      const McpTaskWorkflow = createWorkflowClass(runtime.place, { retries, timeout } as WorkflowStepConfig);
-      const driven = part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver));
-      return { ...driven, classes: { McpTaskWorkflow } };
+    objects: part.objects,
+    attach: (runtime) => part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver)),
+    makeClasses: (place) => {
+      if (!owners.has(binding)) owners.set(binding, owner);
+      return { McpTaskWorkflow: createWorkflowClass(place, { retries, timeout } as WorkflowStepConfig) };
+    },
+    findProblems: (env) => {
+      const problems: Problem[] = [];
+      if (owners.get(binding) !== owner)
+        problems.push(
+          `[name-taken] Two endpoints of this Worker use the Workflow binding ${binding}, so each would run tasks of the other. Give one of them its own: workflow(tasks(), { binding: "..." }), bound in wrangler.toml to the class that it exports.`,
+        );
+      if (!workflowOf(env, binding)?.create)
+        problems.push(
+          `[binding-wrong] The Workflow binding ${binding} is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "${binding}" class_name = "McpTaskWorkflow"`,
+        );
+      return problems;
     },
   };
 }
@@ -144,10 +148,6 @@ function instanceOf(taskId: string): string {
   return `task-${taskId}`;
 }
 
-/** @throws {KitError} `binding-missing`. */
 function workflowOf(env: unknown, binding: string): Workflow<DrivenTask> {
-  const found = (env as Record<string, Workflow<DrivenTask> | undefined> | undefined)?.[binding];
-  if (found) return found;
-  const message = `The Workflow binding "${binding}" is missing. In wrangler.toml write [[workflows]] name = "mcp-tasks" binding = "${binding}" class_name = "McpTaskWorkflow"; or leave out workflow().`;
-  throw new KitError("binding-missing", message);
+  return (env as Readonly<Record<string, Workflow<DrivenTask>>>)[binding] as Workflow<DrivenTask>;
 }

@@ -92,9 +92,9 @@ export const STREAMS: readonly Mutant[] = [
   },
   {
     id: "http-sse-without-sessions",
-    file: "src/worker/http-sse/index.ts",
-    find: "if (!gate) throw new KitError(",
-    replace: "if (gate === null) throw new KitError(",
+    file: "src/worker/edge-options.ts",
+    find: "if (httpSse && !sessions) problems.push(",
+    replace: "if (httpSse && sessions === null) problems.push(",
     tests: ["test/worker/http-sse-calls.test.ts"],
     title: "without sessions the option is refused",
   },

@@ -1,0 +1,143 @@
+/** All objects of an endpoint are of one class: each answers only to calls that are meant for its role and its endpoint. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { toTaskId } from "../../src/worker/tasks/task-id.ts";
+import { Listener } from "../conformance/listen-support.ts";
+import { until } from "../http/wire.ts";
+import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
+import { TaskClient } from "./task-client.ts";
+
+const ROLES = ["session", "hub", "keys", "once", "task"] as const;
+type Role = (typeof ROLES)[number];
+/** A method of each role. */
+const METHODS = { session: "admit", hub: "publish", keys: "keys", once: "none", task: "read" } as const;
+
+let worker: TestWorker;
+let client: LegacyClient;
+const ids = new Map<Role, string>();
+
+const idOf = (role: Role) => ids.get(role) ?? "";
+const post = async (path: string, body: object | string) => {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return fetch(worker.url(path), { method: "POST", body: text });
+};
+const call = async (id: string, target: string, method: string, ...args: unknown[]) =>
+  (await post(`/call/${id}`, { target, method, args })).json() as Promise<{ answer?: unknown; refused?: string }>;
+
+beforeAll(async () => {
+  worker = await startWorker({ entry: "test/worker/fixtures/roles.ts", objects: ["McpObject", "AdminObject"] });
+  client = await LegacyClient.open(worker.url("/mcp"));
+  await readAnswer(client.call("change"));
+  await readAnswer(
+    new ModernClient(worker.url("/mcp")).call("pay", {}, { meta: { "mcp-edge/idempotencyKey": "key" } }),
+  );
+  // A session that has something stored.
+  await readAnswer(client.request("logging/setLevel", { level: "error" }));
+  await new TaskClient(worker.url("/mcp")).start("work");
+  await until("the hub was called", async () => (await worker.objects("McpObject", "hub")).length === 1);
+  for (const role of ROLES) {
+    const [id = ""] = await worker.objects("McpObject", role);
+    ids.set(role, id);
+  }
+});
+afterAll(() => worker.stop());
+
+test("there is an object of each role", () => {
+  expect([...ids.keys()]).toEqual(ROLES);
+  expect(new Set(ids.values()).size).toBe(ROLES.length);
+});
+
+describe.each([false, true])("a call for another role (evicted before: %s)", (isEvicted) => {
+  test.each(
+    ROLES.flatMap((own) => ROLES.map((called) => [own, called] as const)).filter(([own, called]) => own !== called),
+  )("an object of the role %s is not called as %s", async (own, called) => {
+    // A hub that sleeps without sockets is known by its name, which a call by id does not tell.
+    if (isEvicted && own === "hub") return;
+    if (isEvicted) await worker.evict("McpObject", idOf(own));
+    const { answer, refused } = await call(idOf(own), `${called}/McpObject`, METHODS[called], []);
+    // A client can send any id as that of a task, so for a task the answer is that there is none.
+    if (called === "task") expect([answer, refused]).toEqual([null, undefined]);
+    else expect(refused).toMatch(/role/);
+    if (called !== "task") {
+      const dialled = await post(`/dial/${idOf(own)}`, `${called}/McpObject`);
+      expect(await dialled.json()).toEqual([421, expect.stringContaining("role")]);
+    }
+  });
+});
+
+test.each(ROLES)("a task id made from the id of a %s object is that of no task, and changes nothing", async (role) => {
+  if (role === "task") return;
+  const before = await worker.storage("McpObject", idOf(role));
+  const tasks = new TaskClient(worker.url("/mcp"));
+  const taskId = toTaskId(idOf(role));
+  for (const [method, more] of [
+    ["tasks/get", {}],
+    ["tasks/update", { inputResponses: {} }],
+    ["tasks/cancel", {}],
+  ] as const) {
+    expect(await tasks.error(method, { taskId, ...more })).toMatchObject({ code: -32602 });
+  }
+  expect(await worker.storage("McpObject", idOf(role))).toEqual(before);
+});
+
+test("an object that no one has used is no task either, and nothing is stored in it", async () => {
+  expect(await call("new", "task/McpObject", "read", "who")).toEqual({ answer: null });
+  expect(await call("new", "task/McpObject", "work")).toEqual({ answer: null });
+});
+
+test("a task is not created in an object that has another role", async () => {
+  expect((await call(idOf("session"), "task/McpObject", "create", {})).refused).toMatch(/role/);
+});
+
+test.each(ROLES)("a call for the role %s of another endpoint's class is refused, naming both", async (role) => {
+  const { refused } = await call(idOf(role), `${role}/AdminObject`, role === "task" ? "create" : METHODS[role], []);
+  expect(refused).toContain("the class McpObject was called for the class AdminObject");
+});
+
+describe("what has no caller finds its role after eviction", () => {
+  test("the alarm of a task that waits", async () => {
+    const id = idOf("task");
+    const before = await worker.storage("McpObject", id);
+    await worker.evict("McpObject", id);
+    expect(await worker.runAlarm("McpObject", id)).toBe(true);
+    expect((await worker.storage("McpObject", id)).keys).toEqual(before.keys);
+  });
+
+  test("the alarm of a call that runs once keeps its outcome until its time is over", async () => {
+    const id = idOf("once");
+    await worker.evict("McpObject", id);
+    expect(await worker.runAlarm("McpObject", id)).toBe(true);
+    expect(Object.keys((await worker.storage("McpObject", id)).keys)).toEqual(["claim"]);
+  });
+
+  test("the alarm of a session", async () => {
+    const id = idOf("session");
+    await worker.evict("McpObject", id);
+    expect(await worker.runAlarm("McpObject", id)).toBe(true);
+    expect((await readAnswer(client.call("hello"))).text).toBe("Hello!");
+  });
+
+  test("the WebSockets of a hub and of a session that sleep", async () => {
+    const listener = await Listener.ofSession(client);
+    await worker.evict("McpObject");
+    // The Worker says what it wants on the socket it has, and the hub tells of it on that socket.
+    await readAnswer(client.call("change"));
+    await listener.hears("notifications/tools/list_changed");
+    listener.leave();
+  });
+});
+
+test("the secret MCP_KEYS takes the place of the keys object, so that no object of that role is made", async () => {
+  const keyed = await startWorker({
+    entry: "test/worker/fixtures/roles.ts",
+    objects: ["McpObject", "AdminObject"],
+    bindings: { MCP_KEYS: newKeys() },
+  });
+  try {
+    const known = await LegacyClient.open(keyed.url("/mcp"));
+    expect((await readAnswer(known.call("hello"))).text).toBe("Hello!");
+    expect(await keyed.objects("McpObject", "keys")).toEqual([]);
+  } finally {
+    await keyed.stop();
+  }
+});
