@@ -12,7 +12,7 @@ import {
   type Node,
   SyntaxKind,
 } from "typescript/unstable/ast";
-import { API, type Project, type Symbol as TsSymbol } from "typescript/unstable/sync";
+import { API, type Project, SymbolFlags, type Symbol as TsSymbol } from "typescript/unstable/sync";
 import { ROOT } from "../tools.ts";
 
 const DIST = `${ROOT}dist/`;
@@ -162,8 +162,14 @@ function inheritedBy(project: Project, nodes: readonly Node[]): Member[] {
   const type = first && project.checker.getTypeAtLocation(first);
   const own = new Set(nodes.flatMap(membersOf).map(({ name }: MemberNode) => (name ? textOf(name) : "")));
   const properties = type ? project.checker.getPropertiesOfType(type) : [];
-  const found = properties.filter(({ name }) => !own.has(name)).flatMap((each) => declarationsOf(project, each));
-  return groupOverloads(found.filter(isPublic));
+  return properties
+    .filter(({ name }) => !own.has(name))
+    .flatMap((each) => {
+      // As `Partial` makes it, which the declaration does not say.
+      const isOptional = (each.flags & SymbolFlags.Optional) !== 0;
+      const members = groupOverloads(declarationsOf(project, each).filter(isPublic));
+      return members.map((member) => ({ ...member, isOptional }));
+    });
 }
 
 /** Returns the interfaces of the package that a declaration extends, even inside of `Partial<...>` and the like. */

@@ -21,14 +21,14 @@ import type { OriginRules } from "./origin.ts";
 import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
 
 /**
- * What an {@link AuthHook} returns: who the request acts for; `"anonymous"` to serve it without a principal; null to
- * refuse it with 401; or a `Response` that is sent as it is, such as a challenge of its own.
+ * The result of an {@link AuthHook}: the principal that the request acts for; `"anonymous"` to serve it without one;
+ * null to refuse it with 401; or a `Response` to send as it is, such as a challenge of your own.
  */
 export type AuthResult = Principal | "anonymous" | null | Response;
 
 /**
- * Decides who a request acts for, before its body is read. In a Worker `execution` is its `ExecutionContext`. Whatever it returns that is no {@link AuthResult}, and
- * whatever it throws, refuses the request with 500 and is reported to `onError`.
+ * Decides who a request acts for, before its body is read. In a Worker `execution` is its `ExecutionContext`. An
+ * exception, or a result that is not an {@link AuthResult}, refuses the request with 500 and is reported to `onError`.
  */
 export type AuthHook<Env> = Hook<Env>["auth"];
 

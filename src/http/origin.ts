@@ -7,21 +7,21 @@
 import { memo } from "../core/protocol/memo.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Which hosts and origins are served. */
+/** The hosts and origins that are served. */
 export interface OriginRules {
   /**
-   * Host names (without port) served over plain HTTP besides loopback names. The check stops DNS rebinding: a foreign
-   * page whose name was made to point at a local server. Over HTTPS every host passes, because a page cannot present the
-   * certificate of a name that is not its own. A POST or DELETE without Origin passes too, because no browser sends one.
-   * Behind a proxy that ends TLS, list the public name here.
+   * Host names (without port) that are served over plain HTTP in addition to loopback names. The check stops DNS
+   * rebinding, where a foreign page's name is made to point at a local server. Over HTTPS every host passes, because a
+   * page cannot present the certificate of a name that is not its own. A POST or DELETE without Origin passes too,
+   * because no browser sends one. Behind a proxy that ends TLS, list the public name here.
    *
    * @default none
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /**
-   * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served: requests
-   * without Origin (no browser), the server's own origin, and loopback pages on a loopback server (the Inspector).
-   * Does not stop programs, which may send any Origin: that is what authorization is for.
+   * Origins of web pages that may call, such as `https://app.example.com`; `"*"` admits all. Always served are requests
+   * without Origin (programs), the server's own origin, and loopback pages on a loopback server (the Inspector). It
+   * does not stop programs, which may send any Origin: use `auth` for them.
    *
    * @default none
    */

@@ -40,35 +40,42 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /**
-   * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
-   * other, and keys of calls that run once count for one endpoint only. Set it where paths do not tell endpoints apart
-   * (two that are chosen by host), where one endpoint is to be the same at several paths, or to keep all this valid when
-   * the path changes.
+   * Name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at every
+   * other one, and idempotency keys count for one endpoint only. Set it where paths do not distinguish endpoints (two
+   * that are chosen by host), where one endpoint has several paths, or to keep all of this valid when the path changes.
    *
    * @default the path of the request's URL
    */
   readonly endpoint?: string;
   /** Sessions for legacy clients. Without them each legacy request stands alone. */
   readonly sessions?: SessionsPart<Env, Objects>;
-  /** Notices of changes to clients of every isolate. Without them none is promised. */
+  /** Notices of changes to clients of every isolate. Without them the server declares no notices. */
   readonly notices?: NoticesPart<Env, Objects>;
-  /** Runs calls once that are to. Without it a tool declared `once` fails. */
+  /** Runs repeated calls once. Without it a call of a tool declared `once` fails. */
   readonly once?: OncePart<Env, Objects>;
-  /** Runs tools that say so as tasks, for clients that take tasks. Without it they run on the request. */
+  /**
+   * Runs tools that declare `task` in the background, for clients that support tasks. Without it they run on the
+   * request.
+   */
   readonly tasks?: TasksPart<Env, Objects, Classes>;
-  /** Where sealing keys come from. @default the secret MCP_KEYS */
+  /** Provides the sealing keys. @default the secret MCP_KEYS */
   readonly keys?: KeysPart<Env, Objects>;
-  /** Lets handlers ask in the middle for modern clients too, and wait through losses. */
+  /** Lets handlers ask modern clients in the middle of a call, and lets calls continue after their object was lost. */
   readonly replay?: ReplayPart;
   /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
   readonly httpSse?: RoutesPart<Env>;
-  /** Shows browsers what is here. Without it they get 405, or 400 where there are sessions. */
+  /** Answers browsers with a page about the server. Without it they get 405, or 400 if there are sessions. */
   readonly page?: PagePart;
   /** Decides who a request acts for. @default everyone is anonymous */
   readonly auth?: AuthHook<Env>;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
-  /** Every POST is answered by one JSON object; see the README for what that drops. @default false */
+  /**
+   * Whether every POST is answered by one JSON object. Progress and logs of calls are dropped then, and handlers cannot
+   * ask legacy clients.
+   *
+   * @default false
+   */
   readonly jsonOnly?: boolean;
   /**
    * Name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its own, so a
@@ -79,20 +86,23 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
    */
   readonly className?: string;
   /**
-   * Name of a Durable Object binding that is used in the place of the exported class when the Worker has it.
+   * Name of a Durable Object binding to use instead of the exported class, if the Worker has it.
    *
    * @default "MCP"; none when `className` is given
    */
   readonly binding?: string;
-  /** Where objects are made, for data that must stay there. What was made elsewhere before is not found any more. */
+  /**
+   * The jurisdiction in which objects are created, for data that must stay there. Objects created elsewhere before are
+   * no longer found.
+   */
   readonly jurisdiction?: DurableObjectJurisdiction;
-  /** Near what objects are made, as a wish. @default near the client whose request makes the object */
+  /** The region near which objects should be created. @default near the client whose request makes the object */
   readonly locationHint?: DurableObjectLocationHint;
 }
 
 /**
- * What {@link edge} makes: a Hono app (the Worker's default export, or mounted with `parent.route()`), carrying the
- * Durable Object class to export.
+ * The Hono app that {@link edge} returns, with the Durable Object class to export. It is the Worker's default export,
+ * or it is mounted with `parent.route()`.
  */
 export type EdgeApp<Env, Objects extends object> = Hono<HonoEnv<Env>> & Objects;
 

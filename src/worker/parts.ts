@@ -28,9 +28,9 @@ import type { TaskObject } from "./tasks/task-object.ts";
 /** The Env of a Hono app. */
 export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 
-/** What an attached part (sessions, hub, tasks) is given: how to find the server, and how it is served. */
+/** The endpoint as a part (sessions, hub, tasks) sees it. */
 export interface EdgeRuntime<Env> {
-  /** Where the objects of the endpoint are. */
+  /** The place of the endpoint's objects. */
   readonly place: ObjectPlace;
   /** The limits of the endpoint. */
   readonly limits: Limits;
@@ -40,17 +40,17 @@ export interface EdgeRuntime<Env> {
   readonly isPerRequest: boolean;
   /** Whether notices reach the clients of this endpoint. */
   readonly hasNotices: boolean;
-  /** Serves messages of HTTP+SSE clients; undefined: there are none. */
+  /** Serves messages of HTTP+SSE clients; undefined if the part `httpSse` is missing. */
   readonly deliver: Deliver | undefined;
-  /** How calls outlive what runs them; undefined: they do not. */
+  /** Lets calls outlive their object; undefined if the part `replay` is missing. */
   readonly replay: ReplayPart | undefined;
-  /** Keys of a purpose; undefined: they come from the secret `MCP_KEYS`. */
+  /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
-  /** Adds the methods of tasks to a client's. */
+  /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions<Env>["extend"];
   /** Runs calls once. @param place The session they belong to; undefined: none. */
   readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
-  /** The server a request sees, away from where it arrived. Without a request there is only what is the same for all. */
+  /** The server for a stored request. Without a request it has only what is the same for all requests. */
   serverFor(
     request: PlainRequest | undefined,
     env: unknown,
@@ -58,11 +58,9 @@ export interface EdgeRuntime<Env> {
   ): Registry | Promise<Registry>;
 }
 
-/**
- * A way to keep sessions, as a value from an entry of its own: what is not imported is not bundled.
- * `sessions()` of `mcp-edge/worker/sessions` is one.
- */
+/** Keeps sessions. Made by `sessions()` of `mcp-edge/worker/sessions`: code that is not imported is not bundled. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly routes: SessionRoutes<Env>;
     readonly gate: SessionGate<Env>;
@@ -76,6 +74,7 @@ export interface WithRole<Env> {
 
 /** A part that needs objects. */
 export interface ObjectPart<Env, Objects extends object> {
+  /** The class of the objects, which is the same for all parts. */
   readonly objects: {
     /** Makes the class of all roles of the endpoint. */
     makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
@@ -98,10 +97,10 @@ export interface RoutesPart<Env> {
   mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
 }
 
-/** A page for people at the endpoint's URL. `page()` of `mcp-edge/worker/page` is one. */
+/** A page for browsers at the endpoint's URL. Made by `page()` of `mcp-edge/worker/page`. */
 export interface PagePart {
   /**
-   * Adds what it shows elsewhere in the app.
+   * Adds the page to the app.
    *
    * @param path Path of the endpoint within the app.
    * @returns Serves the requests to the endpoint's path that ask for the page; undefined for any other.
@@ -115,8 +114,9 @@ export type ServeSome<Env> = (
   execution: Execution | undefined,
 ) => Response | Promise<Response> | undefined;
 
-/** A way to join the notices of all isolates. `hub()` of `mcp-edge/worker/hub` is one. */
+/** Delivers notices of all isolates. Made by `hub()` of `mcp-edge/worker/hub`. */
 export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+  /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly notices: HttpNotices<Env>;
     /** Passes on what a server publishes. Called for each server, again for one it knows. */

@@ -55,5 +55,7 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   expect(readFileSync(OPTIONS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
   expect(document).toContain("| `bodyBytesMax` | `number` | 4,194,304 |");
   // An option of an interface that is extended, with a default of its own.
+  // `Partial` makes options of limits that a session always has.
+  expect(document).toMatch(/\| `inFlightMax` \| `number` \| 64 \|/);
   expect(document).toMatch(/### TemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
 });

@@ -17,12 +17,19 @@ import { type TasksOptions, tasks } from "../tasks/index.ts";
 
 /** Options of the parts, each under the name that the part has in `edge()`. */
 export interface DurableOptions<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
+  /** Options of `sessions()`. */
   readonly sessions?: SessionsOptions<Env>;
+  /** Options of `httpSse()`. */
   readonly httpSse?: HttpSseOptions;
+  /** Options of `hub()`. */
   readonly notices?: HubOptions;
+  /** Options of `keys()`. */
   readonly keys?: KeysOptions;
+  /** Options of `once()`. */
   readonly once?: OnceOptions;
+  /** Options of `tasks()`. */
   readonly tasks?: TasksOptions;
+  /** Options of `replay()`. */
   readonly replay?: ReplayOptions;
 }
 
@@ -44,19 +51,26 @@ const OPTIONS: OptionTable<DurableOptions<never>> = {
 
 /** All parts of an endpoint, as options of `edge()`. */
 export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
+  /** Sessions for legacy clients. */
   readonly sessions: SessionsPart<Env, WithMcpObject<Env>>;
+  /** The transport of 2024-11-05. */
   readonly httpSse: RoutesPart<Env>;
+  /** Notices of changes to clients of every isolate. */
   readonly notices: NoticesPart<Env, WithMcpObject<Env>>;
+  /** The keys that seal session ids and request states. */
   readonly keys: KeysPart<Env, WithMcpObject<Env>>;
+  /** Calls that run once. */
   readonly once: OncePart<Env, WithMcpObject<Env>>;
+  /** Calls that run in the background. */
   readonly tasks: TasksPart<Env, WithMcpObject<Env>>;
+  /** Handlers that ask in the middle of a call. */
   readonly replay: ReplayPart;
 }
 
 /**
- * Gives an endpoint everything that objects can do for it: legacy sessions, the HTTP+SSE transport at the same URL,
- * notices to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle. What an endpoint
- * never uses costs nothing but the size of its script; to leave a part out, import the others one by one.
+ * Gives an endpoint every part that uses Durable Objects: legacy sessions, the HTTP+SSE transport at the same URL,
+ * notices to every client, sealing keys, calls that run once, tasks, and handlers that ask in the middle of a call.
+ * Unused parts cost nothing but the size of the script; to leave one out, import the others one by one.
  *
  * @example
  * ```ts

@@ -15,16 +15,12 @@ import { deliver } from "./delivery.ts";
 /** Options of {@link httpSse}. */
 export interface HttpSseOptions {
   /**
-   * A further path that clients can GET the stream from, for clients that are configured with one, such as "/sse".
+   * A further path for the stream, for clients that are configured with one, such as "/sse".
    *
    * @default none, or "/sse" when `messagesPath` is given
    */
   readonly path?: string;
-  /**
-   * The path that clients of `path` POST messages to.
-   *
-   * @default none, or "/messages" when `path` is given
-   */
+  /** The path that clients of `path` send messages to. @default none, or "/messages" when `path` is given */
   readonly messagesPath?: string;
   /**
    * Streams of HTTP+SSE clients that one isolate holds open at once. One more is answered 429 before an object is

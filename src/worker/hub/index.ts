@@ -19,12 +19,14 @@ import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
 import { subjectOf } from "./shards.ts";
 
+/** Options of {@link hub}. */
 export interface HubOptions {
   /**
-   * Objects that share the work, 1 to 32, each telling of its own subjects: a list kind, or the URI of a resource. One
-   * object takes some hundred notices a second and 32,768 streams; a stream has a WebSocket to each shard that tells of
-   * something it wants. Streams that are open while this number changes may miss notices until their Worker is
-   * replaced. @default 1
+   * Number of objects that share the work, 1 to 32. Each is responsible for some list kinds and resource URIs. One
+   * object takes some hundred notices a second and 32,768 streams; a stream has a WebSocket to each shard that it
+   * needs. Streams that are open while this number changes may miss notices until their Worker is replaced.
+   *
+   * @default 1
    */
   readonly shards?: number;
 }
@@ -34,9 +36,9 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32] };
 
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
- * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy ones.
- * At least once, and one notice may stand for several. Needs the exported class `McpObject`. Each endpoint has
- * a hub of its own; a server at several endpoints publishes to each.
+ * cron, a queue), to every client that listens: `subscriptions/listen` of modern clients, the GET stream of legacy
+ * ones. Delivery is at least once, and one notice may stand for several. Needs the exported class `McpObject`. Each
+ * endpoint has its own hub; a server at several endpoints publishes to each.
  *
  * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32.
  * @example

@@ -12,12 +12,15 @@ import { KeySource } from "./key-source.ts";
 import { KeysObject, type KeysRpc } from "./keys-object.ts";
 import type { Rotation } from "./rotation.ts";
 
+/** Options of {@link keys}. */
 export interface KeysOptions {
-  /** Milliseconds a key seals before the next one does, from 1 minute to 10 years. @default 20 days */
+  /** Milliseconds after which a new key seals, from 1 minute to 10 years. @default 20 days */
   readonly rotateMs?: number;
   /**
-   * Milliseconds a key is kept once it no longer seals. Session ids sealed with it are unknown afterwards, however often
-   * they were renewed. From 1 second to 10 years. @default 366 days
+   * Milliseconds that a key is kept after it was replaced, from 1 second to 10 years. Session ids sealed with it are
+   * invalid afterwards, however often they were renewed.
+   *
+   * @default 366 days
    */
   readonly keepMs?: number;
 }
@@ -32,10 +35,10 @@ const OPTIONS: OptionTable<KeysOptions> = {
 };
 
 /**
- * Keeps the keys that seal session ids and `requestState` in a Durable Object, which makes them when they are first
- * needed and replaces them from time to time. An isolate asks for them once, and again in the background; a request to a
- * warm one asks nothing. Where the secret `MCP_KEYS` is set, its keys are used and the object is never asked. Needs the
- * exported class {@link EdgeApp}`.McpObject`.
+ * Keeps the keys that seal session ids and `requestState` in a Durable Object, which creates them when they are first
+ * needed and replaces them regularly. An isolate reads them once and refreshes them in the background; a request to a
+ * warm isolate reads nothing. If the secret `MCP_KEYS` is set, its keys are used and the object is not. Needs the
+ * exported class `McpObject`.
  *
  * @example
  * ```ts

@@ -13,8 +13,9 @@ import type { OncePart } from "../parts.ts";
 import { Link } from "../reconnecting-socket.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
+/** Options of {@link once}. */
 export interface OnceOptions {
-  /** Milliseconds an outcome is kept, from when its call is first presented: 100 ms to 1 year. @default 24 hours */
+  /** Milliseconds that an outcome is kept after its call arrived, from 100 ms to 1 year. @default 24 hours */
   readonly keepMs?: number;
 }
 
@@ -24,10 +25,9 @@ const OPTIONS: OptionTable<OnceOptions> = { keepMs: [100, PERIOD[1]] };
 const OUTCOME_MAX = 512 * 1024;
 
 /**
- * Runs calls of tools declared `once: true`, and calls whose client names them in
- * `_meta["mcp-edge/idempotencyKey"]`, once: a repeat joins the run or gets what came of it. Each such call costs two
- * requests to an object of its own and three rows; other calls cost nothing. Needs the
- * exported class `McpObject`.
+ * Runs calls once that their client identifies in `_meta["mcp-edge/idempotencyKey"]`, and calls of tools declared
+ * `once: true`: a repeated call joins the first run or gets its outcome. Each such call costs two object requests and
+ * three rows; other calls cost nothing. Needs the exported class `McpObject`.
  *
  * @example
  * ```ts

@@ -15,8 +15,8 @@ import type { HonoEnv, PagePart } from "../parts.ts";
 /** Options of {@link page}. */
 export interface PageOptions {
   /**
-   * Whether `/` shows the page too. It does only where nothing else answers: a route of yours for `/`, static assets, and
-   * a Hono app that the endpoint is mounted in all come first.
+   * Whether `/` shows the page too, if nothing else answers there: a route of yours for `/`, static assets, and a Hono
+   * app that the endpoint is mounted in take precedence.
    *
    * @default true
    */
@@ -27,10 +27,9 @@ const OPTIONS: OptionTable<PageOptions> = { root: null };
 
 /**
  * Answers a browser that opens the endpoint's URL with a small page: what the server offers, and a line to paste for
- * curl, the MCP Inspector and Claude Code. `Accept: text/plain` gets the same as text. Whoever `auth` refuses does not
- * see it, and counts are those of the caller. Requests of MCP clients are served as without it.
- *
- * The page has no scripts, and its Content-Security-Policy admits none.
+ * curl, the MCP Inspector and Claude Code. `Accept: text/plain` gets the same as text. A caller that `auth` refuses
+ * does not see it, and the counts are those of the caller. Requests of MCP clients are not affected. The page has no
+ * scripts, and its Content-Security-Policy admits none.
  *
  * @throws {KitError} `options-invalid` for an option that does not exist.
  * @example

@@ -10,22 +10,19 @@ import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import type { ReplayPart } from "../parts.ts";
 import { LastingCalls } from "./lasting-calls.ts";
 
-/** What is kept of the request that began a call, beside what always is. */
+/** Further parts of a request that are stored with its call. */
 export type ReplayOptions = KeepOptions;
 
 const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
- * Lets handlers ask in the middle also where a protocol version has no requests from the server (2026-07-28):
- * `await ctx.elicit(...)` and the like end the run, and when the answers come the handler runs again from the top, with
- * everything it had before returned at once. In a legacy session the run goes on where it is; if its object was lost
- * meanwhile, it runs again in the same way.
- *
- * So between questions a handler does the same with the same answers, and what must not be repeated goes into
- * `ctx.step()`. `finally` does not run where a run ends for a question.
- *
- * A call that is run again after its object was lost gives a server factory and the option `context` what was stored of
- * its request: no credentials, no query, and of the headers only some. `keepHeaders` and `keepQuery` name more.
+ * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). `await
+ * ctx.elicit(...)` and the like end the run there. When the answers arrive, the handler runs again from the top, and
+ * everything it received before is returned at once. In a legacy session the handler simply waits; if its object is
+ * lost, it runs again in the same way. So between questions a handler must do the same things when it gets the same
+ * answers, and side effects belong in `ctx.step()`. `finally` blocks do not run where a run ends with a question. For a
+ * call that runs again after its object was lost, a server function and the option `context` get only stored parts of
+ * its request: no credentials, no query, and some of the headers. `keepHeaders` and `keepQuery` add more.
  *
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example

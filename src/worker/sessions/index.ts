@@ -17,25 +17,28 @@ import { DurableGate, type SessionKey } from "./session-gateway.ts";
 import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 
+/** Options of {@link sessions}. */
 export interface SessionsOptions<Env> extends Partial<SessionCaps> {
   /**
-   * Milliseconds a session is good for, a third of them at least after its last use: late use renews it, at the price
-   * of a row. Afterwards its id is answered 404. From 1 second to 1 year. @default 14 days
+   * Milliseconds that a session id is valid, from 1 second to 1 year. Use in the last third renews it, which costs a
+   * row, so a session lasts at least a third of this after its last use. Afterwards its id is answered with 404.
+   *
+   * @default 14 days
    */
   readonly trustMs?: number;
   /**
-   * Milliseconds without use after which a session ends, in place of `trustMs`. Every request with the id and every open
-   * stream is use. It lasts up to a quarter longer, so that not each request costs a row. Mind that most clients do not
-   * recover from the 404 that follows. From 1 second to 1 year; not together with `trustMs`.
+   * Milliseconds without use after which a session ends, instead of `trustMs`, from 1 second to 1 year. Every request
+   * with the id and every open stream count as use. It may last up to a quarter longer, so that not each request costs
+   * a row. Most clients do not recover from the 404 that follows. @default none
    */
   readonly idleTimeoutMs?: number;
-  /** Milliseconds a stream can be resumed after the last word on it. @default 5 minutes */
+  /** Milliseconds that a stream can be resumed after its last event. @default 5 minutes */
   readonly resumeMs?: number;
-  /** Milliseconds that progress and the like are kept for on a stream that goes on. @default 1 hour */
+  /** Milliseconds that progress and logs are kept on a stream that is still open. @default 1 hour */
   readonly newsMs?: number;
   /**
-   * Names what the sessions of one object have in common, such as the user or the team: they share its memory and its
-   * place. Without it, or where it returns undefined, each session has an object of its own.
+   * Returns a key of the principal, such as its user or team. Sessions with the same key share one object, and so its
+   * memory and its location. Without the option, or if it returns undefined, each session has its own object.
    */
   readonly key?: SessionKey<Env>;
 }

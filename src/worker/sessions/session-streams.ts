@@ -25,13 +25,19 @@ import {
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import { type Attached, Carrier } from "./stream-socket.ts";
 
-/** What one session may have. */
+/** The limits of the streams of one session. */
 export interface StreamCaps {
-  /** GET streams open at once. One more takes the place of the oldest, whose client may be long gone. */
+  /** GET streams that are open at once, 1 to 10,000; one more replaces the oldest. @default 4 */
   readonly ownStreamsMax: number;
-  /** Bytes of the log of one stream. Beyond it its oldest news are forgotten. */
+  /**
+   * Bytes of the log of one stream. Beyond it the oldest progress and logs are dropped; answers are kept. @default 8
+   * MiB
+   */
   readonly streamBytesMax: number;
-  /** Bytes of all its logs. Beyond it the oldest news are forgotten, then calls are refused until something has gone. */
+  /**
+   * Bytes of the logs of all streams. Beyond it the oldest progress and logs are dropped, then calls are refused until
+   * there is room. @default 32 MiB
+   */
   readonly sessionBytesMax: number;
 }
 

@@ -33,9 +33,9 @@ import { ANONYMOUS } from "./session-id.ts";
 import { type Caller, clientOf, type Period, SessionState, type StoredState } from "./session-state.ts";
 import { SessionStreams, type StreamCaps } from "./session-streams.ts";
 
-/** What one session may use. */
+/** The limits of one session. */
 export interface SessionCaps extends StreamCaps {
-  /** Requests being served at once. */
+  /** Requests that are served at once, 1 to 10,000; one more is refused with 429. @default 64 */
   readonly inFlightMax: number;
 }
 

@@ -24,20 +24,23 @@ import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 
+/** Options of {@link tasks}. */
 export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
   /**
-   * Milliseconds from its creation until a task is forgotten, whatever has become of it. A client of 2025-11-25 may ask
-   * for less. A tool's `taskTtlMs` goes before it.
+   * Milliseconds from its creation until a task is deleted, in whatever state. A client of 2025-11-25 may ask for less.
+   * A tool's `taskTtlMs` takes precedence.
    *
    * @default 24 hours
    */
   readonly ttlMs?: number;
-  /** Milliseconds clients are told to wait between two looks. @default 1 second */
+  /** Milliseconds that clients are asked to wait between two requests for the status. @default 1 second */
   readonly pollIntervalMs?: number;
   /**
-   * Milliseconds after which a run of a handler ends at its next finished `ctx.step()`, to go on from there in another.
-   * The platform ends any run after 15 minutes: no step, and nothing between two steps, may take that long together with
-   * this. @default 5 minutes
+   * Milliseconds after which a run of a handler ends at its next finished `ctx.step()`; another run continues from
+   * there. The platform ends any run after 15 minutes, so a step, or the code between two steps, may take at most 15
+   * minutes less this.
+   *
+   * @default 5 minutes
    */
   readonly runMs?: number;
 }
@@ -55,14 +58,13 @@ const MINUTE_MS = 60_000;
 const WAIT_MS = 25_000;
 
 /**
- * Runs tools that say `task: "optional"` or `"required"` as tasks, for clients that take tasks (2026-07-28) or ask for
- * one (2025-11-25): the client gets a handle at once and comes back for the result. The handler runs in an object of the
- * task's own. When the object is lost it runs again from the top, with what its questions and `ctx.step()`s had returned
- * at once; so between them it does the same with the same answers. Needs the exported class `McpObject`; with the
- * option `notices`, modern clients can listen to tasks as well.
- *
- * A server factory and the option `context` are given what was stored of the request that made the task: no credentials,
- * no query, and of the headers only some. `keepHeaders` and `keepQuery` name more.
+ * Runs tools that declare `task: "optional"` or `"required"` as tasks, for clients that support tasks (2026-07-28) or
+ * ask for one (2025-11-25): the client gets a handle at once and fetches the result later. The handler runs in its own
+ * object. If the object is lost, the handler runs again from the top, and what its questions and `ctx.step()` calls
+ * returned before is returned at once; so between them it must do the same things when it gets the same answers. Needs
+ * the exported class `McpObject`; with the option `notices`, modern clients can listen to tasks as well. A server
+ * function and the option `context` get only stored parts of the request that created the task: no credentials, no
+ * query, and some of the headers. `keepHeaders` and `keepQuery` add more.
  *
  * @example
  * ```ts

@@ -42,9 +42,13 @@ import {
 } from "./task-state.ts";
 import { type StoredQuestion, type StoredStart, type StoredState, TaskStore } from "./task-store.ts";
 
+/** Times of a task, all in milliseconds. */
 export interface TaskObjectOptions {
+  /** Milliseconds from the creation of a task until it is deleted. */
   readonly ttlMs: number;
+  /** Milliseconds that clients are asked to wait between two requests for the status. */
   readonly pollIntervalMs: number;
+  /** Milliseconds after which a run ends at its next finished step. */
   readonly runMs: number;
 }
 

@@ -12,15 +12,18 @@ import type { TasksPart } from "../parts.ts";
 import type { Problem } from "../problems.ts";
 import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "./driven-task.ts";
 
+/** Options of {@link workflow}. */
 export interface WorkflowOptions {
   /** Name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
   readonly binding?: string;
   /**
-   * How often a run that was lost with its object is begun again, and how long the Workflow waits before it. What a
-   * handler throws is the task's result, not a lost run. @default 10 times, 1 second and twice as long each time
+   * How often a run that was lost with its object starts again, and how long the Workflow waits before it. An exception
+   * of a handler is the task's result, not a lost run.
+   *
+   * @default 10 times, 1 second and twice as long each time
    */
   readonly retries?: NonNullable<WorkflowStepConfig["retries"]>;
-  /** How long one run may take: `runMs` of `tasks()`, and one step more. @default "1 hour" */
+  /** The time that one run may take: `runMs` of `tasks()` and one step more. @default "1 hour" */
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
 
@@ -30,7 +33,7 @@ const RETRIES: OptionTable<NonNullable<WorkflowOptions["retries"]>> = { limit: C
 /** A Workflow class as the Worker exports it. */
 export type WorkflowClass = new (ctx: ExecutionContext, env: unknown) => WorkflowEntrypoint<unknown, DrivenTask>;
 
-/** What `workflow()` adds to the app: the class to export. */
+/** The class that `workflow()` adds to the app, for the Worker to export. */
 export interface WithWorkflow {
   /** The Workflow class: `export class McpTaskWorkflow extends app.McpTaskWorkflow {}`. */
   readonly McpTaskWorkflow: WorkflowClass;
@@ -45,9 +48,9 @@ const GO_ON = "go-on";
 const ENDED: readonly string[] = ["errored", "terminated", "complete"];
 
 /**
- * Has the handlers of tasks run by a Workflow in the place of their alarms: a run is a step of the instance, a question a
- * wait for an event. What a client sees, the journal, the keys of steps and what is repeated stay what they are. Needs a
- * Workflow binding to the class it adds.
+ * Runs the handlers of tasks in a Workflow instead of by alarms. Each run is a step of the instance, and a question
+ * waits for an event. Clients, the journal and the keys of steps are not affected. Needs a Workflow binding to the
+ * class it adds.
  *
  * @param part What `tasks()` made. With `runMs: 0` each `ctx.step()` is a step of the instance.
  * @example
