@@ -193,13 +193,13 @@ describe("in a task", () => {
 
   test("more than 16777216 characters are refused", async () => {
     const args = { size: 6 * MIB, steps: 3 };
-    expect(await reports(/A task keeps at most .* 16777216 characters/, () => finish(args))).toMatchObject({
+    expect(await reports(/A task stores at most .* 16777216 characters/, () => finish(args))).toMatchObject({
       result: { isError: true },
     });
   });
 
   test("more than 10000 entries are refused", async () => {
-    expect(await reports(/A task keeps at most 10000 /, () => finish({ steps: 10_001 }))).toMatchObject({
+    expect(await reports(/A task stores at most 10000 /, () => finish({ steps: 10_001 }))).toMatchObject({
       result: { isError: true },
     });
   });
@@ -224,7 +224,7 @@ describe("in a task", () => {
 
   test("A10: a question whose answer is too large fails, and the task continues", async () => {
     const text = await tryWith({ size: 4 * MIB - 1_000, steps: 4 }, "y".repeat(10_000));
-    expect(text).toMatch(/^invalid-answer: A task keeps at most .* 16777216 characters .*; 3$/);
+    expect(text).toMatch(/^invalid-answer: A task stores at most .* 16777216 characters .*; 3$/);
   });
 
   test("A10: so does each question for which no answer has room", async () => {

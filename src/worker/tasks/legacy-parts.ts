@@ -1,5 +1,5 @@
 /**
- * What the object of a task needs for the tasks of legacy clients.
+ * Helpers of the task object for tasks of legacy clients.
  *
  * @module
  */
@@ -13,11 +13,11 @@ import { findVersion } from "../../core/protocol/versions.ts";
 import type { TaskClient } from "../../core/tasks/begin-task.ts";
 import type { StoredStart } from "./task-store.ts";
 
-/** Those who wait for a task to stand otherwise. */
-export class Waits {
+/** The requests that wait for a task to change. */
+export class ChangeWaiters {
   readonly #ends = new Set<() => void>();
 
-  /** Resolves at the next end, or after so long. */
+  /** Resolves at the next `end()`, and after `atMostMs` at the latest. */
   async next(atMostMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, atMostMs);
@@ -32,24 +32,25 @@ export class Waits {
   }
 }
 
-/** @throws {Error} when the task was made by a later build. */
+/** @throws {Error} when the task was created by a later build, for a protocol version that this build does not know. */
 function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
-  if (!rules) throw new Error(`The task is of a client of ${version}, which this build does not know.`);
+  if (!rules)
+    throw new Error(`The task was created by a client of protocol ${version}, which this build does not know.`);
   return new ClientFacts(rules, capabilities, info);
 }
 
-/** Who called: the request of a modern client says so itself. */
+/** Returns the client that created the task. A modern client is described in its request, a legacy one in `client`. */
 export function callerOf({ client, request }: StoredStart, { versions }: Pick<Registry, "versions">): ClientFacts {
   return client ? legacyClientOf(client) : clientOf(readEnvelope(request.params), versions);
 }
 
-/** A call without what only its handler needs. */
-export function named({ params, ...request }: JSONRPCRequest): JSONRPCRequest {
+/** Returns the request with no parameter except the name of the tool. */
+export function withNameOnly({ params, ...request }: JSONRPCRequest): JSONRPCRequest {
   return { ...request, params: { name: params?.name } };
 }
 
-/** What a task comes to whose question has no answer. */
-export function unanswered({ reason, message }: FailedQuestion): JSONRPCErrorObject {
+/** Returns the error of a task that fails because a question was not answered. */
+export function unansweredError({ reason, message }: FailedQuestion): JSONRPCErrorObject {
   return { code: ErrorCode.InternalError, message, data: { reason } };
 }

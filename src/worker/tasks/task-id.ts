@@ -1,6 +1,7 @@
 /**
- * What a task id says: which object has the task. The 32 bytes of an object's id, of which half are random and half a
- * tag that only the platform can make, as 43 characters. So ids cannot be guessed, and a forged one wakes no object.
+ * A task id names the object that holds the task: it is the 32 bytes of the object's id as 43 characters of base64url.
+ * Half of these bytes are random and half are a tag that only the platform can compute. So ids cannot be guessed, and a
+ * forged id wakes no object.
  *
  * @module
  */
@@ -11,7 +12,7 @@ export function toTaskId(objectId: string): string {
   return encodeBase64Url(fromHex(objectId));
 }
 
-/** The object's id, or undefined for a text that is no task id. Each id has one spelling. */
+/** Returns the object's id, or undefined when the text is not a task id. Each id has exactly one spelling. */
 export function toObjectId(taskId: string): string | undefined {
   const bytes = decodeBase64Url(taskId);
   return bytes?.length === 32 ? toHex(bytes) : undefined;

@@ -1,9 +1,10 @@
 /**
- * The object of one task. It is made before the client hears of the task; its alarm runs the handler, again and again
- * until it has come to its end, each time with the journal of what it had before. It sleeps while it waits for answers.
+ * The object of one task. It is created before the client receives the task's id. Its alarm runs the handler, as often
+ * as necessary until the handler finishes; each run replays the journal of the runs before. The object can be evicted
+ * while it waits for answers.
  *
- * What is lost: a step that was under way when the object was reset is done again, with the same key; status messages
- * since the status was last stored are gone.
+ * When the object is reset, a step that was running is run again with the same key, and status messages that were not
+ * stored yet are lost.
  *
  * @module
  */
@@ -24,19 +25,19 @@ import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
 import { type EdgeRuntime, factsOf } from "../parts.ts";
-import { callerOf, named, unanswered, Waits } from "./legacy-parts.ts";
+import { ChangeWaiters, callerOf, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
 import { ownerOf, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
 import {
   endless,
   expired,
+  expiresAtMs,
   type FinalStatus,
   interrupted,
   isExpired,
   isOver,
   nextAlarmMs,
-  overAtMs,
   viewOf,
   wireKey,
 } from "./task-state.ts";
@@ -52,12 +53,12 @@ export interface TaskObjectOptions {
   readonly runMs: number;
 }
 
-/** Runs that come to nothing before the task is given up: each was lost with its object. */
+/** Runs without progress after which the task fails. Each of them was lost with its object. */
 const STARTS_MAX = 20;
-/** The runtime gives an alarm up after six tries that fail. Before the last one another is set. */
+/** The runtime gives up an alarm after six failed retries. Before the last retry a new alarm is set. */
 const RETRIES_MAX = 5;
 const LATER_MS = 60_000;
-/** A task is kept so long that it can be looked at so often. */
+/** A task is kept for at least this many poll intervals. */
 const LOOKS_MIN = 3;
 
 export class TaskObject<Env> implements RoleObject, TaskRpc {
@@ -67,13 +68,13 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
   readonly #reports: TaskReports<Env>;
-  /** As it is stored, with what came since; undefined until it was read. */
+  /** The stored task with the changes made since it was stored. Undefined until it has been read. */
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
-  /** The run that is under way. */
+  /** Aborts the current run. Undefined while there is none. */
   #running: AbortController | undefined;
-  /** Keys of questions that were answered while it is. */
-  readonly #answered = new Set<string>();
-  readonly #waits = new Waits();
+  /** Keys of questions that were answered during the current run. */
+  readonly #answeredKeys = new Set<string>();
+  readonly #waiters = new ChangeWaiters();
 
   constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
     this.#ctx = ctx;
@@ -90,7 +91,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     const { pollIntervalMs } = this.#options;
     const { endpoint, className } = seed;
     const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
-    // Gone before anybody looked, it would be of no use.
+    // A task that expires before its client polls would be useless.
     const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
     const nowMs = Date.now();
     const start: StoredStart = {
@@ -126,22 +127,22 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     return viewOf(this.#taskId, start, state);
   }
 
-  async read(who: string): Promise<TaskView | undefined> {
-    const task = this.#find(who);
+  async read(owner: string): Promise<TaskView | undefined> {
+    const task = this.#find(owner);
     if (!task) return undefined;
     await this.#wake(task);
     return viewOf(this.#taskId, task.start, task.state);
   }
 
-  async wait(who: string, atMostMs: number): Promise<WaitedTask | undefined> {
-    if ((await this.read(who))?.status === "working") await this.#waits.next(atMostMs);
-    const view = await this.read(who);
+  async wait(owner: string, atMostMs: number): Promise<WaitedTask | undefined> {
+    if ((await this.read(owner))?.status === "working") await this.#waiters.next(atMostMs);
+    const view = await this.read(owner);
     const task = this.#task;
-    return view && task && { ...view, request: named(task.start.request), wakeAtMs: task.state.wakeAtMs };
+    return view && task && { ...view, request: withNameOnly(task.start.request), wakeAtMs: task.state.wakeAtMs };
   }
 
-  async update(who: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
-    const task = this.#find(who);
+  async update(owner: string, responses: JsonObject, failed: Record<string, FailedQuestion> = {}): Promise<boolean> {
+    const task = this.#find(owner);
     if (!task) return false;
     const { state } = task;
     const answered: StoredQuestion[] = [];
@@ -154,19 +155,19 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       answers.push(responses[key]);
       delete state.questions[key];
       if (failure) {
-        // A handler that asks by returning has no place where it could meet this.
+        // A handler that asks by returning inputRequired() has no call that could throw this failure.
         if (digest === undefined) {
-          this.#settle(state, { status: "failed", error: unanswered(failure) });
+          this.#settle(state, { status: "failed", error: unansweredError(failure) });
           return true;
         }
         this.#store.addAnswer(failedEntry(own, digest, failure));
       } else if (digest === undefined) state.answers[own] = responses[key];
       else this.#store.addAnswer({ key: own, digest, answer: responses[key] });
-      this.#answered.add(own);
+      this.#answeredKeys.add(own);
     }
     if (answered.length === 0) return true;
     this.#ctx.waitUntil(this.#reports.closed(task.start, answered, answers));
-    // The handler waits for all it has asked for.
+    // The handler runs again only when all its questions are answered.
     if (Object.keys(state.questions).length === 0) {
       if (Object.keys(state.answers).length > 0) state.round = { ...state.round, inputResponses: state.answers };
       state.answers = {};
@@ -177,8 +178,8 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     return true;
   }
 
-  async cancel(who: string): Promise<boolean> {
-    const task = this.#find(who);
+  async cancel(owner: string): Promise<boolean> {
+    const task = this.#find(owner);
     if (!task) return false;
     if (isOver(task.state)) return true;
     this.#settle(task.state, { status: "cancelled" });
@@ -186,7 +187,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     return true;
   }
 
-  // Time
+  // Alarm and runs
 
   async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const task = this.#load();
@@ -200,7 +201,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
-  /** Runs the handler once. Where it was cut, the task goes on working. */
+  /** Runs the handler once. When the run is cut short, the task stays `working`. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
     if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
@@ -213,10 +214,10 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     this.#store.state = state;
     const running = new AbortController();
     this.#running = running;
-    this.#answered.clear();
-    // Else a handler that brings its object down at once would be begun for ever.
+    this.#answeredKeys.clear();
+    // The counter must be durable before the handler starts, or a handler that crashes its object would be run forever.
     await this.#ctx.storage.sync();
-    const expiry = setTimeout(() => running.abort(expired()), Math.min(overAtMs(start) - Date.now(), 2 ** 31 - 1));
+    const expiry = setTimeout(() => running.abort(expired()), Math.min(expiresAtMs(start) - Date.now(), 2 ** 31 - 1));
     const untilMs = Date.now() + this.#options.runMs;
     let server: Registry | undefined;
     try {
@@ -242,11 +243,11 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
         isDue: () => Date.now() >= untilMs,
         tries: this.#triesOf(state, running.signal),
       });
-      // It was cancelled meanwhile, or its time is over.
+      // The task was cancelled or expired during the run.
       if (isOver(state) || running.signal.aborted) return;
       this.#end(state, end);
     } catch (error) {
-      // Of what finds the server, or of a handler that asks for ever.
+      // Thrown by the server factory, or because the handler returns states without end.
       if (!isOver(state)) this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
     } finally {
       clearTimeout(expiry);
@@ -267,7 +268,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       ending,
       logLevel: undefined,
       emit: () => undefined,
-      asker: askNobody("a task's client comes and goes"),
+      asker: askNobody("a task has no connection to its client"),
       onError,
     });
   }
@@ -287,7 +288,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       keep: (key, tries) => {
         if (signal.aborted) return;
         state.tries[key] = tries;
-        // It got somewhere.
+        // A stored try is progress.
         state.starts = 0;
         this.#store.state = state;
       },
@@ -315,8 +316,8 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
           state.silent = end.questions.length > 0 ? 0 : state.silent + 1;
           if (state.silent >= ROUNDS_MAX) throw endless();
         }
-        // A question that was open when the run began may have been answered meanwhile.
-        const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answered.has(key));
+        // A question that was open when the run began may have been answered during the run.
+        const open = end.questions.filter(({ key, digest }) => digest === undefined || !this.#answeredKeys.has(key));
         this.#rest(
           state,
           open.map((asked) => [wireKey(asked, state), asked]),
@@ -326,7 +327,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     }
   }
 
-  /** Nothing more can be done for now. It got somewhere, though its journal need not have grown. */
+  /** Stores that the task waits. This counts as progress even if the journal has not grown. */
   #rest(state: StoredState, asked: readonly (readonly [string, Asked])[], wakeAtMs: number | undefined): void {
     const questions = asked.map(([key, each]) => {
       return [key, { ...each, askedAtMs: state.questions[key]?.askedAtMs ?? Date.now() }] as const;
@@ -337,7 +338,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     this.#save(state);
   }
 
-  // Within
+  // Internal
 
   #settle(state: StoredState, end: { readonly status: FinalStatus } & Partial<StoredState>): void {
     this.#replaceQuestions(state, {});
@@ -346,10 +347,10 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     const { status, error, result } = end;
     const isOk = status === "completed" && result?.isError !== true;
     const outcome = status === "cancelled" ? status : isOk ? "ok" : "error";
-    this.#tellEnd({ taskStatus: status, outcome, errorCode: error?.code });
+    this.#reportEnd({ taskStatus: status, outcome, errorCode: error?.code });
   }
 
-  /** What nobody needs an answer to any more is called off. */
+  /** Replaces the open questions, and reports those that are no longer open as cancelled. */
   #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
     const closed = Object.entries(state.questions).filter(([key]) => !Object.hasOwn(questions, key));
     state.questions = questions;
@@ -363,7 +364,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       );
   }
 
-  #tellEnd(end: TaskEnd): void {
+  #reportEnd(end: TaskEnd): void {
     const start = this.#load()?.start;
     if (start) this.#ctx.waitUntil(this.#reports.ended(start, end));
   }
@@ -371,14 +372,14 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
   #save(state: StoredState): void {
     state.updatedAtMs = Date.now();
     this.#store.state = state;
-    this.#waits.end();
+    this.#waiters.end();
   }
 
-  /** A task that works and that nothing will wake: an alarm the runtime gave up. */
+  /** Sets the alarm of a task that is `working` but has none because the runtime gave it up. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
-    if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === overAtMs(start)) return;
+    if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === expiresAtMs(start)) return;
     const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-    if (alarmAtMs >= overAtMs(start) && !this.#running) await this.#ctx.storage.setAlarm(Date.now());
+    if (alarmAtMs >= expiresAtMs(start) && !this.#running) await this.#ctx.storage.setAlarm(Date.now());
   }
 
   #load() {
@@ -389,21 +390,21 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     return this.#task;
   }
 
-  #find(who: string) {
+  #find(owner: string) {
     const task = this.#load();
-    return task && !isExpired(task.start) && ownerOf(task.start) === who ? task : undefined;
+    return task && !isExpired(task.start) && ownerOf(task.start) === owner ? task : undefined;
   }
 
   async #forget(): Promise<void> {
     const { state } = this.#load() ?? {};
     if (state && !isOver(state)) {
       this.#replaceQuestions(state, {});
-      this.#tellEnd({ taskStatus: "expired", outcome: "error", errorCode: undefined });
+      this.#reportEnd({ taskStatus: "expired", outcome: "error", errorCode: undefined });
     }
     this.#task = undefined;
     this.#store.reset();
     await this.#ctx.storage.deleteAll();
-    this.#waits.end();
+    this.#waiters.end();
   }
 
   get #taskId(): string {

@@ -1,6 +1,6 @@
 /**
- * What the author's hooks hear of a task beside its runs: that it is over, and what came of each sampling request. Each
- * is told once; what the object was about to tell when it was lost is not told again.
+ * Calls the author's hooks for events of a task outside its runs: its end, and the outcome of each sampling request. Each
+ * hook is called at most once; a call that was pending when the object was reset is lost.
  *
  * @module
  */
@@ -30,18 +30,18 @@ export class TaskReports<Env> {
     this.#taskId = taskId;
   }
 
-  /** Tells `onRequestEnd`. Never rejects. */
+  /** Calls `onRequestEnd`. Never rejects. */
   async ended(start: StoredStart, end: TaskEnd): Promise<void> {
     const durationMs = Date.now() - start.createdAtMs;
-    await this.#tell(start, (server, by) => {
+    await this.#report(start, (server, by) => {
       const about = { ...hookData(server, start.request, by), taskId: this.#taskId };
       server.reportEnd({ ...about, ...end, durationMs }, this.#runtime.onError);
     });
   }
 
   /**
-   * Tells `onSample` of those that are sampling requests. Without `answers` they were called off. Those for legacy clients
-   * are told of where they are sent. Never rejects.
+   * Calls `onSample` for the questions that are sampling requests. Without `answers` they are reported as cancelled.
+   * Nothing is reported for a legacy client: the code that sends its requests reports them. Never rejects.
    */
   async closed(start: StoredStart, questions: readonly StoredQuestion[], answers?: readonly unknown[]): Promise<void> {
     if (start.client) return;
@@ -49,7 +49,7 @@ export class TaskReports<Env> {
       .map((question, at) => ({ ...question, answer: answers?.[at] }))
       .filter(({ request }) => request.method === "sampling/createMessage");
     if (samples.length === 0) return;
-    await this.#tell(start, (server, call) => {
+    await this.#report(start, (server, call) => {
       const by = { server, request: start.request, call };
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
@@ -59,15 +59,15 @@ export class TaskReports<Env> {
     });
   }
 
-  async #tell(start: StoredStart, tell: (server: Registry, call: HookedCall) => void) {
+  async #report(start: StoredStart, report: (server: Registry, call: HookedCall) => void) {
     const { onError } = this.#runtime;
     try {
       const server = await this.#runtime.serverFor(start.http, this.#place.env, start.principal);
-      tell(server, { ...this.#place, client: callerOf(start, server), principal: start.principal, onError });
+      report(server, { ...this.#place, client: callerOf(start, server), principal: start.principal, onError });
     } catch (error) {
-      // Of what finds the server.
-      const tellRuntime = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
-      runDetached(tellRuntime, () => undefined);
+      // Thrown by the server factory.
+      const reportFailure = () => onError(error, { correlationId: crypto.randomUUID(), method: "(task)" });
+      runDetached(reportFailure, () => undefined);
     }
   }
 }

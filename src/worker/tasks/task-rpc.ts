@@ -1,5 +1,5 @@
 /**
- * What the Worker and the object of a task say to each other.
+ * The RPC interface between the Worker and the object of a task.
  *
  * @module
  */
@@ -12,35 +12,35 @@ import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 
-/** What a task is made of. Goes over RPC. */
+/** Everything a new task is created from. Sent over RPC. */
 export interface TaskSeed extends TaskStart, TaskOwner {
   readonly http: PlainRequest | undefined;
-  /** The tool's own; undefined: as `tasks()` says. */
+  /** The `taskTtlMs` of the tool. Undefined: the `ttlMs` of `tasks()` applies. */
   readonly toolTtlMs: number | undefined;
 }
 
-/** The methods the Worker calls. `who` is from {@link ownerOf}; a task of another is as if it were not there. */
+/** The methods the Worker calls. `owner` comes from {@link ownerOf}; a task of another owner is treated as not found. */
 export interface TaskRpc {
-  /** Resolves when the task will not be lost. */
+  /** Resolves when the task is durable. */
   create(seed: TaskSeed): Promise<TaskView>;
-  read(who: string): Promise<TaskView | undefined>;
-  /** How it stands once it no longer works, or after so long. */
-  wait(who: string, atMostMs: number): Promise<WaitedTask | undefined>;
-  /** @param failed What has no answer, and why. */
-  update(who: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
-  cancel(who: string): Promise<boolean>;
+  read(owner: string): Promise<TaskView | undefined>;
+  /** Returns the task as soon as its status is no longer `working`, and after `atMostMs` at the latest. */
+  wait(owner: string, atMostMs: number): Promise<WaitedTask | undefined>;
+  /** @param failed The questions that failed instead of being answered, by key, with the reason. */
+  update(owner: string, responses: JsonObject, failed?: Readonly<Record<string, FailedQuestion>>): Promise<boolean>;
+  cancel(owner: string): Promise<boolean>;
 }
 
-/** Who a task belongs to. */
+/** The owner of a task: the principal, and the endpoint that created the task. */
 export interface TaskOwner {
   readonly principal: Principal | undefined;
-  /** Name of the endpoint that made it. */
+  /** Name of the endpoint that created the task. */
   readonly endpoint?: string | undefined;
-  /** Name of the class of that endpoint's objects. */
+  /** Name of the object class of that endpoint. */
   readonly className: string;
 }
 
-/** Who a task belongs to, as text. */
+/** Returns the owner of a task as text, to compare owners. */
 export function ownerOf({ principal, endpoint, className }: TaskOwner): string {
   return JSON.stringify([className, endpoint, principal?.issuer, principal?.subject]);
 }

@@ -1,5 +1,5 @@
 /**
- * What follows from how a task stands: what clients see of it, and when there is something to do.
+ * Derives from the stored state of a task what clients see of it and when its next alarm is due.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { StoredStart, StoredState } from "./task-store.ts";
 
-/** The task as `tasks/get` shows it. */
+/** Returns the task as `tasks/get` shows it. */
 export function viewOf(
   taskId: string,
   { createdAtMs, ttlMs, pollIntervalMs }: StoredStart,
@@ -34,29 +34,32 @@ export function viewOf(
 
 export type FinalStatus = "completed" | "failed" | "cancelled";
 
-/** Whether the task has come to its end. */
+/** Returns whether the status of the task is final. */
 export function isOver({ status }: StoredState): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-/** When all of it is forgotten. */
-export function overAtMs({ createdAtMs, ttlMs }: StoredStart): number {
+/** Returns when the task expires and is deleted, in epoch milliseconds. */
+export function expiresAtMs({ createdAtMs, ttlMs }: StoredStart): number {
   return createdAtMs + ttlMs;
 }
 
-/** When there is something to do next: at once, when a step is due, or when all is to be forgotten. */
+/** Returns when the next alarm is due: now for a task that works, when a step is to be retried, or when the task expires. */
 export function nextAlarmMs(start: StoredStart, state: StoredState): number {
-  if (isOver(state)) return overAtMs(start);
+  if (isOver(state)) return expiresAtMs(start);
   const idleMs = state.status === "working" ? Date.now() : Number.POSITIVE_INFINITY;
-  return Math.min(state.wakeAtMs ?? idleMs, overAtMs(start));
+  return Math.min(state.wakeAtMs ?? idleMs, expiresAtMs(start));
 }
 
-/** Whether its time is over. */
+/** Returns whether the task has outlived its `ttlMs`. */
 export function isExpired(start: StoredStart): boolean {
-  return Date.now() >= overAtMs(start);
+  return Date.now() >= expiresAtMs(start);
 }
 
-/** One that this task has not used: a handler that asks by returning may use its own again. */
+/**
+ * Returns a key for the wire that this task has not used yet. Questions returned with `inputRequired()` have no digest,
+ * and a handler may use the same key for them again.
+ */
 export function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
   if (digest !== undefined) return key;
   const use = (uses[key] ?? 0) + 1;
@@ -64,22 +67,22 @@ export function wireKey({ key, digest }: Asked, { uses }: StoredState): string {
   return use === 1 ? key : `${key}~${use}`;
 }
 
-/** The error of a task that is given up. */
+/** Returns the error of a task that is given up after too many interrupted runs. */
 export function interrupted(times: number): JSONRPCErrorObject {
   return {
     code: ErrorCode.InternalError,
-    message: `The task was interrupted ${times} times without getting any further.`,
+    message: `The task was interrupted ${times} times in a row without making progress.`,
     data: { reason: "interrupted" },
   };
 }
 
-/** Of a handler that goes from state to state, and asks and does nothing. */
+/** Returns the error for a handler that returns one state after another without a question or a step. */
 export function endless(): KitError {
   const message = `The handler of a task returned inputRequired({}, state) ${ROUNDS_MAX} times, with no question or step in between.`;
   return new KitError("options-invalid", message);
 }
 
-/** What a run is told whose task's time is over. */
+/** Returns the reason with which a run is aborted when its task expires. */
 export function expired(): McpError {
-  return new McpError(ErrorCode.InternalError, "The task's time is over.");
+  return new McpError(ErrorCode.InternalError, "The task has expired.");
 }

@@ -1,14 +1,14 @@
 /**
- * What a task object stores, as JSON under names, each value in as many pieces as it takes.
+ * The storage of a task object: JSON values under names, each split into as many pieces as necessary.
  *
- * | name | what | written | rows |
+ * | name | content | written | rows |
  * | --- | --- | --- | --- |
- * | `start` | the request and what came before it | when the task is made | 1 |
- * | `state` | status, questions, result | when the task is made, when a run begins, when the status changes, when a try of a step fails | 1 each |
- * | `entry/000001`... | one answer or step of the journal | when there is one | 1 each |
+ * | `start` | the request and its journal so far | when the task is created | 1 |
+ * | `state` | status, questions, result | when the task is created, when a run begins, when the status changes, when a try of a step fails | 1 each |
+ * | `entry/000001`... | one answer or step of the journal | when it is recorded | 1 each |
  *
- * Setting the alarm is a row more each time. All goes at once when the task's time is over. A piece is 256 Ki units of text:
- * larger values take a row for each.
+ * Setting the alarm writes one more row each time. Everything is deleted when the task expires. A piece has at most
+ * 256 Ki UTF-16 units; each piece is a row.
  *
  * @module
  */
@@ -23,15 +23,15 @@ import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import type { TaskOwner } from "./task-rpc.ts";
 
-/** What does not change over a task's life. */
+/** The part of a task that never changes. */
 export interface StoredStart extends TaskStart, TaskOwner {
-  /** Format of what is stored, for a later build to read. */
+  /** Version of the storage format, so that later builds can read it. */
   readonly format: 1;
   readonly createdAtMs: number;
-  /** As it was then: later configurations are for later tasks. */
+  /** The configuration when the task was created. Later changes apply to later tasks. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
-  /** What may be stored of the HTTP request, where something of the author's asks for it: see http/storable-request.ts. */
+  /** The storable part of the HTTP request, if the author's code uses the request: see http/storable-request.ts. */
   readonly http: PlainRequest | undefined;
 }
 
@@ -40,46 +40,47 @@ export interface StoredQuestion extends Asked {
   readonly askedAtMs: number;
 }
 
-/** What does. */
+/** The part of a task that changes. */
 export interface StoredState {
   status: TaskStatus;
   message?: string | undefined;
   updatedAtMs: number;
-  /** Runs begun since the journal last grew, and how long it was then. */
+  /** Runs begun since the journal last grew. */
   starts: number;
+  /** Length of the journal when the last run began. */
   journaled: number;
-  /** Of a handler that asks by returning. */
+  /** State and answers for a handler that asks by returning `inputRequired()`. */
   round: TaskRound;
-  /** What waits for an answer, by its key on the wire. */
+  /** Open questions, by their keys on the wire. */
   questions: Record<string, StoredQuestion>;
-  /** Answers to those of them that were asked by returning. */
+  /** Answers so far to the questions that were asked by returning `inputRequired()`. */
   answers: JsonObject;
-  /** How often each key was used by a handler that asks by returning. */
+  /** How often each key was used in `inputRequired()`. */
   uses: Record<string, number>;
-  /** What the run before asked for when it ended: key and digest. Absent before there was one. */
+  /** Key and digest of each question that was open when the last run ended. Absent before the first run has ended. */
   asked?: JournalData["asked"];
-  /** Runs of such a handler since it last asked something or the journal grew: it gave a state, and no question. */
+  /** Consecutive runs that returned a state without a question, while the journal did not grow. */
   silent: number;
-  /** Of steps that failed and are tried again, by their keys. */
+  /** Failed tries of the steps that will be retried, by step key. */
   tries: Record<string, KeptTries>;
-  /** When the first of them is due, whatever the task waits for beside it. */
+  /** When the first of these retries is due. The task may wait for answers as well. */
   wakeAtMs?: number | undefined;
   result?: JsonObject;
   error?: JSONRPCErrorObject;
 }
 
-/** Units of text in a row: 1 MB at most, of the 2 a row may have. */
+/** UTF-16 units in one row: at most 1 MB, and the platform allows 2 MB. */
 const PIECE = 256 * 1024;
-/** Entries of one journal. Each run reads them all. */
+/** Entries in one journal. Each run reads all of them. */
 const ENTRIES_MAX = 10_000;
-/** Units of text in one journal. An isolate has 128 MB, and reads it whole. */
+/** UTF-16 units in one journal. It is read as a whole, and an isolate has 128 MB. */
 const JOURNAL_MAX = 16 * 1024 * 1024;
 
 export class TaskStore {
   readonly #storage: DurableObjectStorage;
-  /** Entries, and units of text in them; undefined until they were read. */
+  /** Number of entries, and of UTF-16 units in them. Undefined until they have been read. */
   #journal: { entries: number; units: number } | undefined;
-  /** How many each value has, of those read or written. */
+  /** Number of pieces of each value that was read or written. */
   readonly #pieces = new Map<string, number>();
 
   constructor(storage: DurableObjectStorage) {
@@ -120,15 +121,15 @@ export class TaskStore {
     if (entries >= ENTRIES_MAX || units + text.length > JOURNAL_MAX) {
       throw new KitError(
         "state-too-large",
-        `A task keeps at most ${ENTRIES_MAX} answers and results of steps, ${JOURNAL_MAX} characters together.`,
+        `A task stores at most ${ENTRIES_MAX} answers and step results, with ${JOURNAL_MAX} characters in total.`,
       );
     }
     this.#append(text);
   }
 
   /**
-   * Adds what came of a question. An answer beyond the limit counts as one that is invalid, and that is stored beyond the
-   * limit: without an entry the task would ask the same question again and again.
+   * Adds the outcome of a question. An answer that exceeds the limit is replaced by an `invalid-answer` failure. This one
+   * is stored although the limit is reached: without an entry, the task would ask the same question forever.
    */
   addAnswer(entry: Exclude<JournalEntry, StepEntry>): void {
     try {
@@ -140,7 +141,7 @@ export class TaskStore {
     }
   }
 
-  /** What was known of the journal is not so any more. */
+  /** Clears the cached sizes. Call it when the storage has been deleted. */
   reset(): void {
     this.#journal = undefined;
     this.#pieces.clear();
@@ -179,7 +180,7 @@ export class TaskStore {
       this.#storage.kv.put(keyOf(name, pieces), text.slice(from, from + PIECE));
       pieces += 1;
     }
-    // A value that was longer before.
+    // Delete the remaining pieces of a longer, earlier value.
     for (let at = pieces; at < (this.#pieces.get(name) ?? 0); at += 1) this.#storage.kv.delete(keyOf(name, at));
     this.#pieces.set(name, pieces);
   }

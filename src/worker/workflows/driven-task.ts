@@ -81,9 +81,9 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
     if (this.#stored()?.status === "working") await this.#takeTurn();
     const stored = this.#stored();
     if (!stored) return { status: "failed", waitMs: 0, steps: [] };
-    const { status, overAtMs } = stored;
+    const { status, expiresAtMs } = stored;
     // A run that is to go on later has set the alarm to that time.
-    const untilMs = status === "input_required" ? overAtMs : ((await this.#ctx.storage.getAlarm()) ?? 0);
+    const untilMs = status === "input_required" ? expiresAtMs : ((await this.#ctx.storage.getAlarm()) ?? 0);
     const added = new TaskStore(this.#ctx.storage).entries().slice(before);
     return {
       status,
@@ -94,9 +94,9 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
 
   async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const stored = this.#stored();
-    if (stored?.status !== "working" || Date.now() >= stored.overAtMs) return this.#takeTurn(info);
+    if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn(info);
     // First: an answer that comes meanwhile sets another.
-    await this.#ctx.storage.setAlarm(stored.overAtMs);
+    await this.#ctx.storage.setAlarm(stored.expiresAtMs);
     const { atMs, updatedAtMs } = this.#told;
     if (updatedAtMs === stored.updatedAtMs && Date.now() - atMs < AGAIN_MS) return undefined;
     const taskId = toTaskId(this.#ctx.id.toString());
@@ -105,7 +105,7 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
       this.#told = { atMs: Date.now(), updatedAtMs: stored.updatedAtMs };
     } catch (error) {
       console.error(`mcp-edge: task ${taskId} could not be driven; again in ${AGAIN_MS} ms`, error);
-      await this.#ctx.storage.setAlarm(Math.min(Date.now() + AGAIN_MS, stored.overAtMs));
+      await this.#ctx.storage.setAlarm(Math.min(Date.now() + AGAIN_MS, stored.expiresAtMs));
     }
     return undefined;
   }
@@ -130,6 +130,6 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
   #stored() {
     const { start, state } = new TaskStore(this.#ctx.storage);
     if (!start || !state) return undefined;
-    return { status: state.status, updatedAtMs: state.updatedAtMs, overAtMs: start.createdAtMs + start.ttlMs };
+    return { status: state.status, updatedAtMs: state.updatedAtMs, expiresAtMs: start.createdAtMs + start.ttlMs };
   }
 }

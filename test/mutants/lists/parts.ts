@@ -309,7 +309,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "task-of-anybody",
     file: "src/worker/tasks/task-object.ts",
-    find: " && ownerOf(task.start) === who ? task",
+    find: " && ownerOf(task.start) === owner ? task",
     replace: " ? task",
     tests: ["test/worker/own-tasks.test.ts"],
     title: "has the same error",
