@@ -5,7 +5,7 @@
  */
 import type { Execution } from "../core/protocol/execution.ts";
 
-/** Undefined where the app was called without one, which Hono answers by throwing. */
+/** Returns the execution context, or undefined if the app was called without one. Hono throws in that case. */
 export function executionOf(context: { readonly executionCtx: Execution }): Execution | undefined {
   try {
     return context.executionCtx;

@@ -1,36 +1,39 @@
 /**
- * A WebSocket from the Worker to an object, dialled again when it is lost: objects are reset by deploys, moves and
- * crashes, while the response the Worker holds for its client goes on.
+ * A WebSocket from the Worker to an object that reconnects when it is lost. Deploys, moves and crashes reset objects
+ * while the Worker's response to its client continues.
  *
  * @module
  */
 import { pause } from "../core/protocol/pause.ts";
-/** Says that the other side is done, so that nobody dials again. */
+
+/** Close code: the other side is finished. Do not reconnect. */
 export const OVER = 4000;
-/** Says that a later link has taken this one's place. */
+
+/** Close code: a later socket has replaced this one. Do not reconnect. */
 export const SUPERSEDED = 4001;
 
-/** Says that the client of a stream is gone, and cannot come back to it. */
+/** Close code: the client of the stream has left and cannot return to it. */
 export const GONE = 4002;
 
-/** How often a lost link is dialled again. The longest pause in milliseconds doubles each time, up to a maximum. */
+/** Attempts to reconnect. Before each one is a random pause, whose upper limit doubles from one attempt to the next. */
 const TRIES = 24;
+/** Upper limit in milliseconds of the first pause, and of all pauses. */
 const PAUSE_MS = 100;
 const PAUSE_MAX_MS = 250;
 
 /**
- * Milliseconds within which a link that still exists has been dialled again, counted from the moment at which its object
- * can be reached: the longest pause, and time for the network.
+ * Milliseconds within which a lost link reconnects, counted from the moment its object is reachable again: the longest
+ * pause, plus time for the network.
  */
 export const BACK_MS = 700;
 
 export interface LinkOptions {
-  /** Asks the object for a WebSocket. Any other response is a refusal. */
+  /** Requests a WebSocket from the object. A response without one is a refusal. */
   dial(): Promise<Response>;
   onMessage(text: string): void;
-  /** The link was lost and is back. */
+  /** Called when the link has reconnected. */
   onBack?(): void;
-  /** The other side is done or cannot be reached any more. Nothing follows. */
+  /** Called when the other side is finished or can no longer be reached. Nothing is called afterwards. */
   onEnd(): void;
 }
 
@@ -43,19 +46,19 @@ export class Link {
     this.#options = options;
   }
 
-  /** A link, or the response that refuses it. @throws {Error} when the object cannot be reached. */
+  /** Returns a link, or the response that refuses it. @throws {Error} when the object cannot be reached. */
   static async open(options: LinkOptions): Promise<Link | Response> {
     const link = new Link(options);
     const refusal = await link.#dial();
     return refusal ?? link;
   }
 
-  /** What cannot be sent because the link is lost is said again after `onBack`, by whoever needs it said. */
+  /** Sends the text if the link is connected, or else drops it. The caller sends it again in `onBack` if it matters. */
   send(text: string): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
-  /** Ends the link from this side; `onEnd` is not called. */
+  /** Closes the link from this side. `onEnd` is not called. */
   close(code = 1000): void {
     this.#isOver = true;
     this.#socket?.close(code);

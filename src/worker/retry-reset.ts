@@ -1,7 +1,4 @@
-/**
- * What an object answers, asked once more when it was reset meanwhile; never when it has too much to do. For what may be
- * asked twice.
- */
+/** Calls an object, and once more if the object was reset during the call, but not if it is overloaded. For idempotent calls. */
 export async function twice<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

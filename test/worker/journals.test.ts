@@ -159,7 +159,7 @@ describe("in a session", () => {
 
   test.each(lossesOf)("A10: so does one that leaves no room for any answer (its run %s)", async (_, lose) => {
     const session = await open();
-    const excessIn = (said: string | undefined) => Number(/it would be (\d+)/.exec(said ?? "")?.[1]) - 900_000;
+    const excessIn = (said: string | undefined) => Number(/would make it (\d+)/.exec(said ?? "")?.[1]) - 900_000;
     await readAnswer(session.call("trying", { size: 900_000 }));
     const step = excessIn((await errors()).at(-1));
     // Here a step just fits, and there is no room for a question.
@@ -232,7 +232,7 @@ describe("in a task", () => {
       { size: 4 * MIB - 50, steps: 4 },
       { size: 1, steps: 10_000 },
     ]) {
-      expect(await tryWith(args, "Ada")).toMatch(/^invalid-answer: A task keeps .*; invalid-answer: A task keeps/);
+      expect(await tryWith(args, "Ada")).toMatch(/^invalid-answer: A task stores .*; invalid-answer: A task stores/);
     }
   });
 

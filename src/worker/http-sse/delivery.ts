@@ -1,6 +1,7 @@
 /**
- * Messages of HTTP+SSE clients, in the object of their session: who the client is comes with its handshake, and every
- * answer goes to its one stream. Everything else (caps, repeated requests, hooks) is as for a POST of Streamable HTTP.
+ * Serves the messages of HTTP+SSE clients in the object of their session. The client introduces itself in its handshake,
+ * and receives every answer on its only stream. Everything else (limits, repeated requests, hooks) works as for a POST
+ * of Streamable HTTP.
  *
  * @module
  */
@@ -18,7 +19,7 @@ import { fitInfo } from "../sessions/session-id.ts";
 import type { Caller } from "../sessions/session-state.ts";
 import { HeardStream } from "./heard-stream.ts";
 
-/** Serves one message. Undefined when the client has no stream open. */
+/** Serves one message. Returns undefined when the client has no open stream. */
 export type Deliver = typeof deliver;
 
 export async function deliver<Env>(
@@ -28,11 +29,11 @@ export async function deliver<Env>(
 ): Promise<PostOutcome | undefined> {
   const { streams } = session;
   if (streams.speaking === undefined && streams.backWithinMs > 0) {
-    // Whoever waits takes up memory, so it counts as a request in flight.
+    // A waiting message uses memory, so it counts as a request in flight.
     const refusal = session.tooMany(1);
     if (refusal) return { refusal };
     await streams.back();
-    // Meanwhile the session may have ended, or a principal may have taken it over.
+    // The session may have ended during the wait, or another principal may own it now.
     if (!(await session.admit(caller))) return undefined;
   }
   const own = streams.speaking;
@@ -44,13 +45,13 @@ export async function deliver<Env>(
     streams,
     own,
     requests: request ? [request.id] : [],
-    onEnd: (text) => handshake?.answered(text),
+    onEnd: (text) => handshake?.onAnswer(text),
   });
   const known = { ...caller, ...session.handshake };
   return session.serve(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
 }
 
-/** `initialize` of a client whose session id was made before it: served with all hooks, and kept when it succeeds. */
+/** `initialize` of a client that already has a session id. Runs all hooks. Stores the client when it succeeds. */
 class Handshake<Env> {
   readonly #session: Session<Env>;
   readonly #caller: Caller;
@@ -63,15 +64,15 @@ class Handshake<Env> {
     this.#request = request;
   }
 
-  /** The context of a call that serves the handshake, in which hooks see the client that introduces itself. */
+  /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
   adapt(context: LegacyContext<Env>): LegacyContext<Env> {
-    const { client } = this.#negotiated(context.server) ?? context;
+    const { client } = this.#tryNegotiate(context.server) ?? context;
     const initialize: Method = { serve: (server) => this.#serve(server) };
     return { ...context, client, methods: { ...context.methods, initialize } };
   }
 
-  /** Keeps who the client is, unless a hook or the handshake itself has refused it. */
-  answered(text: string | undefined): void {
+  /** Stores the client, unless a hook or the handshake itself has refused it. */
+  onAnswer(text: string | undefined): void {
     const client = this.#client;
     if (!client || text === undefined || "error" in JSON.parse(text)) return;
     const handshake = {
@@ -84,7 +85,7 @@ class Handshake<Env> {
 
   #serve(server: Registry) {
     if (this.#session.handshake) {
-      throw new McpError(ErrorCode.InvalidRequest, "This session is initialized already.", { reason: "initialized" });
+      throw new McpError(ErrorCode.InvalidRequest, "This session is already initialized.", { reason: "initialized" });
     }
     const { client, result } = this.#negotiate(server);
     this.#client = client;
@@ -95,11 +96,11 @@ class Handshake<Env> {
     return negotiate(server, this.#request, { logLevel: true, notices: this.#session.hasNotices });
   }
 
-  #negotiated(server: Registry) {
+  #tryNegotiate(server: Registry) {
     try {
       return this.#negotiate(server);
     } catch {
-      // What is wrong with the handshake is its answer.
+      // The answer to the handshake will be this error: `#serve` throws it again.
       return undefined;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The stream of one call of an HTTP+SSE client. It has no response of its own: what is said on it goes to the one stream
- * that the client reads. That the call was accepted is stored as soon as it takes longer than its POST, so that a call
- * whose object is reset still gets an outcome.
+ * The stream of one call of an HTTP+SSE client. It has no HTTP response of its own: its messages go to the only stream
+ * that the client reads. When a call takes longer than its POST, it is stored as accepted, so that its client gets an
+ * outcome even if the object is reset.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export interface HeardStreamOptions {
   /** Number of the stream that the client reads. */
   readonly own: number;
   readonly requests: readonly RequestId[];
-  /** Called before the answer is said. */
+  /** Called before the answer is sent. */
   readonly onEnd: (text: string | undefined) => void;
 }
 
@@ -35,7 +35,7 @@ export class HeardStream implements CallStream {
     return this.#id !== undefined;
   }
 
-  /** For streams that a POST may be answered with, which this one never is. */
+  /** Resolves immediately: only a stream that can become the response to a POST has to begin. */
   get begun(): Promise<void> {
     return Promise.resolve();
   }
@@ -51,7 +51,7 @@ export class HeardStream implements CallStream {
     streams.sayOn(own, text, isNews);
   }
 
-  /** Says the answer and forgets that it was due, in one turn: both are stored, or neither. */
+  /** Sends the answer and deletes the record of the call, synchronously, so that both are stored or neither. */
   end(text: string | undefined): void {
     const { streams, own, requests, onEnd } = this.#options;
     onEnd(text);

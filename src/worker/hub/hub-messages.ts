@@ -1,43 +1,46 @@
 /**
- * What goes over the WebSocket between a Worker and the hub, as JSON. Members unknown to the other side are ignored, so
- * that versions of both meet during a deploy.
+ * The JSON messages on the WebSocket between a Worker and the hub. Each side ignores members it does not know, so that
+ * different releases work together during a deploy.
  *
  * @module
  */
 import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 
-/** The header that says who dials, with a {@link HubClaim}. */
+/** The request header with the {@link HubClaim} of a stream. */
 export const CLAIM_HEADER = "Mcp-Edge-Claim";
 
-/** What a Worker says of a stream when it dials, and what is allowed. JSON; a Worker of an earlier release says nothing. */
+/**
+ * Describes a stream and the limits it must respect, as JSON. The Worker sends it when it connects; Workers of earlier
+ * releases send none.
+ */
 export interface HubClaim {
-  /** Hash of the principal; absent: nobody in particular. */
+  /** Hash of the principal. Absent for an anonymous client. */
   readonly owner?: string;
   readonly ownerMax: number;
-  /** Characters that the Worker keeps for it. */
+  /** Characters that the Worker holds in memory for the stream. */
   readonly size: number;
   readonly streamsMax: number;
   readonly charsMax: number;
 }
 
-/** How far the hub has come: one of its lives, and the number of what it published last in it. */
+/** A position in what the hub has published: its epoch, which a restart changes, and the number of its last publication. */
 export interface HubPlace {
   readonly epoch: string;
   readonly number: number;
 }
 
-/** The one thing a Worker says: what it wants from now on. */
+/** The only message of a Worker: the notices that it wants from now on. */
 export interface ToHub {
-  /** Counts what the Worker says on any of its sockets, so that it knows when a filter holds. */
+  /** Counts the filters that the Worker has sent to this shard, so that it knows when one is in effect. */
   readonly asks: number;
   readonly filter: NoticeFilter;
-  /** On a socket dialled again: how far the last one had come. What was missed since is told again. */
+  /** After a reconnect: the last position the Worker has received. The hub sends the notices missed since then. */
   readonly since?: HubPlace | undefined;
 }
 
 export interface FromHub {
   readonly place: HubPlace;
-  /** The filter of this number, and so of each before it, holds. */
+  /** The `asks` of the filter that is now in effect. Filters with lower numbers are superseded. The name is on the wire. */
   readonly heard?: number;
   readonly notices: readonly Notice[];
 }

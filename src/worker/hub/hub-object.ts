@@ -1,11 +1,11 @@
 /**
- * The object that joins all isolates of a server: whoever publishes calls it once, whoever holds a stream that wants
- * notices has a WebSocket to it. It stores nothing and sleeps between notices; what each socket wants is attached to
- * the socket, which outlives the sleep.
+ * The object that connects all isolates of a server. Publishing calls it once; each stream that wants notices has a
+ * WebSocket to it. It stores nothing and hibernates between notices. The filter of each socket is attached to the socket
+ * and survives hibernation.
  *
- * What it publishes is numbered, and for as long as it is awake it remembers what was told last of each subject. So a
- * Worker whose socket was lost is told what it missed, and nothing else; after a sleep or a reset, which begin another
- * epoch, it is told everything it wants. See docs/decisions/006-hub-epochs.md.
+ * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a Worker
+ * that reconnects receives only the notices it missed. Hibernation or a reset begins a new epoch; then a Worker that
+ * reconnects receives a notice for each list, resource and task in its filter. See docs/decisions/006-hub-epochs.md.
  *
  * @module
  */
@@ -14,22 +14,22 @@ import type { RoleObject } from "../object.ts";
 import { CLAIM_HEADER, type FromHub, type HubClaim, type HubPlace, type ToHub } from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
 
-/** Characters of a filter that are kept with a hibernating socket, which holds 16,384 bytes. */
+/** Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes. */
 const FILTER_MAX = 5_000;
 
-/** Subjects remembered. Of one that was forgotten, a Worker that was away is told needlessly. */
+/** Subjects remembered. A Worker that reconnects is sent notices for forgotten subjects that it has not missed. */
 const SUBJECTS_MAX = 4_096;
 
-/** What a socket wants. True: everything, since its filter is too large to be kept; its Worker filters again anyway. */
+/** The filter of a socket. True if it is too large to attach: everything is sent, since the Worker filters again anyway. */
 type Attachment = NoticeFilter | true;
 
 /** The method the Worker calls. */
 export interface HubRpc {
   /**
-   * Tells every Worker that wants one of these; they are sent, not acknowledged, when it returns.
+   * Sends the notices to every Worker whose filter admits one of them. They are sent when it returns, not acknowledged.
    *
-   * @param notices Each as JSON, which is passed on as it is.
-   * @returns How many sockets failed. Their Workers dial again, and are told then.
+   * @param notices Each as JSON, which is forwarded unchanged.
+   * @returns The number of sockets that failed. Their Workers reconnect and receive the notices then.
    */
   publish(notices: readonly string[]): number;
 }
@@ -38,11 +38,11 @@ export class HubObject implements RoleObject, HubRpc {
   readonly #ctx: DurableObjectState;
   readonly #epoch = crypto.randomUUID();
   #number = 0;
-  /** When each subject was last told of, the latest last. */
-  readonly #told = new Map<number, number>();
-  /** Nothing that is not in `#told` was told of after this number. */
+  /** The number of the last publication about each subject, in ascending order. */
+  readonly #lastNumbers = new Map<number, number>();
+  /** No subject that is missing in `#lastNumbers` was published after this number. */
   #floor = 0;
-  /** Filters ready to be asked, for as long as the object is awake. */
+  /** Compiled filters, while the object is in memory. */
   readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
 
   constructor(ctx: DurableObjectState) {
@@ -55,7 +55,7 @@ export class HubObject implements RoleObject, HubRpc {
     const place = JSON.stringify(this.#place);
     let failed = 0;
     for (const socket of this.#ctx.getWebSockets()) {
-      // Who is leaving wants nothing any more, and who lost the link dials again.
+      // The Worker has closed the socket, or will reconnect.
       if (socket.readyState !== WebSocket.OPEN) continue;
       try {
         const admits = this.#filterOf(socket);
@@ -63,7 +63,7 @@ export class HubObject implements RoleObject, HubRpc {
         if (wanted.length === 0) continue;
         socket.send(`{"place":${place},"notices":[${wanted.map(({ text }) => text).join()}]}`);
       } catch {
-        // A loss that shows is made good: the Worker dials again.
+        // Closing with an error makes the Worker reconnect and receive what it missed.
         failed += 1;
         socket.close(1011);
       }
@@ -71,14 +71,14 @@ export class HubObject implements RoleObject, HubRpc {
     return failed;
   }
 
-  /** Takes a WebSocket, or answers 429 with what there is too much of. */
+  /** Accepts a WebSocket, or answers 429 with a text that names the exceeded limit. */
   async fetch(request: Request): Promise<Response> {
     const text = request.headers.get(CLAIM_HEADER);
     const claim = text === null ? undefined : (JSON.parse(text) as HubClaim);
     const excess = claim && this.#findExcess(claim);
     if (excess) return new Response(excess, { status: 429 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    // Tags outlive the sleep of the object. The size comes first.
+    // Tags survive hibernation. The size is the first tag.
     this.#ctx.acceptWebSocket(ours, [`size ${claim?.size ?? 0}`, "hub", ...(claim?.owner ? [claim.owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs });
   }
@@ -92,7 +92,7 @@ export class HubObject implements RoleObject, HubRpc {
     socket.send(JSON.stringify(answer));
   }
 
-  /** Counted and taken in one turn, so that streams dialled at the same time cannot all pass. */
+  /** Synchronous, like the accept that follows, so that concurrent requests cannot all pass the check. */
   #findExcess({ owner, ownerMax, size, streamsMax, charsMax }: HubClaim): string | undefined {
     const open = (tag?: string) =>
       this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
@@ -110,22 +110,22 @@ export class HubObject implements RoleObject, HubRpc {
 
   #remember(notice: Notice): Notice {
     const subject = subjectOf(notice);
-    this.#told.delete(subject);
-    this.#told.set(subject, this.#number);
-    if (this.#told.size > SUBJECTS_MAX) {
-      const [[oldest, number] = [0, 0]] = this.#told;
-      this.#told.delete(oldest);
+    this.#lastNumbers.delete(subject);
+    this.#lastNumbers.set(subject, this.#number);
+    if (this.#lastNumbers.size > SUBJECTS_MAX) {
+      const [[oldest, number] = [0, 0]] = this.#lastNumbers;
+      this.#lastNumbers.delete(oldest);
       this.#floor = number;
     }
     return notice;
   }
 
-  /** What may have been told since then, one notice for each subject. */
+  /** Returns a notice for each subject in the filter that may have been published since the position. */
   #missed(
     { lists, uris, elicitations = [], tasks = [] }: NoticeFilter,
     { epoch, number }: HubPlace,
   ): readonly Notice[] {
-    // Whoever knows another life has heard nothing of this one.
+    // A Worker that knows another epoch has received nothing of this one.
     const after = epoch === this.#epoch ? number : -1;
     const wanted: readonly Notice[] = [
       ...lists.map((kind) => ({ kind })),
@@ -134,9 +134,9 @@ export class HubObject implements RoleObject, HubRpc {
       ...tasks.map((id) => ({ kind: "task", id }) as const),
     ];
     return wanted.filter((notice) => {
-      // That something is done must be known: a client acts on it.
+      // "elicitation" says that an elicitation is complete, and clients act on it: it is only sent if known to be true.
       const otherwise = notice.kind === "elicitation" ? -1 : this.#floor;
-      return (this.#told.get(subjectOf(notice)) ?? otherwise) > after;
+      return (this.#lastNumbers.get(subjectOf(notice)) ?? otherwise) > after;
     });
   }
 
@@ -151,7 +151,7 @@ export class HubObject implements RoleObject, HubRpc {
   }
 }
 
-/** Sockets that an earlier release accepted have no tags. */
+/** Returns the size of a stream from its tags. Sockets accepted by an earlier release have no tags. */
 function sizeTag([tag = ""]: readonly string[]): number {
   return Number(tag.split(" ")[1] ?? 0);
 }

@@ -1,5 +1,5 @@
 /**
- * The Worker's side of the hub: for each stream that wants notices one WebSocket to each shard that may tell of them.
+ * The Worker's side of the hub. A stream that wants notices has one WebSocket to each shard that may publish them.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { partsOf } from "./shards.ts";
 /** Asks a shard for a WebSocket. */
 type Dial = (shard: number, claim: Claim) => Promise<Response>;
 
-/** Notices of every isolate. */
+/** Returns a source of the notices that are published in any isolate. */
 export function hubSource(dial: Dial, shards: number): NoticeSource {
   return {
     open: async (filter, listener, claim) => {
@@ -52,7 +52,7 @@ function openTap(dial: (shard: number) => Promise<Response>, shards: number, lis
     try {
       await Promise.all(wanted);
     } catch (error) {
-      // Half of what was asked for is nothing to rely on.
+      // A filter that only some shards have received must not stay in effect.
       stop();
       throw error;
     }
@@ -67,62 +67,65 @@ class ShardTap {
   #admits = compileFilter(this.#filter);
   #link: Promise<Link> | undefined;
   #asks = 0;
-  /** Who waits for a filter to hold, by its number. */
+  /** Callers that wait for a filter to take effect, by its number. */
   readonly #waiting = new Map<number, () => void>();
-  /** Up to here nothing was missed. */
-  #place: HubPlace | undefined;
+  /** The last position received: nothing before it was missed. */
+  #position: HubPlace | undefined;
 
   constructor(options: Pick<LinkOptions, "dial" | "onEnd">, listener: NoticeListener) {
     this.#options = options;
     this.#listener = listener;
   }
 
-  /** Resolves when the shard has heard what is wanted. @throws {Error} when it cannot be reached. */
+  /** Resolves when the filter is in effect at the shard. @throws {Error} when the shard cannot be reached. */
   async want(filter: NoticeFilter): Promise<void> {
     this.#filter = filter;
     this.#admits = compileFilter(filter);
     this.#asks += 1;
     const held = new Promise<void>((resolve) => this.#waiting.set(this.#asks, resolve));
     this.#link ??= this.#open();
-    await this.#say();
+    await this.#send();
     await held;
   }
 
   stop(): void {
-    // A link that could not be opened was told to whoever wanted it.
+    // If the link could not be opened, `want` has already rejected.
     this.#link?.then(
       (link) => link.close(),
       () => undefined,
     );
-    this.#heard(this.#asks);
+    this.#resolveUpTo(this.#asks);
   }
 
   async #open(): Promise<Link> {
     const link = await Link.open({
       ...this.#options,
       onMessage: (text) => this.#receive(JSON.parse(text) as FromHub),
-      onBack: () => void this.#say(this.#place),
+      onBack: () => void this.#send(this.#position),
     });
     if (!(link instanceof Response)) return link;
     if (link.status === 429) throw new BusyError(await link.text());
     throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
   }
 
-  async #say(since?: HubPlace): Promise<void> {
+  async #send(since?: HubPlace): Promise<void> {
     const link = await this.#link;
     const message: ToHub = { asks: this.#asks, filter: this.#filter, since };
     link?.send(JSON.stringify(message));
   }
 
-  /** A message of another epoch on an unbroken socket is no gap: the hub only slept, and sockets keep what is sent. */
+  /**
+   * A new epoch on an unbroken socket means that the hub hibernated, not that notices were missed: a socket delivers
+   * everything that was sent on it.
+   */
   #receive({ place, heard, notices }: FromHub): void {
-    this.#place = place;
+    this.#position = place;
     notices.filter(this.#admits).forEach(this.#listener);
-    this.#heard(heard);
+    this.#resolveUpTo(heard);
   }
 
-  /** A later filter stands for the earlier ones. */
-  #heard(upTo = 0): void {
+  /** Resolves the callers whose filter is in effect or was superseded by a later one. */
+  #resolveUpTo(upTo = 0): void {
     for (const [number, resolve] of this.#waiting) {
       if (number > upTo) return;
       this.#waiting.delete(number);

@@ -1,19 +1,20 @@
 /**
- * Subjects: what a notice is about, as a number. It says which shard of a hub tells of it.
+ * The subject of a notice is a number derived from what the notice is about. It selects the shard of the hub that
+ * publishes the notice.
  *
  * @module
  */
 import { fingerprint } from "../../core/protocol/bytes.ts";
 import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 
-/** What a notice is about: a list kind, a URI, the id of an elicitation or task, or the log. */
+/** Returns the subject of a notice: the fingerprint of a list kind, a URI, the id of an elicitation or task, or "log". */
 export function subjectOf(notice: Notice): number {
   const { uri, id, kind } = notice as { readonly kind: string; readonly uri?: string; readonly id?: string };
-  // Two texts may share a number: then both are told where one was missed.
+  // Two texts may have the same fingerprint. Then a Worker that missed one of them is sent a notice for both.
   return fingerprint(uri ?? id ?? kind);
 }
 
-/** A filter as what each shard is asked for. Shards it does not concern are absent. */
+/** Splits a filter into the part for each shard. Shards with nothing to publish for it are absent. */
 export function partsOf(filter: NoticeFilter, shards: number): Map<number, NoticeFilter> {
   const { lists, uris, elicitations = [], tasks = [], logLevel } = filter;
   const parts = new Map<number, NoticeFilter>();

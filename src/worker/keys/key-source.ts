@@ -1,6 +1,6 @@
 /**
- * The keys of an isolate: asked for once, asked for again in the background now and then, and at once when something
- * was sealed with a key it does not know, which it then believes for a while.
+ * The keys of an isolate. They are requested once and refreshed in the background. They are also refreshed when something
+ * was sealed with an unknown key, but at most once in a while.
  *
  * @module
  */
@@ -8,54 +8,54 @@ import { waitUntil } from "cloudflare:workers";
 import { KEYS_VARIABLE, KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
 
-/** Milliseconds between two asks for a key that is not known: garbage is not to cost requests. */
+/** Milliseconds between two requests because of an unknown key, so that invalid input cannot cause many requests. */
 const UNKNOWN_PAUSE_MS = 10_000;
-/** Milliseconds the object has to answer. */
+/** Milliseconds to wait for the object's answer. */
 const ANSWER_MS = 5_000;
 
 interface Known {
   readonly keys: readonly StoredKey[];
-  readonly askedAtMs: number;
+  readonly requestedAtMs: number;
 }
 
-/** Asks the object. @throws {Error} when it cannot be reached. */
-export type AskKeys = (env: unknown, rotation: Rotation) => Promise<readonly StoredKey[]>;
+/** Requests the keys from the object. @throws {Error} when it cannot be reached. */
+export type RequestKeys = (env: unknown, rotation: Rotation) => Promise<readonly StoredKey[]>;
 
 export class KeySource {
-  readonly #ask: AskKeys;
+  readonly #request: RequestKeys;
   readonly #rotation: Rotation;
-  /** Milliseconds after which the keys are asked for again. */
+  /** Milliseconds after which the keys are refreshed in the background. */
   readonly #refreshMs: number;
   readonly #rings = new Map<string, Promise<KeyRing>>();
   #known: Known | undefined;
-  #asking: Promise<Known> | undefined;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
-  /** Why the last ask failed, if it did. */
+  #pending: Promise<Known> | undefined;
+  #requestedAtMs = Number.NEGATIVE_INFINITY;
+  /** The error of the last request, if it failed. */
   #failure: unknown;
 
-  constructor(ask: AskKeys, rotation: Rotation) {
-    this.#ask = ask;
+  constructor(request: RequestKeys, rotation: Rotation) {
+    this.#request = request;
     this.#rotation = rotation;
     this.#refreshMs = rotation.publishMs / 6;
   }
 
   /**
-   * The ring of a purpose. The secret `MCP_KEYS` takes the place of the object where it is set.
+   * Returns the key ring for a purpose. If the secret `MCP_KEYS` is set, its keys are used and the object is not called.
    *
-   * @param sealed What is to be opened with it: its key is asked for if it is not known.
-   * @throws {Error} when there are no keys; {KitError} when those of the secret are none.
+   * @param sealed The text to open with the ring. If its key is unknown, the keys are requested again.
+   * @throws {Error} when the object gives no keys. {KitError} when the secret has no valid keys.
    */
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
     const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
     if (typeof list === "string" && list.trim() !== "") return this.#ringOf(list, purpose);
     const ring = await this.#ringNow(env, purpose);
     if (sealed === undefined || ring.knows(sealed)) return ring;
-    // Those who come while it is being asked wait for the same answer.
-    if (this.#asking || Date.now() - this.#askedAtMs >= UNKNOWN_PAUSE_MS) {
+    // Concurrent callers wait for the same request.
+    if (this.#pending || Date.now() - this.#requestedAtMs >= UNKNOWN_PAUSE_MS) {
       await this.#refresh(env);
       return this.#ringNow(env, purpose);
     }
-    // There may be a key nobody could tell of: "unknown" would tell the client that its session is gone.
+    // The key may exist although the request for it failed. "Unknown" would tell the client that its session is gone.
     if (this.#failure !== undefined) throw this.#failure;
     return ring;
   }
@@ -64,12 +64,12 @@ export class KeySource {
     const { keys } = await this.#current(env);
     const nowMs = Date.now();
     const sealing = keys.findLast(({ sealsFromMs }) => sealsFromMs <= nowMs) ?? keys[0];
-    // The first of a list seals.
+    // The first key of a list seals.
     const ordered = [...keys].sort((a, b) => Number(b === sealing) - Number(a === sealing));
     return this.#ringOf(ordered.map(({ secret }) => secret).join(","), purpose);
   }
 
-  /** Deriving keys is dearer than a call: rings are kept for as long as their keys are. */
+  /** Deriving keys is more expensive than a whole tool call, so rings are cached. */
   #ringOf(list: string, purpose: string): Promise<KeyRing> {
     const name = `${purpose} ${list}`;
     const ring = this.#rings.get(name) ?? KeyRing.parse(list, purpose);
@@ -79,14 +79,14 @@ export class KeySource {
   }
 
   async #current(env: unknown): Promise<Known> {
-    const ageMs = Date.now() - (this.#known?.askedAtMs ?? Number.NEGATIVE_INFINITY);
+    const ageMs = Date.now() - (this.#known?.requestedAtMs ?? Number.NEGATIVE_INFINITY);
     if (this.#known && ageMs < this.#rotation.publishMs) {
-      if (ageMs >= this.#refreshMs && !this.#asking) waitUntil(this.#refresh(env).catch(() => undefined));
+      if (ageMs >= this.#refreshMs && !this.#pending) waitUntil(this.#refresh(env).catch(() => undefined));
       return this.#known;
     }
-    // Older: there may be a key that others seal with by now. Without an answer the old ones are better than none.
+    // With keys this old, other isolates may seal with a newer one, so wait for a refresh. If it fails, use the old keys.
     const known = this.#known;
-    const isPausing = this.#failure !== undefined && Date.now() - this.#askedAtMs < UNKNOWN_PAUSE_MS;
+    const isPausing = this.#failure !== undefined && Date.now() - this.#requestedAtMs < UNKNOWN_PAUSE_MS;
     if (known && isPausing) return known;
     return this.#refresh(env).catch((error: unknown) => {
       if (known) return known;
@@ -95,38 +95,38 @@ export class KeySource {
   }
 
   /**
-   * Asks the object, once for all who come meanwhile. Kept alive beyond the request that began it; and each waits with a
-   * timer of its own, which bounds the wait and tells the platform that the request is not hung.
+   * Requests the keys, in one request for all concurrent callers, which is kept alive beyond the client's request that
+   * began it. Each caller has a timer of its own: it limits the wait and shows the platform that the request is not hung.
    */
   async #refresh(env: unknown): Promise<Known> {
-    const asking = this.#asking ?? this.#begin(env);
+    const pending = this.#pending ?? this.#begin(env);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        if (this.#asking === asking) this.#asking = undefined;
-        reject(new Error("No keys in time."));
+        if (this.#pending === pending) this.#pending = undefined;
+        reject(new Error(`The object that stores the sealing keys did not answer within ${ANSWER_MS} ms.`));
       }, ANSWER_MS);
     });
     try {
-      return await Promise.race([asking, late]);
+      return await Promise.race([pending, late]);
     } finally {
       clearTimeout(timer);
     }
   }
 
   #begin(env: unknown): Promise<Known> {
-    this.#askedAtMs = Date.now();
-    const asking = this.#keep(env).finally(() => {
-      if (this.#asking === asking) this.#asking = undefined;
+    this.#requestedAtMs = Date.now();
+    const pending = this.#keep(env).finally(() => {
+      if (this.#pending === pending) this.#pending = undefined;
     });
-    this.#asking = asking;
-    waitUntil(asking.catch(() => undefined));
-    return asking;
+    this.#pending = pending;
+    waitUntil(pending.catch(() => undefined));
+    return pending;
   }
 
   async #keep(env: unknown): Promise<Known> {
     try {
-      this.#known = { keys: await this.#ask(env, this.#rotation), askedAtMs: Date.now() };
+      this.#known = { keys: await this.#request(env, this.#rotation), requestedAtMs: Date.now() };
       this.#failure = undefined;
       return this.#known;
     } catch (error) {
@@ -136,5 +136,5 @@ export class KeySource {
   }
 }
 
-/** More than purposes and orders of keys there are at a time. */
+/** More rings than there are purposes and key orders at a time. */
 const RINGS_MAX = 16;

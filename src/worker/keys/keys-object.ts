@@ -1,7 +1,7 @@
 /**
- * The role that makes the sealing keys of a server and keeps them. It is asked once by each isolate, and now and then
- * afterwards. What it stores is one row, written when a key is made: the first time it is asked, and once in each
- * rotation. It sets no alarm: nothing happens while nobody asks.
+ * The object that creates and stores the sealing keys of a server. Each isolate requests them once and then refreshes
+ * them from time to time. It stores one row, which is written when a key is created: at the first request and once per
+ * rotation. It sets no alarm; keys are only rotated on request.
  *
  * @module
  */

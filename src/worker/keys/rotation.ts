@@ -1,5 +1,5 @@
 /**
- * Which keys there are, and from when.
+ * Decides when keys are created, begin to seal and are deleted.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { encodeBase64Url } from "../../core/protocol/bytes.ts";
 export interface StoredKey {
   /** 32 bytes in base64url. */
   readonly secret: string;
-  /** Epoch milliseconds from which isolates seal with it. Before that they only open. */
+  /** Epoch milliseconds from which isolates seal with this key. Before that they only open with it. */
   readonly sealsFromMs: number;
 }
 
 export interface Rotation {
   /** Milliseconds a key seals. */
   readonly rotateMs: number;
-  /** Milliseconds every isolate has to hear of a key before any seals with it. */
+  /** Milliseconds between the creation of a key and its first use, so that every isolate has refreshed its keys by then. */
   readonly publishMs: number;
   /** Milliseconds a key is kept after it has stopped sealing. */
   readonly keepMs: number;
 }
 
-/** The keys there should be now; the same array when those are the ones there are. */
+/** Returns the keys that should exist now, or the same array when nothing changes. */
 export function rotate(keys: readonly StoredKey[], rotation: Rotation, nowMs: number): readonly StoredKey[] {
   const { rotateMs, publishMs, keepMs } = rotation;
   const newest = keys.at(-1);
-  // The first is used at once: there is no isolate that does not know it.
+  // The first key seals immediately: no isolate has older keys.
   if (!newest) return [{ secret: newSecret(), sealsFromMs: nowMs }];
   // A key stops sealing when the next one begins.
   const kept = keys.filter((_, place) => (keys[place + 1]?.sealsFromMs ?? Number.POSITIVE_INFINITY) + keepMs > nowMs);

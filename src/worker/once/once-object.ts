@@ -1,25 +1,26 @@
 /**
- * The object of one call that runs once. Whoever presents the call has a WebSocket to it: the first is told to run, the
- * others wait for the outcome, which is stored before anybody hears it. The object sleeps while the call runs.
+ * The object of one call that runs at most once. Each Worker that presents the call opens a WebSocket: the first one is
+ * told to run the call, the others wait for the outcome, which is stored before it is sent to anyone. The object can
+ * hibernate while the call runs.
  *
- * Stored, as one key: the claim when the call is first presented, its outcome when there is one; and again for each round
- * of a call that asks by returning. All goes with the alarm.
+ * One key is stored: the claim, written when the call is first presented and again with the outcome; for a call that asks
+ * by returning `inputRequired()`, both are written again in each round. The alarm deletes everything.
  *
  * @module
  */
 import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/serve/idempotency.ts";
 import type { RoleObject } from "../object.ts";
 
-/** How a call is presented: in a header, since an upgrade has no body. */
+/** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {
-  /** Made for each presentation; the same when its link was lost and is dialled again. */
+  /** Random id of this presentation. A reconnect sends the same id. */
   readonly run: string;
-  /** Milliseconds the outcome is kept, from when the call is first presented. */
+  /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
   readonly keepMs: number;
 }
 
 export const PRESENT_HEADER = "X-Mcp-Once";
-/** From the object: run it now, or go on if you do. Anything else it says is the outcome. */
+/** Message of the object: run the call, or continue if it is running already. Any other message is the outcome. */
 export const RUN = "run";
 
 interface Claim extends Omit<Presentation, "keepMs" | "round"> {
@@ -30,7 +31,7 @@ interface Claim extends Omit<Presentation, "keepMs" | "round"> {
 }
 
 const KEY = "claim";
-/** Milliseconds that whoever runs the call has to dial again, when its link was lost. */
+/** Milliseconds in which the Worker that runs the call must reconnect after its socket was lost. */
 const GRACE_MS = 10_000;
 
 export class OnceObject implements RoleObject {
@@ -58,11 +59,11 @@ export class OnceObject implements RoleObject {
     this.#ctx.acceptWebSocket(ours, runs ? ["once", run] : ["once"]);
     if (claim.outcome !== undefined) ours.send(claim.outcome);
     else if (runs) ours.send(RUN);
-    else await this.#askWhoRuns(claim);
+    else await this.#watchRunner(claim);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** The one thing that is said: what came of the call, by whoever runs it now. */
+  /** The only message is the outcome. It is accepted only from the Worker that runs the call now. */
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     const claim = this.#claim();
     if (claim && claim.outcome === undefined && this.#ctx.getTags(socket).includes(claim.run)) {
@@ -72,10 +73,10 @@ export class OnceObject implements RoleObject {
 
   async webSocketClose(): Promise<void> {
     const claim = this.#claim();
-    if (claim && claim.outcome === undefined && this.#ctx.getWebSockets().length > 0) await this.#askWhoRuns(claim);
+    if (claim && claim.outcome === undefined && this.#ctx.getWebSockets().length > 0) await this.#watchRunner(claim);
   }
 
-  /** Forgets the call when its time is over; before that, somebody waits for a run that nobody does any more. */
+  /** Deletes the call when it expires. Before that, settles a call whose Worker has not reconnected in time. */
   async alarm(): Promise<void> {
     const claim = this.#claim();
     if (!claim || claim.untilMs <= Date.now()) {
@@ -100,8 +101,8 @@ export class OnceObject implements RoleObject {
     return this.#ctx.getWebSockets(run).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
-  /** Somebody waits. Unless the run is heard of again soon it is lost. */
-  async #askWhoRuns(claim: Claim): Promise<void> {
+  /** Sets the alarm that settles the call as interrupted, unless the Worker that runs it is connected. */
+  async #watchRunner(claim: Claim): Promise<void> {
     if (this.#runners(claim).length === 0) await this.#ctx.storage.setAlarm(Date.now() + GRACE_MS);
   }
 }

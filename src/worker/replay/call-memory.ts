@@ -1,10 +1,9 @@
 /**
- * What one run of a call in a session remembers, and a later one reads: the journal, and the questions that have no
- * answer so far.
+ * The memory of a call in a session, recorded by one run and read by the next: the journal and the open questions.
  *
- * It is stored in rows of bounded size, so that a change costs the same however much the call remembers. The first row
- * has the call as a whole, and is replaced while the call is small. Beyond that it stays as it is, and each further row
- * has the changes that followed, as many as fit. Each change writes one row.
+ * It is stored in rows of limited size, so that the cost of a change does not depend on how much was recorded before.
+ * The first row contains the whole call and is rewritten while the call is small. Once the call is larger, the first row
+ * stays unchanged, and each further row contains as many of the later changes as fit. Each change writes one row.
  *
  * @module
  */
@@ -17,9 +16,9 @@ import { failedEntry, type JournalData, type JournalEntry, type QuestionEntry } 
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 
-/** Characters that one call may store: its request and all that it remembers. A row of the platform holds twice that. */
+/** Characters that one call may store: its request and its memory. The platform allows twice as much in one row. */
 const CALL_MAX = 900_000;
-/** Characters that one journal row may hold. An entry that would exceed them starts a new row. */
+/** Characters in one row. A change that would exceed them starts a new row. */
 const ROW_MAX = 4_096;
 
 interface OpenQuestion {
@@ -28,32 +27,32 @@ interface OpenQuestion {
   readonly untilMs: number;
 }
 
-/** A call as its first row has it. In layout 1 this row was the only one, whatever its size. */
+/** The content of the first row. In layout 1 it was the only row, whatever its size. */
 export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;
   readonly post: SessionPost;
   readonly journal: JournalData;
-  /** Questions without an answer, by the ids they went out with. */
+  /** Open questions, by the request ids with which they were sent. */
   readonly questions: Readonly<Record<string, OpenQuestion>>;
-  /** Whether it may be run again although it was not waiting: its tool says so. */
+  /** Whether the call may be run again although it has no open question, because its tool is idempotent or read-only. */
   readonly isRepeatable: boolean;
-  /** How often it was run again without coming further. */
+  /** How often the call was run again since the journal last grew. */
   readonly reruns: number;
 }
 
-/** One change, as the further rows have it. */
+/** One change in a further row. */
 export type StoredChange =
   | { readonly entry: JournalEntry }
   | { readonly id: string; readonly question: OpenQuestion }
   | Partial<Pick<StoredCall, "isRepeatable" | "reruns">>;
 
 export interface MemoryHost {
-  /** Stores a row of the call: row 0 is the first. */
+  /** Stores a row of the call. The first row is row 0. */
   put(row: number, value: StoredCall | readonly StoredChange[]): void;
-  /** What may be stored of the message that began the call. */
+  /** Returns the part of the message that may be stored. */
   storable(post: SessionPost): SessionPost;
-  /** Called with when a question that goes out is given up. */
+  /** Called when a question is sent, with the time at which it expires. */
   wakeAt(atMs: number): void;
 }
 
@@ -61,22 +60,25 @@ export class CallMemory implements AskedBefore {
   readonly #host: MemoryHost;
   #call: StoredCall;
   readonly #entries: JournalEntry[];
-  /** Of them, those of questions, by key. */
+  /** The entries of questions, by key. */
   readonly #answers = new Map<string, QuestionEntry>();
-  /** The row being written, what it has unless it is the first, and the characters in it and in all rows. */
+  /** Number of the row being written. */
   #row = 0;
+  /** The changes in that row, unless it is the first. */
   #changes: StoredChange[] = [];
+  /** Characters in that row. */
   #rowUnits = 0;
+  /** Characters in all rows. */
   #units = 0;
-  /** Whether there is a row of it. */
+  /** Whether any row has been stored. */
   isStored = false;
   #rest: () => void = () => undefined;
-  /** Resolves when a question has gone out: from then on nothing need hold the object awake. */
+  /** Resolves when a question has been sent: from then on the object may be evicted. */
   atRest = this.#untilRest();
-  /** Called when a question is answered: the run goes on. */
+  /** Called when a question is answered and the run continues. */
   onAnswer: () => void = () => undefined;
 
-  /** @param rows The changes of its further rows, for a call that was stored. */
+  /** @param rows The changes in the further rows of a stored call. Absent for a new call. */
   constructor(host: MemoryHost, call: StoredCall, rows?: readonly (readonly StoredChange[])[]) {
     this.#host = host;
     this.#call = call;
@@ -90,7 +92,7 @@ export class CallMemory implements AskedBefore {
       this.#units += sizeOf(row);
     }
     this.#row = rows.length;
-    // A further row is left as it was found.
+    // Stored further rows are not rewritten: the next change starts a new row.
     this.#rowUnits = rows.length > 0 ? ROW_MAX : this.#units;
   }
 
@@ -118,12 +120,12 @@ export class CallMemory implements AskedBefore {
     return this.#call.reruns;
   }
 
-  /** The journal as it is now: what is recorded later does not change it. */
+  /** A copy of the journal. Later entries do not change it. */
   get journal(): JournalData {
     return { ...this.#call.journal, entries: [...this.#entries] };
   }
 
-  /** Stores that the call may be run again although it does not wait. One too large to be stored is not. */
+  /** Stores that the call may be run again although it has no open question. A call too large to be stored is not. */
   repeatable(): void {
     try {
       this.#change({ isRepeatable: true });
@@ -132,7 +134,7 @@ export class CallMemory implements AskedBefore {
     }
   }
 
-  /** Stores that it is run again. */
+  /** Counts a rerun. */
   rerun(): void {
     this.#change({ reruns: this.#call.reruns + 1 }, true);
   }
@@ -153,10 +155,10 @@ export class CallMemory implements AskedBefore {
   }
 
   /**
-   * Keeps what came of a question or step.
+   * Records the outcome of a question or step.
    *
-   * @throws {QuestionError} `invalid-answer` naming the limit, for an answer that is too large. This is kept in place of
-   *   the answer, so that a later run meets the same.
+   * @throws {QuestionError} `invalid-answer` naming the limit, for an answer that is too large. The error is recorded in
+   *   place of the answer, so that later runs throw it as well.
    * @throws {KitError} `state-too-large` naming the limit, for the result of a step.
    */
   record(entry: JournalEntry): void {
@@ -165,7 +167,7 @@ export class CallMemory implements AskedBefore {
     } catch (error) {
       if (!KitError.is(error) || "step" in entry) throw error;
       const failure = new QuestionError("invalid-answer", error.message);
-      // Always stored, or the question would stay open. It is short, and to ask it took room as well.
+      // Always stored, or the question would stay open. It is short, and takes the place of the question.
       this.#record(failedEntry(entry.key, entry.digest ?? "", failure), true);
       throw failure;
     }
@@ -222,7 +224,7 @@ export class CallMemory implements AskedBefore {
       this.#index(entry);
       const isOpen = ({ key }: OpenQuestion) => "step" in entry || key !== entry.key;
       const open = Object.entries(questions).filter(([, question]) => isOpen(question));
-      // It has come further: what ends the object is not the call.
+      // The journal has grown, so it is not this call that keeps resetting the object.
       this.#call = { ...this.#call, questions: Object.fromEntries(open), reruns: 0 };
     } else if ("question" in change) {
       this.#call = { ...this.#call, questions: { ...questions, [change.id]: change.question } };
@@ -241,7 +243,7 @@ function sizeOf(value: unknown): number {
 function tooLarge(units: number): KitError {
   return new KitError(
     "state-too-large",
-    `A call in a session keeps its request, its answers and the results of its steps: ${CALL_MAX} characters at most, ` +
-      `and with this it would be ${units}. Store large values elsewhere, and return a reference to them from ctx.step().`,
+    `A call in a session may store at most ${CALL_MAX} characters of request, answers and step results; this change would ` +
+      `make it ${units}. Store large values elsewhere, and return a reference to them from ctx.step().`,
   );
 }

@@ -1,15 +1,15 @@
 /**
- * Calls of one session that outlive the object that ran them. What was asked and answered is stored, so that an answer
- * which comes when nothing of the run is left runs the handler again, up to where it was, on the stream it had. The
- * object may sleep while a person thinks.
+ * The calls of one session, which survive a restart of the object that runs them. Questions and answers are stored. When
+ * an answer arrives after a restart, the handler runs again up to the question, on the same stream. So the object may be
+ * evicted while a person thinks.
  *
- * Rows in the object's key-value store, one written when a question goes out, when its answer comes, and for each step;
- * for a tool declared idempotent or read-only also when its stream begins. All are deleted when the call has ended.
+ * One row of the object's key-value store is written when a question is sent, when it is answered and for each step; for
+ * a tool declared idempotent or read-only also when its stream begins. All rows are deleted when the call ends.
  *
- * | key | what |
+ * | key | content |
  * | --- | --- |
- * | `call:<session>:<stream>` | the call; in layout 1 with all that it remembers |
- * | `more:<session>:<stream>:<n>`, n from 1 | what it remembers beyond that, in order |
+ * | `call:<session>:<stream>` | the call; in layout 1 with its whole memory |
+ * | `more:<session>:<stream>:<n>`, n from 1 | later changes of its memory, in order |
  *
  * @module
  */
@@ -29,60 +29,63 @@ import type { EventLog, StreamRow } from "../sessions/event-log.ts";
 import type { Caller } from "../sessions/session-state.ts";
 import { CallMemory, type StoredCall, type StoredChange } from "./call-memory.ts";
 
-/** What lasting calls need of their session. */
+/** The parts of the session that lasting calls use. */
 export interface LastingHost {
   readonly kv: SyncKvStorage;
   readonly log: EventLog;
   readonly session: number;
-  /** Asks for an alarm, no later than this. */
+  /** Requests an alarm at this time or earlier. */
   readonly wakeAt: (atMs: number) => void;
-  /** Runs a call again, on the stream it had. */
+  /** Runs a call again on its stream. */
   readonly rerun: (memory: CallMemory) => void;
-  /** Gives up a question that somebody in memory waits for; false when nobody does. */
+  /** Rejects a question that a run in memory waits for. Returns false when no run waits for it. */
   readonly expire: (id: RequestId) => boolean;
 }
 
-/** Reruns of one call: what ends the object each time is not to do so for ever. */
+/** Reruns of one call without progress, so that a call that crashes its object is not run again forever. */
 const RERUNS_MAX = 3;
 
 export class LastingCalls {
   readonly #host: LastingHost;
   readonly #storable: Storable;
   readonly #prefix: string;
-  /** Those that run in this life of the object, as the run knows them. */
+  /** The memories of the calls that run now, by stream. */
   readonly #live = new Map<number, CallMemory>();
 
-  /** @param storable Gives what may be stored of the request that began a call. */
+  /** @param storable Returns the part of an HTTP request that may be stored. */
   constructor(host: LastingHost, storable: Storable) {
     this.#host = host;
     this.#storable = storable;
     this.#prefix = `call:${host.session}:`;
   }
 
-  /** What a call about to run remembers; undefined for one that cannot ask. Stores nothing. */
+  /** Creates the memory of a call that is about to run, or returns undefined if the call cannot ask. Stores nothing. */
   remember(caller: Caller, post: SessionPost, stream: number): CallMemory | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
     const fresh = { journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
     return this.#keep(this.#memoryOf({ stream, caller, post, ...fresh }));
   }
 
-  /** The stream of a call begins: from now on it can be lost. */
+  /** Called when the stream of a call begins, since from then on the object may be reset without the client noticing. */
   begin(memory: CallMemory, server: Registry): void {
     if (memory.post.messages.every((parsed) => isRepeatable(server, parsed))) memory.repeatable();
   }
 
-  /** The run has ended. */
+  /** Called when the run has ended. */
   forget(stream: number): void {
     if (this.#live.get(stream)?.isStored) this.#delete(stream);
     this.#live.delete(stream);
   }
 
-  /** The session has ended. */
+  /** Called when the session has ended. */
   forgetAll(): void {
     for (const { stream } of this.#all()) this.#delete(stream);
   }
 
-  /** Whether a call that was lost goes on: when its client answers, or by itself, and then it does from now on. */
+  /**
+   * Returns whether a call that was interrupted by a reset continues. A call with open questions continues when its client
+   * answers; a repeatable one is run again now.
+   */
   goesOn({ id }: StreamRow): boolean {
     const memory = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
     if (!memory) return false;
@@ -95,7 +98,7 @@ export class LastingCalls {
     return true;
   }
 
-  /** An answer that nobody in memory waits for: of a call that was lost, or of none. */
+  /** Takes an answer for which no run in memory waits. It belongs to an interrupted call, or to none and is ignored. */
   answered(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
     const { id = "" } = response;
     const memory = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
@@ -103,10 +106,10 @@ export class LastingCalls {
     if (!memory || !question) return;
     const { key, digest } = question;
     const failed = "error" in response ? failedEntry(key, digest, refused(response.error)) : undefined;
-    this.#hears(memory, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
+    this.#record(memory, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
   }
 
-  /** Forgets calls of a request id that are lost and wait. @returns Their streams. */
+  /** Deletes the interrupted calls with a request id, when the client cancels it. @returns Their streams. */
   cancelled(id: RequestId): number[] {
     const lost = this.#all().filter(({ stream, post }) => {
       return !this.#live.has(stream) && post.messages.some((each) => each.kind === "request" && each.message.id === id);
@@ -117,19 +120,19 @@ export class LastingCalls {
     });
   }
 
-  /** Gives up questions that have had their time. @returns When the next of them has had its own. */
+  /** Times out the questions that have expired. @returns When the next question expires. */
   expire(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const memory of this.#all()) {
       for (const [id, { key, digest, untilMs }] of Object.entries(memory.questions)) {
         if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);
-        else if (!this.#host.expire(id)) this.#hears(memory, failedEntry(key, digest, timedOut("the question")));
+        else if (!this.#host.expire(id)) this.#record(memory, failedEntry(key, digest, timedOut("the question")));
       }
     }
     return nextMs;
   }
 
-  /** The last progress a lost run said: what runs again goes on after it. */
+  /** Returns the last progress that an interrupted run reported, since progress must increase. */
   lastProgress(stream: number): number | undefined {
     let last: number | undefined;
     for (const { frames } of this.#host.log.after(stream, { seq: 0, rank: 0 })) {
@@ -140,13 +143,13 @@ export class LastingCalls {
     return last;
   }
 
-  #hears(memory: CallMemory, entry: JournalEntry): void {
+  #record(memory: CallMemory, entry: JournalEntry): void {
     const isLive = this.#live.has(memory.stream);
     this.#keep(memory);
     try {
       memory.record(entry);
     } catch (error) {
-      // The answer is too large: that is recorded, and the handler meets it.
+      // The answer is too large. The error has been recorded in its place, and the handler will receive it.
       if (!(error instanceof QuestionError)) throw error;
     }
     if (!isLive) this.#host.rerun(memory);
@@ -165,7 +168,7 @@ export class LastingCalls {
     return new CallMemory({ put, storable, wakeAt }, call, rows);
   }
 
-  /** A stored call, by its first row. */
+  /** Reads a stored call. @param call Its first row. */
   #read(call: StoredCall | undefined): CallMemory | undefined {
     if (!call) return undefined;
     const rows: (readonly StoredChange[])[] = [];
@@ -176,7 +179,7 @@ export class LastingCalls {
     }
   }
 
-  /** The stored calls of the session: as their runs know them, or as they were left. */
+  /** Returns the stored calls of the session: from memory if they run now, or else as stored. */
   #all(): CallMemory[] {
     const calls = [...this.#host.kv.list<StoredCall>({ prefix: this.#prefix })];
     return calls.flatMap(([, call]) => this.#live.get(call.stream) ?? this.#read(call) ?? []);
@@ -191,7 +194,7 @@ export class LastingCalls {
   }
 }
 
-/** Whether the tool called says that it may be run again. */
+/** Returns whether the message is a call of a tool that is declared idempotent or read-only. */
 function isRepeatable(server: Registry, parsed: ParsedMessage): boolean {
   if (parsed.kind !== "request" || parsed.message.method !== "tools/call") return false;
   const hints = server.tools.find(String(parsed.message.params?.name))?.hints;

@@ -1,5 +1,6 @@
 /**
- * A task object whose handler is run by somebody else: its alarm does not run it, but tells who does.
+ * A task object whose handler is run by a driver, such as a Workflow. Its alarm does not run the handler but notifies
+ * the driver.
  *
  * @module
  */
@@ -10,48 +11,48 @@ import type { TaskObject } from "../tasks/task-object.ts";
 import type { TaskRpc, TaskSeed } from "../tasks/task-rpc.ts";
 import { TaskStore } from "../tasks/task-store.ts";
 
-/** What is told of a task. */
+/** Identifies a task to its driver. */
 export interface DrivenTask {
   readonly taskId: string;
   /** Id of the object: 64 hexadecimal digits. */
   readonly object: string;
 }
 
-/** What a turn came to. JSON. */
+/** The outcome of a turn. JSON. */
 export interface Turn {
   readonly status: TaskStatus;
-  /** Milliseconds until there is something to do, unless it is answered before. 0: at once. */
+  /** Milliseconds until the next turn, unless an answer arrives earlier. 0 means immediately. */
   readonly waitMs: number;
-  /** Keys of the steps done in it. */
+  /** Keys of the steps completed in this turn. */
   readonly steps: readonly string[];
 }
 
-/** Who has the handler run: calls `work()`, again and again until the task waits or is over. */
+/** Runs the handler of a task by calling `work()` repeatedly until the task waits or ends. */
 export interface Driver {
-  /** Begins, or goes on; is told so as often as it may be needed. Rejects where it could not: it is told again. */
+  /** Starts or continues the task. May be called more often than necessary. Called again later if it rejects. */
   drive(env: unknown, task: DrivenTask): Promise<void>;
-  /** The task is cancelled. */
+  /** Called when the task is cancelled. */
   stop(env: unknown, taskId: string): Promise<void>;
 }
 
 /** The method a driver calls. */
 export interface DrivenRpc {
-  /** Runs the handler once, or joins the run that is under way; nothing where the task waits or is over. */
+  /** Runs the handler once, or joins the current run. Does nothing when the task waits or has ended. */
   work(): Promise<Turn>;
 }
 
-/** Milliseconds from one word to the driver to the next, where nothing has changed meanwhile. */
+/** Milliseconds between two notifications of the driver when nothing has changed in between. */
 const AGAIN_MS = 10_000;
 
-/** A task whose runs are a driver's affair. */
+/** A task whose handler is run by a driver. */
 export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
   readonly #task: TaskObject<Env>;
   readonly #ctx: DurableObjectState;
   readonly #env: Env;
   readonly #driver: Driver;
   #turn: Promise<void> | undefined;
-  /** As the task stood when its driver was last told to go on. */
-  #told = { atMs: 0, updatedAtMs: 0 };
+  /** When the driver was last notified, and the `updatedAtMs` of the task at that time. */
+  #lastNotice = { atMs: 0, updatedAtMs: 0 };
 
   constructor(task: TaskObject<Env>, ctx: DurableObjectState, env: Env, driver: Driver) {
     this.#task = task;
@@ -82,7 +83,7 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
     const stored = this.#stored();
     if (!stored) return { status: "failed", waitMs: 0, steps: [] };
     const { status, expiresAtMs } = stored;
-    // A run that is to go on later has set the alarm to that time.
+    // A run that has to continue later has set the alarm to that time.
     const untilMs = status === "input_required" ? expiresAtMs : ((await this.#ctx.storage.getAlarm()) ?? 0);
     const added = new TaskStore(this.#ctx.storage).entries().slice(before);
     return {
@@ -95,16 +96,16 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
   async alarm(info?: { readonly retryCount: number }): Promise<void> {
     const stored = this.#stored();
     if (stored?.status !== "working" || Date.now() >= stored.expiresAtMs) return this.#takeTurn(info);
-    // First: an answer that comes meanwhile sets another.
+    // Set this alarm first, since an answer that arrives during the next await sets an earlier one.
     await this.#ctx.storage.setAlarm(stored.expiresAtMs);
-    const { atMs, updatedAtMs } = this.#told;
+    const { atMs, updatedAtMs } = this.#lastNotice;
     if (updatedAtMs === stored.updatedAtMs && Date.now() - atMs < AGAIN_MS) return undefined;
     const taskId = toTaskId(this.#ctx.id.toString());
     try {
       await this.#driver.drive(this.#env, { taskId, object: this.#ctx.id.toString() });
-      this.#told = { atMs: Date.now(), updatedAtMs: stored.updatedAtMs };
+      this.#lastNotice = { atMs: Date.now(), updatedAtMs: stored.updatedAtMs };
     } catch (error) {
-      console.error(`mcp-edge: task ${taskId} could not be driven; again in ${AGAIN_MS} ms`, error);
+      console.error(`mcp-edge: the driver of task ${taskId} failed; the next attempt follows in ${AGAIN_MS} ms`, error);
       await this.#ctx.storage.setAlarm(Math.min(Date.now() + AGAIN_MS, stored.expiresAtMs));
     }
     return undefined;
@@ -113,13 +114,13 @@ export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
   async cancel(who: string): Promise<boolean> {
     const isFound = await this.#task.cancel(who);
     if (this.#stored()?.status === "cancelled") {
-      // Where it fails, the next run finds the task over.
+      // If this fails, the next turn finds that the task has ended.
       this.#ctx.waitUntil(this.#driver.stop(this.#env, toTaskId(this.#ctx.id.toString())).catch(() => undefined));
     }
     return isFound;
   }
 
-  /** One at a time, whoever wants it. */
+  /** Runs one turn at a time. Concurrent callers join it. */
   #takeTurn(info?: { readonly retryCount: number }): Promise<void> {
     this.#turn ??= this.#task.alarm(info).finally(() => {
       this.#turn = undefined;

@@ -29,7 +29,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-everything-is-missed",
     file: "src/worker/hub/hub-object.ts",
-    find: "return (this.#told.get(subjectOf(notice)) ?? otherwise) > after;",
+    find: "return (this.#lastNumbers.get(subjectOf(notice)) ?? otherwise) > after;",
     replace: "return after < Infinity || otherwise < 0;",
     tests: ["test/worker/hub.test.ts"],
     title: "causes no notifications when nothing was missed",
@@ -101,8 +101,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-back-without-its-place",
     file: "src/worker/hub/hub-source.ts",
-    find: "onBack: () => void this.#say(this.#place),",
-    replace: "onBack: () => void this.#say(),",
+    find: "onBack: () => void this.#send(this.#position),",
+    replace: "onBack: () => void this.#send(),",
     tests: ["test/worker/hub.test.ts"],
     title: "each subject that changed meanwhile is notified once",
   },
@@ -125,8 +125,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "keys-garbage-asks-always",
     file: "src/worker/keys/key-source.ts",
-    find: "if (this.#asking || Date.now() - this.#askedAtMs >= UNKNOWN_PAUSE_MS) {",
-    replace: "if (this.#asking || Date.now() > 0) {",
+    find: "if (this.#pending || Date.now() - this.#requestedAtMs >= UNKNOWN_PAUSE_MS) {",
+    replace: "if (this.#pending || Date.now() > 0) {",
     tests: ["test/worker/keys.test.ts"],
     title: "garbage ids cost at most one request",
   },

@@ -77,8 +77,8 @@ export const RARE: readonly Mutant[] = [
   {
     id: "keys-asked-by-each",
     file: "src/worker/keys/key-source.ts",
-    find: "const asking = this.#asking ?? this.#begin(env);",
-    replace: "const asking = this.#begin(env);",
+    find: "const pending = this.#pending ?? this.#begin(env);",
+    replace: "const pending = this.#begin(env);",
     tests: ["test/worker/keys.test.ts"],
     title: "concurrent first requests share one fetch",
   },
