@@ -7,7 +7,7 @@ import { runToolQuietly } from "../harness/tools.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
-/** The code block of a language that contains a text. */
+/** Returns the code block of a language that contains a text. */
 function block(language: string, containing: string): string {
   const blocks = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))];
   const found = blocks.map(([, text = ""]) => text).filter((text) => text.includes(containing));
@@ -18,7 +18,7 @@ function block(language: string, containing: string): string {
 describe("the project of the README", () => {
   let folder: string;
   beforeAll(() => {
-    // Inside the package, whose own name its modules may import.
+    // Inside the package, so that its modules can import the package by name.
     folder = mkdtempSync(join(ROOT, "dist/readme-"));
     const files = {
       "package.json": '{ "type": "module" }',
@@ -27,7 +27,7 @@ describe("the project of the README", () => {
       "wrangler.toml": block("toml", 'name = "dice"').replace("src/index.ts", "index.ts"),
       "tsconfig.json": block("json", '"moduleResolution"').replace('"src", ', '"*.ts", '),
       "dice.test.ts": block("ts", "mcp-edge/testing"),
-      // A configuration of its own, because vitest would find the one of this repository.
+      // A separate configuration, because vitest would find that of this repository.
       "vitest.config.mjs": "export default {};",
     };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -53,7 +53,7 @@ describe("the project of the README", () => {
   });
 });
 
-/** Documents whose links must lead somewhere. */
+/** Documents whose links must be valid. */
 const DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/architecture.md"];
 
 test.each(DOCUMENTS)("every file, folder and heading that %s links to exists", (name) => {

@@ -45,7 +45,7 @@ function snippetOf(title: string, source: string): Snippet {
   return { title, source, classes };
 }
 
-/** What a block with tools alone is served by. */
+/** The server for a block that only defines tools. */
 const SERVED = `
 import { edge } from "mcp-edge/worker";
 import { durable } from "mcp-edge/worker/durable";
@@ -54,7 +54,7 @@ export default app;
 export class McpObject extends app.McpObject {}
 `;
 
-/** The servers of the guides, and tools that they define, which are served with all parts. */
+/** The servers of the guides, and their tools, which are served with all parts. */
 function guideSnippets(): Snippet[] {
   const folder = join(ROOT, "docs/guides");
   return readdirSync(folder)
@@ -67,7 +67,7 @@ function guideSnippets(): Snippet[] {
         if (/^server\.tool\(/m.test(block)) return [snippetOf(title, block + SERVED)];
         const isWhole = block.includes("edge(server") && !/new McpServer|adminServer/.test(block);
         if (!isWhole) return [];
-        // A fragment that shows options only.
+        // A fragment that shows only options.
         const isFragment = !block.includes('from "mcp-edge/worker"');
         return [snippetOf(title, isFragment ? `import { edge } from "mcp-edge/worker";\n${block}` : block)];
       });

@@ -99,7 +99,7 @@ test.each([[[]], [["nonsense"]], [["keys", "more"]], [["keys", "--file"]], [["ke
   },
 );
 
-/** A wrangler that reports a port, prints its arguments, and ends with an exit code of its own. */
+/** A stand-in for wrangler that reports a port, prints its arguments, and ends with its own exit code. */
 const FAKE_WRANGLER = `
 const { createServer } = require("node:http");
 console.log("arguments: " + process.argv.slice(2).join(" "));
@@ -130,14 +130,14 @@ test("dev passes its arguments on to wrangler, prints the page of --path, and en
   expect(status).toBe(7);
 });
 
-test("dev prints the URL where the server has no page", () => {
+test("dev prints the URL if the server has no page", () => {
   const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);
   expect(stdout).toContain("page: page()");
 });
 
 /** Node 20 may have to be installed first. */
-test("dev names wrangler or Node as what is missing", { timeout: 180_000 }, () => {
+test("dev reports whether wrangler or Node is missing", { timeout: 180_000 }, () => {
   const empty = join(folder, "empty");
   mkdirSync(empty);
   const missing = runIn(empty, "dev");

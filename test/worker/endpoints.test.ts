@@ -21,7 +21,7 @@ const ADMIN = "/admin/mcp";
 /** The same app as the public one, at another path. */
 const ALIAS = "/alias/mcp";
 
-/** What a second endpoint answers, whatever is asked of it. */
+/** The answer of a second endpoint to any request. */
 async function problemsOf(part: string): Promise<string[]> {
   const response = await fetch(at(`/second/${part}`));
   expect(response.status).toBe(500);

@@ -60,17 +60,20 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 describe("the class", () => {
-  test.each(Object.keys(TEXTS))("A27: %s: every request of either era is told what to write", async (className) => {
-    for (const request of [
-      initialize,
-      (path: string) => call(path, "hello"),
-      (path: string) => fetch(worker.url(path)),
-    ]) {
-      expect(await problemsOf(request(`/${className}`))).toEqual([TEXTS[className]]);
-    }
-    const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
-    expect(log).toHaveLength(1);
-  });
+  test.each(Object.keys(TEXTS))(
+    "A27: %s: every request of either era is answered with what to write",
+    async (className) => {
+      for (const request of [
+        initialize,
+        (path: string) => call(path, "hello"),
+        (path: string) => fetch(worker.url(path)),
+      ]) {
+        expect(await problemsOf(request(`/${className}`))).toEqual([TEXTS[className]]);
+      }
+      const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
+      expect(log).toHaveLength(1);
+    },
+  );
 
   test("A27: one that edge() did not make is named when it is first called", async () => {
     await call("/Foreign", "once");
@@ -90,13 +93,13 @@ describe("other mistakes", () => {
     ]);
   });
 
-  test("A27: a Workflow binding that is missing: the lines to write are named", async () => {
+  test("A27: a missing Workflow binding: the lines to write are named", async () => {
     expect(await problemsOf(call("/missing/workflow", "background"))).toEqual([
       '[binding-wrong] The Workflow binding MISSING_WORKFLOW is missing. In wrangler.toml write: [[workflows]] name = "mcp-tasks" binding = "MISSING_WORKFLOW" class_name = "McpTaskWorkflow"',
     ]);
   });
 
-  test("A27: mistakes in options are told together with what the Worker lacks", async () => {
+  test("A27: mistakes in options are reported together with what the Worker lacks", async () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
       '[option-unknown] edge(): there is no option "sesions". Did you mean "sessions"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
@@ -123,7 +126,7 @@ describe("tools that need a part", () => {
   });
 });
 
-test("A27: an old compatibility date and a missing flag are told, with the lines to write", async () => {
+test("A27: an old compatibility date and a missing flag are reported, with the lines to write", async () => {
   const source = `
     import { McpServer } from "./src/core/index.ts";
     import { edge } from "./src/worker/index.ts";

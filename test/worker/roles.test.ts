@@ -1,4 +1,4 @@
-/** All objects of an endpoint are of one class: each answers only to calls that are meant for its role and its endpoint. */
+/** All objects of an endpoint have one class. Each accepts only calls for its own role and endpoint. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { toTaskId } from "../../src/worker/tasks/task-id.ts";
@@ -9,7 +9,7 @@ import { TaskClient } from "./task-client.ts";
 
 const ROLES = ["session", "hub", "keys", "once", "task"] as const;
 type Role = (typeof ROLES)[number];
-/** A method of each role. */
+/** One method of each role. */
 const METHODS = { session: "admit", hub: "publish", keys: "keys", once: "none", task: "read" } as const;
 
 let worker: TestWorker;
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await readAnswer(
     new ModernClient(worker.url("/mcp")).call("pay", {}, { meta: { "mcp-edge/idempotencyKey": "key" } }),
   );
-  // A session that has something stored.
+  // A session that has stored something.
   await readAnswer(client.request("logging/setLevel", { level: "error" }));
   await new TaskClient(worker.url("/mcp")).start("work");
   await until("the hub was called", async () => (await worker.objects("McpObject", "hub")).length === 1);
@@ -50,12 +50,12 @@ test("there is an object of each role", () => {
 describe.each([false, true])("a call for another role (evicted before: %s)", (isEvicted) => {
   test.each(
     ROLES.flatMap((own) => ROLES.map((called) => [own, called] as const)).filter(([own, called]) => own !== called),
-  )("an object of the role %s is not called as %s", async (own, called) => {
-    // A hub that sleeps without sockets is known by its name, which a call by id does not tell.
+  )("an object of the role %s refuses calls for %s", async (own, called) => {
+    // A hibernating hub without sockets is recognised by its name, which a call by id does not contain.
     if (isEvicted && own === "hub") return;
     if (isEvicted) await worker.evict("McpObject", idOf(own));
     const { answer, refused } = await call(idOf(own), `${called}/McpObject`, METHODS[called], []);
-    // A client can send any id as that of a task, so for a task the answer is that there is none.
+    // A client can send any id as a task id, so for the task role the answer is "unknown task".
     if (called === "task") expect([answer, refused]).toEqual([null, undefined]);
     else expect(refused).toMatch(/role/);
     if (called !== "task") {
@@ -65,7 +65,7 @@ describe.each([false, true])("a call for another role (evicted before: %s)", (is
   });
 });
 
-test.each(ROLES)("a task id made from the id of a %s object is that of no task, and changes nothing", async (role) => {
+test.each(ROLES)("a task id made from the id of a %s object is unknown and has no effect", async (role) => {
   if (role === "task") return;
   const before = await worker.storage("McpObject", idOf(role));
   const tasks = new TaskClient(worker.url("/mcp"));
@@ -80,7 +80,7 @@ test.each(ROLES)("a task id made from the id of a %s object is that of no task, 
   expect(await worker.storage("McpObject", idOf(role))).toEqual(before);
 });
 
-test("an object that no one has used is no task either, and nothing is stored in it", async () => {
+test("an unused object is not a task either, and stores nothing", async () => {
   expect(await call("new", "task/McpObject", "read", "who")).toEqual({ answer: null });
   expect(await call("new", "task/McpObject", "work")).toEqual({ answer: null });
 });
@@ -94,7 +94,7 @@ test.each(ROLES)("a call for the role %s of another endpoint's class is refused,
   expect(refused).toContain("the class McpObject was called for the class AdminObject");
 });
 
-describe("what has no caller finds its role after eviction", () => {
+describe("events without a caller find their role after eviction", () => {
   test("the alarm of a task that waits", async () => {
     const id = idOf("task");
     const before = await worker.storage("McpObject", id);
@@ -117,17 +117,17 @@ describe("what has no caller finds its role after eviction", () => {
     expect((await readAnswer(client.call("hello"))).text).toBe("Hello!");
   });
 
-  test("the WebSockets of a hub and of a session that sleep", async () => {
+  test("the WebSockets of a hibernating hub and session", async () => {
     const listener = await Listener.ofSession(client);
     await worker.evict("McpObject");
-    // The Worker says what it wants on the socket it has, and the hub tells of it on that socket.
+    // The Worker sends its filter on its existing socket, and the hub notifies it on that socket.
     await readAnswer(client.call("change"));
     await listener.hears("notifications/tools/list_changed");
     listener.leave();
   });
 });
 
-test("the secret MCP_KEYS takes the place of the keys object, so that no object of that role is made", async () => {
+test("the secret MCP_KEYS replaces the keys object, so no object of that role is created", async () => {
   const keyed = await startWorker({
     entry: "test/worker/fixtures/roles.ts",
     objects: ["McpObject", "AdminObject"],
