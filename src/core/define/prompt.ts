@@ -125,9 +125,7 @@ const OPTIONS: OptionTable<PromptDefinition["options"]> = {
  * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt; `options-invalid` for an option that
  *   does not exist.
  */
-export function compilePrompt<Env>(given: PromptDefinition<Env>): CompiledPrompt {
-  // See `compile`: from here on the bindings have no type.
-  const definition = given as PromptDefinition;
+export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledPrompt {
   const { name, options } = definition;
   if (typeof name !== "string" || name.length === 0 || name.length > 128) {
     throw new KitError(
@@ -159,7 +157,16 @@ export function compilePrompt<Env>(given: PromptDefinition<Env>): CompiledPrompt
       rules.promptFields,
     );
   };
-  return { key: name, definition, options, arguments: list, schema, handler, entry };
+  // See `compile`: the bindings have no type from here on.
+  return {
+    key: name,
+    definition: definition as PromptDefinition,
+    options: options as PromptOptions<PromptArguments>,
+    arguments: list,
+    schema,
+    handler,
+    entry,
+  };
 }
 
 /** The arguments a JSON Schema describes: its properties. */

@@ -180,9 +180,7 @@ const TEMPLATE: OptionTable<TemplateOptions> = { ...COMMON, complete: null };
  * @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no
  *   reader; `options-invalid` for an option that does not exist or a number out of its range.
  */
-export function compileResource<Env>(given: ResourceDefinition<Env>): CompiledResource {
-  // See `compile`: from here on the bindings have no type.
-  const definition = given as ResourceDefinition;
+export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource {
   const { uri, options } = definition;
   if (typeof uri !== "string" || !/^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/.test(uri)) {
     throw new KitError(
@@ -192,16 +190,19 @@ export function compileResource<Env>(given: ResourceDefinition<Env>): CompiledRe
   }
   checkCommon(`Resource "${uri}"`, definition, RESOURCE);
   checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
-  return { key: uri, definition, entry: (rules) => listedResource({ ...options, uri }, rules) };
+  // See `compile`: the bindings have no type from here on.
+  return {
+    key: uri,
+    definition: definition as ResourceDefinition,
+    entry: (rules) => listedResource({ ...options, uri }, rules),
+  };
 }
 
 /**
  * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
  *   names no variable, or there is no reader; `options-invalid` as {@link compileResource} does.
  */
-export function compileTemplate<Env>(given: TemplateDefinition<Env>): CompiledTemplate {
-  // See `compile`: from here on the bindings have no type.
-  const definition = given as TemplateDefinition;
+export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate {
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
   checkCommon(`Resource template "${uriTemplate}"`, definition, TEMPLATE);
@@ -220,7 +221,7 @@ export function compileTemplate<Env>(given: TemplateDefinition<Env>): CompiledTe
       rules.templateFields,
     );
   };
-  return { key: uriTemplate, definition, template, entry };
+  return { key: uriTemplate, definition: definition as TemplateDefinition, template, entry };
 }
 
 /** An entry of `resources/list`, with only what the version has. */

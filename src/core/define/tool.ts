@@ -211,9 +211,7 @@ const OPTIONS: OptionTable<CompiledTool["options"]> = {
 };
 
 /** Checks a definition and makes its schemas ready. */
-export function compileTool<Env>(given: ToolDefinition<Env>): CompiledTool {
-  // See `compile`: from here on the bindings have no type.
-  const definition = given as ToolDefinition;
+export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool {
   const { name, options } = definition;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new KitError(
@@ -243,7 +241,20 @@ export function compileTool<Env>(given: ToolDefinition<Env>): CompiledTool {
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = paramHeadersOf(name, inputJson);
   const hints = hintsOf(options.annotations);
-  return { key: name, definition, name, options, hints, input, output, inputJson, paramHeaders, handler, entry };
+  // See `compile`: the bindings have no type from here on.
+  return {
+    key: name,
+    definition: definition as ToolDefinition,
+    name,
+    options,
+    hints,
+    input,
+    output,
+    inputJson,
+    paramHeaders,
+    handler,
+    entry,
+  };
 }
 
 /** One entry of `tools/list`, with only what the version has. */

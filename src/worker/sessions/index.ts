@@ -12,8 +12,8 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { SessionsPart } from "../parts.ts";
-import type { SessionCaps } from "./session.ts";
 import { DurableGate, type SessionKey } from "./session-gateway.ts";
+import type { SessionCaps } from "./session-host.ts";
 import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
 

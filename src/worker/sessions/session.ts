@@ -11,109 +11,39 @@ import { askNobody } from "../../core/ask/asker.ts";
 import { ClientAsker } from "../../core/ask/client-asker.ts";
 import { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import { CancelledError } from "../../core/protocol/errors.ts";
-import type { JSONRPCNotification, ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
-import type { LoggingLevel } from "../../core/protocol/logging.ts";
-import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import type { JSONRPCNotification, RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
 import type { JournalEntry } from "../../core/run/journal.ts";
 import { RootsTeller } from "../../core/serve/roots.ts";
-import { elicitationIdOf, releaseUris, subscribeMethods } from "../../core/serve/subscriptions.ts";
-import { Cancellation, type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
+import { subscribeMethods } from "../../core/serve/subscriptions.ts";
+import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import { type EdgeRuntime, factsOf } from "../parts.ts";
+import { factsOf } from "../parts.ts";
 import type { CallMemory } from "../replay/call-memory.ts";
 import type { LastingCalls } from "../replay/lasting-calls.ts";
 import type { Attach } from "./bridge-messages.ts";
-import type { EventLog, StreamRow } from "./event-log.ts";
+import type { StreamRow } from "./event-log.ts";
 import type { CallStream } from "./logged-stream.ts";
+import { type Heard, type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
+import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
-import { type Caller, clientOf, type Period, SessionState, type StoredState } from "./session-state.ts";
-import { SessionStreams, type StreamCaps } from "./session-streams.ts";
-
-/** The limits of one session. */
-export interface SessionCaps extends StreamCaps {
-  /** Requests that are served at once, 1 to 10,000; one more is refused with 429. @default 64 */
-  readonly inFlightMax: number;
-}
-
-/** What a session needs of its object. */
-export interface SessionHost<Env> {
-  readonly ctx: DurableObjectState;
-  readonly env: Env;
-  readonly runtime: EdgeRuntime<Env>;
-  readonly log: EventLog;
-  readonly period: Period;
-  readonly caps: SessionCaps;
-  /** Milliseconds a stream can be resumed after the last word on it. */
-  readonly resumeMs: number;
-  /** When this life of the object began. */
-  readonly bornAtMs: number;
-  /** Asks for an alarm, no later than this. */
-  wakeAt(atMs: number): Promise<void>;
-}
-
-/** What serves a POST. */
-interface PostRun<Env> {
-  /** How a message of an HTTP+SSE client is served otherwise. */
-  readonly heard?: Heard<Env> | undefined;
-  readonly post: SessionPost;
-  readonly stream: CallStream;
-  /** What outlives the object of its call; undefined: nothing does. */
-  readonly memory: CallMemory | undefined;
-}
-
-/** A POST whose requests are being served, from the moment it was accepted. */
-interface RunningPost extends PostRun<never> {
-  /** Hash of the principal that sent it. */
-  readonly by: string;
-  /** Resolves when its handlers are about to run. Rejects when the server of the request cannot be had, as the outcome does. */
-  readonly ready: Promise<unknown>;
-  readonly outcome: Promise<Outcome>;
-  over?: Outcome;
-}
-
-/** What ends a request, held among those in flight from the moment the request was accepted. */
-class Slot extends Cancellation {
-  readonly #inFlight: Map<RequestId, Set<Slot>>;
-  readonly #id: RequestId;
-
-  constructor(inFlight: Map<RequestId, Set<Slot>>, id: RequestId) {
-    super();
-    this.#inFlight = inFlight;
-    this.#id = id;
-    inFlight.set(id, (inFlight.get(id) ?? new Set()).add(this));
-  }
-
-  override free(): void {
-    const others = this.#inFlight.get(this.#id);
-    others?.delete(this);
-    if (others?.size === 0) this.#inFlight.delete(this.#id);
-  }
-}
-
-/** How a message of an HTTP+SSE client is served otherwise than a POST: see http-sse/delivery.ts. */
-export interface Heard<Env> {
-  readonly stream: CallStream;
-  adapt(context: LegacyContext<Env>): LegacyContext<Env>;
-}
+import { type Caller, clientOf, SessionState, type StoredState } from "./session-state.ts";
+import { SessionStreams } from "./session-streams.ts";
+import { WantedNotices } from "./wanted-notices.ts";
 
 /** How a POST is answered whose messages are answered elsewhere, if at all. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
-
-/** URL elicitations whose end a client is told: who started more than this has forgotten the first. */
-const ELICITATIONS_MAX = 32;
 
 export class Session<Env> {
   readonly #host: SessionHost<Env>;
   readonly #number: number;
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
-  /** What runs, so that a cancellation finds it. A client may reuse an id after its answer, so each has a set. */
-  readonly #inFlight = new Map<RequestId, Set<Slot>>();
-  readonly #posts = new Set<RunningPost>();
+  readonly #notices: WantedNotices<Env>;
+  readonly #posts = new RunningPosts();
   /** How many handlers of custom notifications run. */
   #handling = 0;
   /** Those somebody in memory waits for. */
@@ -127,7 +57,7 @@ export class Session<Env> {
   users = 0;
   readonly #subscribing = subscribeMethods({
     read: () => this.#state.get().uris ?? [],
-    keep: (uris) => this.#want({ uris }, this.#caller),
+    keep: (uris) => this.#notices.want({ uris }, this.#caller),
   });
 
   constructor(host: SessionHost<Env>, session: number) {
@@ -148,6 +78,7 @@ export class Session<Env> {
       void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
     const goesOn = (row: StreamRow) => this.#lasting?.goesOn(row) ?? false;
     this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, goesOn });
+    this.#notices = new WantedNotices(host, this.#state, this.#streams, this);
   }
 
   /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
@@ -181,7 +112,7 @@ export class Session<Env> {
 
   async serve(caller: Caller, post: SessionPost, heard?: Heard<Env>): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
-    const twin = this.#twinOf(caller, post, ids);
+    const twin = this.#posts.twinOf(caller, post, ids);
     if (twin) return this.#answer(twin);
     const refusal = this.tooMany(ids.length);
     if (refusal) return { refusal };
@@ -202,7 +133,7 @@ export class Session<Env> {
    */
   #serve(caller: Caller, ids: readonly RequestId[], run: PostRun<Env>): RunningPost {
     const { post, stream, memory, heard } = run;
-    const slots = ids.map((id) => new Slot(this.#inFlight, id));
+    const slots = ids.map((id) => this.#posts.slot(id));
     const context = this.#context(caller, post, stream, memory, [...slots]);
     const ready = heard ? context.then((given) => heard.adapt(given)) : context;
     const outcome = this.#run(caller, run, ready);
@@ -232,7 +163,7 @@ export class Session<Env> {
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
-      this.#watch(message, caller);
+      this.#notices.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
     // A run holds the object awake, but not while it waits for a person.
@@ -268,17 +199,15 @@ export class Session<Env> {
     this.#state.replace({ isEnded: true }, caller);
     this.#lasting?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
-    for (const running of this.#inFlight.values()) {
-      for (const cancellation of running) cancellation.abort(new Error("The session was ended."));
-    }
+    this.#posts.cancelAll(new Error("The session was ended."));
     this.#streams.end();
-    this.#host.ctx.waitUntil(this.#release(uris, caller));
+    this.#host.ctx.waitUntil(this.#notices.release(uris, caller));
   }
 
   // Streams
 
   attach(caller: Caller, target: Attach["target"]): Response {
-    return this.#streams.attach(target, clientOf(caller).rules, this.#filter());
+    return this.#streams.attach(target, clientOf(caller).rules, this.#notices.filter);
   }
 
   heard(socket: WebSocket, message: string): void {
@@ -287,7 +216,7 @@ export class Session<Env> {
 
   /** @param isGone The client of the stream is gone, and cannot come back: its session is over. */
   async left(socket: WebSocket, isGone: boolean): Promise<void> {
-    await this.#streams.left(socket, this.#filter(), isGone);
+    await this.#streams.left(socket, this.#notices.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
@@ -333,7 +262,7 @@ export class Session<Env> {
   /** Leaves nothing stored. */
   async #forget(): Promise<void> {
     const { caller, uris = [] } = this.#state.get();
-    if (caller) await this.#release(uris, { ...caller, principal: undefined });
+    if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });
     this.#streams.end();
     this.#state.delete();
   }
@@ -381,7 +310,7 @@ export class Session<Env> {
     await running.ready;
     const { stream, post, memory, outcome } = running;
     const { limits } = this.#host.runtime;
-    // One that is over at once needs no object held awake: that is dear.
+    // Call waitUntil only for pending runs: it is expensive.
     const onWait = memory ? undefined : () => this.hold(outcome);
     const finished = await untilStreaming(outcome, stream, post.form, limits, onWait);
     if (finished) return { answer: finished };
@@ -398,24 +327,11 @@ export class Session<Env> {
     return { stream: stream.id };
   }
 
-  /** The same request of the same principal being served already: a client that got no answer has sent it again. */
-  #twinOf(
-    { principalHash }: Caller,
-    { messages, isBatch, form }: SessionPost,
-    [id]: readonly RequestId[],
-  ): RunningPost | undefined {
-    if (isBatch || id === undefined || !this.#inFlight.has(id)) return undefined;
-    const body = JSON.stringify(messages);
-    return [...this.#posts].find(
-      ({ by, post }) => by === principalHash && post.form === form && JSON.stringify(post.messages) === body,
-    );
-  }
-
   /** Why so many more requests cannot be served now; undefined: they can. */
   tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
     const { caps, resumeMs } = this.#host;
-    const running = [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, this.#streams.awaiting);
+    const running = this.#posts.requests + this.#streams.awaiting;
     if (running + asked > caps.inFlightMax) {
       const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
       return tooMany(what, 1);
@@ -449,8 +365,6 @@ export class Session<Env> {
     this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
-    // Methods, not arrows in properties: bundlers that keep names define those of arrows anew for each.
-    const session = this;
     const context: LegacyContext<Env> = {
       server,
       limits,
@@ -466,45 +380,33 @@ export class Session<Env> {
       methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
-        set(logLevel) {
-          return session.#setLevel(logLevel, caller);
-        },
+        set: (logLevel) => this.#notices.setLevel(logLevel, caller),
       },
       questions: {
-        asker(emit) {
-          return new ClientAsker(session.#questions, { client, emit, limits, before: memory });
-        },
-        settle(response) {
-          return session.#questions.settle(response) || session.#lasting?.answered(response);
-        },
+        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: memory }),
+        settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
       },
       memory: memory && {
         journal: memory.journal,
-        record(entry) {
-          return memory.record(entry as JournalEntry);
-        },
+        record: (entry) => memory.record(entry as JournalEntry),
         progressAfter: memory.reruns > 0 ? this.#lasting?.lastProgress(memory.stream) : undefined,
       },
-      awaitElicitations(ids) {
-        return session.#awaitElicitations(ids, caller);
-      },
+      awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
       // Only these clients know how to come back.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
-      onHandling(handled) {
-        session.#handling += 1;
+      onHandling: (handled) => {
+        this.#handling += 1;
         void handled.finally(() => {
-          session.#handling -= 1;
+          this.#handling -= 1;
         });
       },
-      onNotification(message) {
-        session.#cancel(message);
-        session.#roots.take(server, message, () => session.#callOfNotification(context));
+      onNotification: (message) => {
+        this.#cancel(message);
+        this.#roots.take(server, message, () => this.#callOfNotification(context));
       },
-      cancellationOf(id) {
-        return slots.shift() ?? new Slot(session.#inFlight, id);
-      },
+      cancellationOf: (id) => slots.shift() ?? this.#posts.slot(id),
     };
     return context;
   }
@@ -519,50 +421,6 @@ export class Session<Env> {
     return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
   }
 
-  // Notices
-
-  #filter(): NoticeFilter {
-    const { uris = [], elicitations = [], logLevel } = this.#state.get();
-    return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
-  }
-
-  /** Some clients set it before each call: the same again costs no row. */
-  async #setLevel(logLevel: LoggingLevel, caller: Caller): Promise<void> {
-    if (logLevel !== this.#state.get().logLevel) await this.#want({ logLevel }, caller);
-  }
-
-  /** Stores what the client wants to hear of. Resolves once it will. */
-  async #want(state: StoredState, caller: Caller): Promise<void> {
-    await this.store(state, caller);
-    await this.#streams.tell(this.#filter());
-  }
-
-  /** Remembers a URL elicitation, so that its client hears of its end. */
-  #watch(message: Parameters<Call["emit"]>[0], caller: Caller): void {
-    const id = elicitationIdOf(message);
-    if (id !== undefined) this.#host.ctx.waitUntil(this.#awaitElicitations([id], caller));
-  }
-
-  /** Stores ids of URL elicitations. Resolves once the client will hear of their end. */
-  async #awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
-    const { elicitations: known = [] } = this.#state.get();
-    if (!clientOf(caller).rules.elicitationModes) return;
-    if (!this.#host.runtime.hasNotices || ids.every((id) => known.includes(id))) return;
-    const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
-    await this.#want({ elicitations }, caller);
-  }
-
-  /** Tells `onUnsubscribe` that nobody of this session watches any more. */
-  async #release(uris: readonly string[], caller: Caller): Promise<void> {
-    if (uris.length === 0) return;
-    const { env, runtime } = this.#host;
-    const { principal } = caller;
-    const server = await runtime.serverFor(undefined, env, principal);
-    const { signal } = new AbortController();
-    const place = { env: env as never, principal, client: clientOf(caller), signal };
-    await releaseUris(server, uris, place, runtime.onError);
-  }
-
   // Cancelling
 
   #cancel({ method, params }: JSONRPCNotification): void {
@@ -575,10 +433,6 @@ export class Session<Env> {
       stream.end(undefined);
       this.#streams.settle(stream);
     }
-    for (const cancellation of this.#inFlight.get(id) ?? []) cancellation.abort(new CancelledError(params?.reason));
+    this.#posts.cancel(id, new CancelledError(params?.reason));
   }
-}
-
-function requestIds(messages: readonly ParsedMessage[]): RequestId[] {
-  return messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message.id] : []));
 }

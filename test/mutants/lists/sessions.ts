@@ -147,7 +147,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-joins-another-request",
-    file: "src/worker/sessions/session.ts",
+    file: "src/worker/sessions/running-posts.ts",
     find: " && JSON.stringify(post.messages) === body,",
     replace: ",",
     tests: ["test/worker/sessions.test.ts"],
@@ -164,8 +164,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-end-runs-on",
     file: "src/worker/sessions/session.ts",
-    find: 'cancellation.abort(new Error("The session was ended."));',
-    replace: "cancellation.free();",
+    find: 'this.#posts.cancelAll(new Error("The session was ended."));',
+    replace: "",
     tests: ["test/worker/state.test.ts"],
     title: "each is aborted and answered once",
   },
@@ -180,7 +180,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "unsubscribe-not-run-on-delete",
     file: "src/worker/sessions/session.ts",
-    find: "this.#host.ctx.waitUntil(this.#release(uris, caller));",
+    find: "this.#host.ctx.waitUntil(this.#notices.release(uris, caller));",
     replace: "",
     tests: ["test/worker/notices.test.ts"],
     title: "the session's subscriptions are released",
@@ -188,7 +188,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "unsubscribe-not-run-on-expiry",
     file: "src/worker/sessions/session.ts",
-    find: "if (caller) await this.#release(uris, { ...caller, principal: undefined });",
+    find: "if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });",
     replace: "",
     tests: ["test/worker/expiry.test.ts"],
   },
@@ -218,15 +218,15 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-cancel-ignored",
     file: "src/worker/sessions/session.ts",
-    find: "for (const cancellation of this.#inFlight.get(id) ?? []) cancellation.abort(new CancelledError(params?.reason));",
+    find: "this.#posts.cancel(id, new CancelledError(params?.reason));",
     replace: "",
     tests: ["test/conformance/10-3-questions-and-cancelling.test.ts"],
     title: "aborts the handler, and no message follows",
   },
   {
     id: "session-level-forgotten",
-    file: "src/worker/sessions/session.ts",
-    find: "await this.store(state, caller);",
+    file: "src/worker/sessions/wanted-notices.ts",
+    find: "await this.#session.store(state, caller);",
     replace: "",
     tests: ["test/worker/state.test.ts"],
     title: "the log level",
@@ -677,7 +677,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "a6-slot-reserved",
     file: "src/worker/sessions/session.ts",
-    find: "const slots = ids.map((id) => new Slot(this.#inFlight, id));",
+    find: "const slots = ids.map((id) => this.#posts.slot(id));",
     replace: "const slots: Slot[] = [];",
     tests: ["test/worker/in-flight.test.ts"],
     title: "A6:",
@@ -692,7 +692,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a6-join-same-principal",
-    file: "src/worker/sessions/session.ts",
+    file: "src/worker/sessions/running-posts.ts",
     find: "by === principalHash && post.form === form",
     replace: 'by !== "" && principalHash !== "" && post.form === form',
     tests: ["test/worker/in-flight.test.ts"],
@@ -747,7 +747,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "e3-session-keeps-ids",
-    file: "src/worker/sessions/session.ts",
+    file: "src/worker/sessions/wanted-notices.ts",
     find: "const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);",
     replace: "const elicitations = [...known].slice(-ELICITATIONS_MAX);",
     tests: ["test/worker/elicitation-complete.test.ts"],

@@ -181,7 +181,7 @@ export const STREAMS: readonly Mutant[] = [
   },
   {
     id: "sse-elicitation-of-older-versions-remembered",
-    file: "src/worker/sessions/session.ts",
+    file: "src/worker/sessions/wanted-notices.ts",
     find: "if (!clientOf(caller).rules.elicitationModes) return;",
     replace: "if (clientOf(caller).rules.elicitationModes) return;",
     tests: ["test/worker/elicitation-complete.test.ts"],

@@ -1,0 +1,31 @@
+/**
+ * The services that a session gets from its object.
+ *
+ * @module
+ */
+import type { EdgeRuntime } from "../parts.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Period } from "./session-state.ts";
+import type { StreamCaps } from "./session-streams.ts";
+
+/** The limits of one session. */
+export interface SessionCaps extends StreamCaps {
+  /** Requests that are served at once, 1 to 10,000; one more is refused with 429. @default 64 */
+  readonly inFlightMax: number;
+}
+
+/** The object of a session. */
+export interface SessionHost<Env> {
+  readonly ctx: DurableObjectState;
+  readonly env: Env;
+  readonly runtime: EdgeRuntime<Env>;
+  readonly log: EventLog;
+  readonly period: Period;
+  readonly caps: SessionCaps;
+  /** Milliseconds a stream can be resumed after its last event. */
+  readonly resumeMs: number;
+  /** When the object was started last (epoch). */
+  readonly bornAtMs: number;
+  /** Asks for an alarm, no later than this. */
+  wakeAt(atMs: number): Promise<void>;
+}

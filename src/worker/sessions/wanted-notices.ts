@@ -1,0 +1,75 @@
+/**
+ * The notices that the client of one session wants: list changes, resources it subscribed to, the end of its URL
+ * elicitations, and log messages. They are stored in the state of the session.
+ *
+ * @module
+ */
+import type { JSONRPCNotification, JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../../core/protocol/logging.ts";
+import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import { elicitationIdOf, releaseUris } from "../../core/serve/subscriptions.ts";
+import type { SessionHost } from "./session-host.ts";
+import { type Caller, clientOf, type SessionState, type StoredState } from "./session-state.ts";
+import type { SessionStreams } from "./session-streams.ts";
+
+/** The session, which stores members of its state. */
+interface StateStore {
+  store(state: StoredState, caller: Caller): Promise<void>;
+}
+
+/** URL elicitations whose end a client is told. With more of them, the first is forgotten. */
+const ELICITATIONS_MAX = 32;
+
+export class WantedNotices<Env> {
+  readonly #host: SessionHost<Env>;
+  readonly #state: SessionState;
+  readonly #streams: SessionStreams;
+  readonly #session: StateStore;
+
+  constructor(host: SessionHost<Env>, state: SessionState, streams: SessionStreams, session: StateStore) {
+    this.#host = host;
+    this.#state = state;
+    this.#streams = streams;
+    this.#session = session;
+  }
+
+  get filter(): NoticeFilter {
+    const { uris = [], elicitations = [], logLevel } = this.#state.get();
+    return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
+  }
+
+  /** Stores what the client wants. Resolves once it is delivered. */
+  async want(state: StoredState, caller: Caller): Promise<void> {
+    await this.#session.store(state, caller);
+    await this.#streams.tell(this.filter);
+  }
+
+  /** Some clients set the level before each call: the same level again costs no row. */
+  async setLevel(logLevel: LoggingLevel, caller: Caller): Promise<void> {
+    if (logLevel !== this.#state.get().logLevel) await this.want({ logLevel }, caller);
+  }
+
+  /** Remembers the URL elicitation of a message, if it is one, so that the client is told its end. */
+  watch(message: JSONRPCNotification | JSONRPCRequest, caller: Caller): void {
+    const id = elicitationIdOf(message);
+    if (id !== undefined) this.#host.ctx.waitUntil(this.awaitElicitations([id], caller));
+  }
+
+  /** Stores ids of URL elicitations. Resolves once the client will be told their end. */
+  async awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
+    const { elicitations: known = [] } = this.#state.get();
+    if (!clientOf(caller).rules.elicitationModes) return;
+    if (!this.#host.runtime.hasNotices || ids.every((id) => known.includes(id))) return;
+    const elicitations = [...new Set([...known, ...ids])].slice(-ELICITATIONS_MAX);
+    await this.want({ elicitations }, caller);
+  }
+
+  /** Calls `onUnsubscribe` for resources that no client of this session watches any more. */
+  async release(uris: readonly string[], caller: Caller): Promise<void> {
+    if (uris.length === 0) return;
+    const { env, runtime } = this.#host;
+    const { principal } = caller;
+    const server = await runtime.serverFor(undefined, env, principal);
+    await releaseUris(server, uris, { env, principal, client: clientOf(caller) }, runtime.onError);
+  }
+}
