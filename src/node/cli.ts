@@ -1,24 +1,39 @@
 /**
- * The command line. `mcp-edge dev` runs the server of a project, and `mcp-edge keys` makes a sealing key.
+ * The command line: `mcp-edge dev` runs the server of a project, `mcp-edge keys` makes a sealing key, and
+ * `mcp-edge check-config` names what a configuration lacks.
  *
  * @module
  */
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { checkConfig } from "./check-config.ts";
 import { dev } from "./dev.ts";
 
 const USAGE = `Usage:
   mcp-edge dev [--path /mcp]  run wrangler dev, and print where the endpoint is; takes the options of wrangler dev
   mcp-edge keys               print a new sealing key
-  mcp-edge keys --file FILE   put one into FILE as MCP_KEYS, unless it has one`;
+  mcp-edge keys --file FILE   put one into FILE as MCP_KEYS, unless it has one
+  mcp-edge check-config       print what the wrangler configuration of this folder lacks
+                              --config FILE, --env NAME: another file, an environment`;
 
 const NAME = "MCP_KEYS";
 
-function main(args: readonly string[]): number {
-  let parsed: { values: { file?: string | undefined; help?: boolean | undefined }; positionals: string[] };
+interface Parsed {
+  values: {
+    file?: string | undefined;
+    config?: string | undefined;
+    env?: string | undefined;
+    help?: boolean | undefined;
+  };
+  positionals: string[];
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  let parsed: Parsed;
   try {
-    const options = { file: { type: "string" }, help: { type: "boolean" } } as const;
+    const text = { type: "string" } as const;
+    const options = { file: text, config: text, env: text, help: { type: "boolean" } } as const;
     parsed = parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
@@ -29,6 +44,7 @@ function main(args: readonly string[]): number {
     console.log(USAGE);
     return 0;
   }
+  if (positionals.join(" ") === "check-config") return checkConfig(process.cwd(), values);
   if (positionals.join(" ") !== "keys") {
     console.error(USAGE);
     return 2;
@@ -59,4 +75,4 @@ function addKey(file: string, key: string): number {
 
 const [command, ...rest] = process.argv.slice(2);
 // Everything but --path is wrangler's to read, --help too.
-process.exitCode = command === "dev" ? await dev(rest) : main(process.argv.slice(2));
+process.exitCode = command === "dev" ? await dev(rest) : await main(process.argv.slice(2));

@@ -1,0 +1,155 @@
+/**
+ * `mcp-edge check-config`: compares a project's wrangler configuration and main module with what `edge()` needs, and
+ * prints the lines to paste.
+ *
+ * @module
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** What is read of a wrangler configuration. */
+interface Config {
+  readonly main?: string;
+  readonly compatibility_date?: string;
+  readonly compatibility_flags?: readonly string[];
+  readonly migrations?: readonly Migration[];
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly workflows?: readonly { readonly class_name: string }[];
+}
+
+interface Migration {
+  readonly tag: string;
+  readonly new_sqlite_classes?: readonly string[];
+  readonly renamed_classes?: readonly { readonly to: string }[];
+  readonly transferred_classes?: readonly { readonly to: string }[];
+  readonly deleted_classes?: readonly string[];
+}
+
+type Wrangler = {
+  unstable_readConfig(args: { config: string; env: string | undefined }, options: { hideWarnings: boolean }): Config;
+};
+
+/** One thing to add, and the file to add it to. */
+interface Missing {
+  readonly code: string;
+  readonly text: string;
+  readonly file: string;
+  readonly lines: readonly string[];
+}
+
+/** Where handlers hear of clients that leave without a flag. */
+const SIGNAL_DATE = "2026-11-17";
+const OBJECTS_DATE = "2024-04-03";
+const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+/** Parts whose objects need the class. */
+const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
+const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
+const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
+const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
+
+/**
+ * Checks the configuration in a folder and prints what is missing.
+ *
+ * @param options `config`: path of the file, by default the one in the folder; `env`: an environment of it.
+ * @returns The exit code: 0 if nothing is missing, 1 if something is, 2 if the configuration cannot be read.
+ */
+export async function checkConfig(
+  folder: string,
+  options: { readonly config?: string | undefined; readonly env?: string | undefined },
+): Promise<number> {
+  const name = options.config ?? FILES.find((each) => existsSync(join(folder, each)));
+  if (name === undefined) return failed(`There is no ${FILES.join(", ")} in ${folder}.`);
+  let config: Config;
+  try {
+    const wrangler = await loadWrangler(folder);
+    config = wrangler.unstable_readConfig({ config: resolve(folder, name), env: options.env }, { hideWarnings: true });
+  } catch (error) {
+    return failed(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+  const missing = [...findMissing(folder, name, config)];
+  if (missing.length === 0) {
+    console.log(`${name} has everything that mcp-edge needs.`);
+    return 0;
+  }
+  for (const { code, text, file, lines } of missing) {
+    console.log(`[${code}] ${text}\nAdd to ${file}:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  }
+  return 1;
+}
+
+function failed(message: string): number {
+  console.error(`mcp-edge: ${message}`);
+  return 2;
+}
+
+async function loadWrangler(folder: string): Promise<Wrangler> {
+  const path = createRequire(join(folder, "package.json")).resolve("wrangler");
+  const loaded = (await import(pathToFileURL(path).href)) as Wrangler & { default?: Wrangler };
+  // Of a CommonJS module Node may find only some of the names.
+  return { ...loaded.default, ...loaded };
+}
+
+function* findMissing(folder: string, name: string, config: Config): Generator<Missing> {
+  const isJson = !name.endsWith(".toml");
+  const { main } = config;
+  const mainFile = main === undefined ? undefined : relative(folder, resolve(folder, main));
+  const source =
+    main !== undefined && existsSync(resolve(folder, main)) ? readFileSync(resolve(folder, main), "utf8") : "";
+  const classes = [...source.matchAll(CLASS), ...source.matchAll(DESTRUCTURED)].map(([, own]) => own ?? "McpObject");
+  if (classes.length === 0 && PARTS.test(source) && mainFile !== undefined) {
+    classes.push("McpObject");
+    const text = "The Worker does not export the class McpObject.";
+    yield { code: "export-missing", text, file: mainFile, lines: ["export class McpObject extends app.McpObject {}"] };
+  }
+  const created = classesOf(config);
+  const unmigrated = classes.filter((each) => !created.has(each));
+  if (unmigrated.length > 0) yield migration(name, unmigrated, config, isJson);
+  yield* findPlatform(name, config, classes.length > 0, isJson);
+  const bound = new Set(config.workflows?.map(({ class_name }) => class_name));
+  for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, isJson);
+}
+
+/** The classes that exist after all migrations. */
+function classesOf({ migrations = [], exports = {} }: Config): Set<string> {
+  const classes = new Set(Object.keys(exports));
+  for (const each of migrations) {
+    for (const added of each.new_sqlite_classes ?? []) classes.add(added);
+    for (const { to } of [...(each.renamed_classes ?? []), ...(each.transferred_classes ?? [])]) classes.add(to);
+    for (const deleted of each.deleted_classes ?? []) classes.delete(deleted);
+  }
+  return classes;
+}
+
+function migration(file: string, classes: readonly string[], { migrations = [] }: Config, isJson: boolean): Missing {
+  const tag = `v${migrations.length + 1}`;
+  const names = classes.map((each) => `"${each}"`).join(", ");
+  const lines = isJson
+    ? [`"migrations": [{ "tag": "${tag}", "new_sqlite_classes": [${names}] }]`]
+    : ["[[migrations]]", `tag = "${tag}"`, `new_sqlite_classes = [${names}]`];
+  const text = `No migration creates ${classes.length > 1 ? "the classes" : "the class"} ${classes.join(", ")}.`;
+  return { code: "migration-missing", text, file, lines };
+}
+
+function* findPlatform(file: string, config: Config, needsObjects: boolean, isJson: boolean): Generator<Missing> {
+  const { compatibility_date: date = "", compatibility_flags: flags = [] } = config;
+  if (date === "" || (needsObjects && date < OBJECTS_DATE)) {
+    const text = `The compatibility date is ${date === "" ? "missing" : `${date}, and Durable Objects need ${OBJECTS_DATE} or later`}.`;
+    const line = isJson ? '"compatibility_date": "2026-10-20"' : 'compatibility_date = "2026-10-20"';
+    yield { code: "date-too-old", text, file, lines: [line] };
+  }
+  if (date < SIGNAL_DATE && !flags.includes("enable_request_signal")) {
+    const all = [...flags, "enable_request_signal"].map((flag) => `"${flag}"`).join(", ");
+    const line = isJson ? `"compatibility_flags": [${all}]` : `compatibility_flags = [${all}]`;
+    const text = "Without the flag enable_request_signal handlers do not hear of clients that leave.";
+    yield { code: "flag-missing", text, file, lines: [line] };
+  }
+}
+
+function workflow(file: string, className: string, isJson: boolean): Missing {
+  const lines = isJson
+    ? [`"workflows": [{ "name": "mcp-tasks", "binding": "MCP_TASK_WORKFLOW", "class_name": "${className}" }]`]
+    : ["[[workflows]]", 'name = "mcp-tasks"', 'binding = "MCP_TASK_WORKFLOW"', `class_name = "${className}"`];
+  return { code: "binding-wrong", text: `No Workflow binding names the class ${className}.`, file, lines };
+}
