@@ -110,21 +110,47 @@ function schemeOf(args: readonly string[]): "http" | "https" {
     : "http";
 }
 
-/** Prints the page of the endpoint; where there is none, its URL. */
+/** Prints the page of the endpoint or, if it has none, its URL. If the server failed to start, prints that instead. */
 async function introduce(url: string): Promise<void> {
-  const page = await readPage(url);
-  const lines = page ?? `${url}\n\nAdd the option page: page() to edge() to see here and in a browser what it offers.`;
+  const { page, problem } = await look(url);
   const rule = "─".repeat(20);
+  if (problem !== undefined) {
+    console.error(`${rule}\nThe MCP server at ${url} does not work yet. ${problem}\n${rule}`);
+    return;
+  }
+  const lines = page ?? `${url}\n\nAdd the option page: page() to edge() to see here and in a browser what it offers.`;
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
 }
 
-/** The page as text. Undefined where the server shows none, refuses it, or has a certificate of its own. */
-async function readPage(url: string): Promise<string | undefined> {
+/** What the endpoint answers to a request for its page. */
+interface Look {
+  /** The page as text; undefined if the server shows none or refuses it. */
+  readonly page?: string | undefined;
+  /** Says why the server does not work; undefined if it does. */
+  readonly problem?: string;
+}
+
+async function look(url: string): Promise<Look> {
   try {
     const response = await fetch(url, { headers: { Accept: "text/plain" } });
+    const text = await response.text();
+    if (response.status >= 500) return { problem: problemOf(text) };
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
-    return isPage ? await response.text() : undefined;
+    return { page: isPage ? text : undefined };
   } catch {
-    return undefined;
+    // A certificate that this process does not trust is no fault of the server.
+    return url.startsWith("https:") ? {} : { problem: LOOK_ABOVE };
+  }
+}
+
+const LOOK_ABOVE = "The messages above say why.";
+
+/** The message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
+function problemOf(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
+    return typeof error?.message === "string" ? error.message : LOOK_ABOVE;
+  } catch {
+    return LOOK_ABOVE;
   }
 }
