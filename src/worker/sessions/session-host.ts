@@ -6,7 +6,7 @@
 import type { EdgeRuntime } from "../parts.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Period } from "./session-state.ts";
-import type { StreamCaps } from "./session-streams.ts";
+import type { StreamCaps } from "./stream-host.ts";
 
 /** The limits of one session. */
 export interface SessionCaps extends StreamCaps {

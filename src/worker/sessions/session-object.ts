@@ -17,8 +17,8 @@ import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session } from "./session.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, SessionState } from "./session-state.ts";
-import { socketTag } from "./session-streams.ts";
 import type { Attached } from "./stream-socket.ts";
+import { socketTag } from "./stream-sockets.ts";
 
 /** The methods the Worker calls. */
 export interface SessionRpc {

@@ -9,12 +9,11 @@ import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
-import { BACK_MS, OVER, SUPERSEDED } from "../reconnecting-socket.ts";
+import { BACK_MS, OVER } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
 import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
   EventKind,
-  type EventLog,
   type EventRow,
   type HeardCall,
   type Position,
@@ -23,39 +22,9 @@ import {
   type StreamRow,
 } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
-import { type Attached, Carrier } from "./stream-socket.ts";
-
-/** The limits of the streams of one session. */
-export interface StreamCaps {
-  /** GET streams that are open at once, 1 to 10,000; one more replaces the oldest. @default 4 */
-  readonly ownStreamsMax: number;
-  /**
-   * Bytes of the log of one stream. Beyond it the oldest progress and logs are dropped; answers are kept. @default 8
-   * MiB
-   */
-  readonly streamBytesMax: number;
-  /**
-   * Bytes of the logs of all streams. Beyond it the oldest progress and logs are dropped, then calls are refused until
-   * there is room. @default 32 MiB
-   */
-  readonly sessionBytesMax: number;
-}
-
-/** What a session's streams need of its object. */
-export interface StreamHost {
-  readonly ctx: DurableObjectState;
-  readonly log: EventLog;
-  readonly session: number;
-  readonly caps: StreamCaps;
-  /** When this life of the object began: every socket of the life before was lost by then. */
-  readonly bornAtMs: number;
-  /** Reports that something could not be stored. */
-  readonly onError: (error: unknown) => void;
-  /** Called when something is stored. */
-  readonly onBegin: () => void;
-  /** Whether a call whose run was lost goes on nevertheless. */
-  readonly goesOn: (row: StreamRow) => boolean;
-}
+import type { StreamHost } from "./stream-host.ts";
+import type { Attached } from "./stream-socket.ts";
+import { StreamSockets } from "./stream-sockets.ts";
 
 /** Where a socket begins, and the row of its stream where there is one. */
 interface Start extends Position {
@@ -65,8 +34,6 @@ interface Start extends Position {
   readonly end?: StreamEnd;
 }
 
-/** Milliseconds a Worker has to say that a filter holds; the answer that waits for it then goes out all the same. */
-const FILTER_WAIT_MS = 2_000;
 /** Bytes of messages that wait for a client to open a stream. */
 const WAITING_MAX = 64 * 1024;
 /** What is freed at once, as a part of the cap: pruning is not to run for each event. */
@@ -86,14 +53,12 @@ export class SessionStreams implements StreamOwner {
   #lostAtMs = 0;
   /** Called when a Worker has come for a stream. */
   readonly #onBack = new Set<() => void>();
-  readonly #carriers = new Map<WebSocket, Carrier>();
-  /** Who waits for a Worker to say that a filter holds. */
-  readonly #waiting = new Map<string, () => void>();
-  #order = 0;
+  readonly #sockets: StreamSockets;
   #bytes: number | undefined;
 
   constructor(host: StreamHost) {
     this.#host = host;
+    this.#sockets = new StreamSockets(host);
     this.#tagOf = tagsOf(`${host.ctx.id}`, host.session);
   }
 
@@ -111,8 +76,8 @@ export class SessionStreams implements StreamOwner {
 
   /** The stream that the client reads: the latest of the session's own. */
   get speaking(): number | undefined {
-    const socket = this.#speaker();
-    return socket && this.#carrier(socket).attached.stream;
+    const socket = this.#sockets.latestOwn();
+    return socket && this.#sockets.carrier(socket).attached.stream;
   }
 
   /**
@@ -185,7 +150,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   #ownOf(own: number): LoggedStream {
-    const [carrier] = this.#carriersOf(own);
+    const [carrier] = this.#sockets.carriersOf(own);
     return this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own);
   }
 
@@ -204,20 +169,20 @@ export class SessionStreams implements StreamOwner {
   }
 
   row(stream: number, row: EventRow): void {
-    for (const carrier of this.#carriersOf(stream)) carrier.row(row);
+    for (const carrier of this.#sockets.carriersOf(stream)) carrier.row(row);
   }
 
   over(stream: number, place: Position): void {
-    for (const carrier of this.#carriersOf(stream)) carrier.over(place);
+    for (const carrier of this.#sockets.carriersOf(stream)) carrier.over(place);
   }
 
   retry(stream: number, retryMs: number): void {
-    for (const carrier of this.#carriersOf(stream)) carrier.retry(retryMs);
+    for (const carrier of this.#sockets.carriersOf(stream)) carrier.retry(retryMs);
   }
 
   /** Whether a GET stream is open. */
   get hasOwn(): boolean {
-    return this.#ownSockets().length > 0;
+    return this.#sockets.own.length > 0;
   }
 
   /** Whether nothing more can be stored. */
@@ -227,35 +192,35 @@ export class SessionStreams implements StreamOwner {
 
   /** Says something that belongs to no call, on one GET stream: the latest. */
   say(text: string, whenNobodyListens: "wait" | "drop"): void {
-    const socket = this.#speaker();
-    if (socket) this.#own(this.#carrier(socket).attached, StreamKind.Own).write(text, false);
+    const socket = this.#sockets.latestOwn();
+    if (socket) this.#own(this.#sockets.carrier(socket).attached, StreamKind.Own).write(text, false);
     else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
   /** Tells the Worker that holds the latest GET stream what the session wants to hear of; resolves when it does. */
   async tell(filter: NoticeFilter): Promise<void> {
-    const socket = this.#speaker();
-    if (socket) await this.#tellOne(socket, filter);
+    const socket = this.#sockets.latestOwn();
+    if (socket) await this.#sockets.tell(socket, filter);
   }
 
   /** A Worker let go of a stream. When it was the one that told of notices, another does. */
   async left(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
-    const { stream, order } = this.#carrier(socket).attached;
+    const { stream, order } = this.#sockets.carrier(socket).attached;
     if (isGone) this.#gone.add(stream);
     else this.#lostAtMs = Date.now();
-    this.#carriers.delete(socket);
-    if (this.#sockets(stream).every((other) => other === socket)) this.#owned.delete(stream);
-    const speaker = isOwnStream(stream) ? this.#speaker(socket) : undefined;
-    if (speaker && this.#carrier(speaker).attached.order < order) await this.#tellOne(speaker, filter);
+    this.#sockets.forget(socket);
+    if (this.#sockets.of(stream).every((other) => other === socket)) this.#owned.delete(stream);
+    const speaker = isOwnStream(stream) ? this.#sockets.latestOwn(socket) : undefined;
+    if (speaker && this.#sockets.carrier(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);
   }
 
   /** What a Worker says: what its client has taken, what has arrived for good, or that a filter holds. */
   heard(socket: WebSocket, message: string): void {
     const taken = decodeTaken(message);
     const received = decodeReceived(message);
-    if (received !== undefined) this.#release(this.#carrier(socket).attached.stream, received);
-    else if (taken === undefined) this.#waiting.get(message)?.();
-    else this.#carrier(socket).taken(taken);
+    if (received !== undefined) this.#release(this.#sockets.carrier(socket).attached.stream, received);
+    else if (taken === undefined) this.#sockets.confirm(message);
+    else this.#sockets.carrier(socket).taken(taken);
   }
 
   /** Gives a Worker the socket it asked for; 400 and 405 as the client is to be told. */
@@ -266,14 +231,14 @@ export class SessionStreams implements StreamOwner {
     const isOwn = isOwnStream(stream);
     if (!isOwn && !this.#isHeld(from)) return new Response(null, { status: 405 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    const carrier = this.#accept(ours, stream, { seq, rank }, isOwn);
+    const carrier = this.#sockets.accept(ours, stream, { seq, rank }, isOwn);
     const frames = rules.primingEvent ? encodePriming(encodeCursor(this.#tagOf(stream), from)) : "";
     ours.send(encodeBridge({ kind: "hello", stream, seq, waits: isOwn, frames }));
     carrier.pump();
     const retryMs = this.#running.get(stream)?.retryMs;
     if (retryMs !== undefined && target.kind === "call") carrier.retry(retryMs);
     if (isOwn) {
-      void this.#takeOver(ours, filter);
+      void this.#sockets.takeOver(ours, filter);
       if (target.kind === "again") this.#interruptOn(stream);
       for (const tell of this.#onBack) tell();
     }
@@ -282,8 +247,8 @@ export class SessionStreams implements StreamOwner {
 
   /** Ends the GET streams that are open. */
   endOwn(): void {
-    for (const socket of this.#ownSockets()) {
-      this.#gone.add(this.#carrier(socket).attached.stream);
+    for (const socket of this.#sockets.own) {
+      this.#gone.add(this.#sockets.carrier(socket).attached.stream);
       socket.close(OVER);
     }
     this.#owned.clear();
@@ -348,7 +313,7 @@ export class SessionStreams implements StreamOwner {
   /** What was stored has become less, or nothing. */
   forgetSizes(): void {
     this.#bytes = undefined;
-    for (const [id] of this.#owned) if (this.#sockets(id).length === 0) this.#owned.delete(id);
+    for (const [id] of this.#owned) if (this.#sockets.of(id).length === 0) this.#owned.delete(id);
   }
 
   #make(id: number | undefined, kind: StreamKind, requests: readonly RequestId[] | null, after = 0): LoggedStream {
@@ -362,7 +327,8 @@ export class SessionStreams implements StreamOwner {
     const all = this.#size(added);
     let freed = 0;
     // A client that cannot resume has no use for half of an event.
-    const isNeeded = (...event: [number, number]) => this.#carriersOf(event[0]).some((each) => each.isWithin(...event));
+    const isNeeded = (...event: [number, number]) =>
+      this.#sockets.carriersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
       freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), isNeeded, stream);
       this.#bytes = all - freed;
@@ -396,49 +362,6 @@ export class SessionStreams implements StreamOwner {
     const id = log.waiting(session) ?? log.nextStream("own");
     if (log.size(session, id) + text.length <= WAITING_MAX)
       this.#own({ stream: id }, StreamKind.Waiting).write(text, false);
-  }
-
-  /**
-   * A new GET stream tells of notices from now on, and the others no more: each message goes to exactly one. In this
-   * order nothing is lost between them.
-   */
-  async #takeOver(socket: WebSocket, filter: NoticeFilter): Promise<void> {
-    const others = this.#ownSockets().filter((other) => other !== socket);
-    await this.#tellOne(socket, filter);
-    await Promise.all(others.map((other) => this.#tellOne(other, { lists: [], uris: [] })));
-    if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "begun" }));
-  }
-
-  /** The socket of the latest GET stream. */
-  #speaker(except?: WebSocket): WebSocket | undefined {
-    const order = (socket: WebSocket) => this.#carrier(socket).attached.order;
-    const sockets = this.#ownSockets().filter((socket) => socket !== except);
-    return sockets.sort((a, b) => order(a) - order(b)).at(-1);
-  }
-
-  #ownSockets(): WebSocket[] {
-    return this.#open(`own${this.#host.session}`);
-  }
-
-  #sockets(stream: number): WebSocket[] {
-    return this.#open(socketTag(this.#host.session, stream));
-  }
-
-  #open(tag: string): WebSocket[] {
-    return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
-  }
-
-  #carriersOf(stream: number): Carrier[] {
-    return this.#sockets(stream).map((socket) => this.#carrier(socket));
-  }
-
-  #carrier(socket: WebSocket): Carrier {
-    let carrier = this.#carriers.get(socket);
-    if (!carrier) {
-      carrier = Carrier.again(socket, this.#host.log);
-      this.#carriers.set(socket, carrier);
-    }
-    return carrier;
   }
 
   /** Where a target begins; undefined when it names what this session was never given. */
@@ -495,39 +418,6 @@ export class SessionStreams implements StreamOwner {
     this.interrupt(row);
     return log.last(stream).seq > seq;
   }
-
-  #accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): Carrier {
-    const { ctx, caps, session, log } = this.#host;
-    for (const older of this.#sockets(stream)) older.close(SUPERSEDED);
-    const own = isOwn ? this.#ownSockets() : [];
-    if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);
-    ctx.acceptWebSocket(socket, [socketTag(session, stream), `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
-    this.#order = Math.max(this.#order + 1, Date.now());
-    const carrier = Carrier.begin(socket, log, { stream, after: place.seq, order: this.#order }, place);
-    this.#carriers.set(socket, carrier);
-    return carrier;
-  }
-
-  #tellOne(socket: WebSocket, filter: NoticeFilter): Promise<void> {
-    const number = crypto.randomUUID();
-    return new Promise((resolve) => {
-      const settle = () => {
-        clearTimeout(timer);
-        this.#waiting.delete(number);
-        resolve();
-      };
-      const timer = setTimeout(settle, FILTER_WAIT_MS);
-      this.#waiting.set(number, settle);
-      // A socket that closes meanwhile has nothing to say any more.
-      if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "filter", number, filter }));
-      else settle();
-    });
-  }
-}
-
-/** Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows them. */
-export function socketTag(session: number, stream: number): string {
-  return `s${session} ${stream}`;
 }
 
 function interrupted(request: RequestId): string {

@@ -325,7 +325,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "own-streams-unbounded",
-    file: "src/worker/sessions/session-streams.ts",
+    file: "src/worker/sessions/stream-sockets.ts",
     find: "if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
@@ -333,8 +333,8 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "stream-has-two-readers",
-    file: "src/worker/sessions/session-streams.ts",
-    find: "for (const older of this.#sockets(stream)) older.close(SUPERSEDED);",
+    file: "src/worker/sessions/stream-sockets.ts",
+    find: "for (const older of this.of(stream)) older.close(SUPERSEDED);",
     replace: "",
     tests: ["test/conformance/10-3-resume.test.ts"],
     title: "of six that resume at once",
@@ -381,8 +381,8 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "stream-two-tell-of-notices",
-    file: "src/worker/sessions/session-streams.ts",
-    find: "await Promise.all(others.map((other) => this.#tellOne(other, { lists: [], uris: [] })));",
+    file: "src/worker/sessions/stream-sockets.ts",
+    find: "await Promise.all(others.map((other) => this.tell(other, { lists: [], uris: [] })));",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
     title: "a notification is sent only on the latest GET stream",
@@ -430,7 +430,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "own-streams-stay-open",
     file: "src/worker/sessions/session-streams.ts",
-    find: "for (const socket of this.#ownSockets()) {",
+    find: "for (const socket of this.#sockets.own) {",
     replace: "for (const socket of [] as WebSocket[]) {",
     tests: ["test/worker/notices.test.ts"],
     title: "ends with DELETE",

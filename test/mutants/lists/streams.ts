@@ -53,7 +53,7 @@ export const STREAMS: readonly Mutant[] = [
   {
     id: "stream-goes-on-when-its-teller-leaves",
     file: "src/worker/sessions/session-streams.ts",
-    find: "if (speaker && this.#carrier(speaker).attached.order < order) await this.#tellOne(speaker, filter);",
+    find: "if (speaker && this.#sockets.carrier(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);",
     replace: "void speaker;",
     tests: ["test/worker/durable.test.ts"],
     title: "when the latest GET stream",

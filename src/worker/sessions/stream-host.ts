@@ -1,0 +1,38 @@
+/**
+ * The services that the streams of a session get from its object.
+ *
+ * @module
+ */
+import type { EventLog, StreamRow } from "./event-log.ts";
+
+/** The limits of the streams of one session. */
+export interface StreamCaps {
+  /** GET streams that are open at once, 1 to 10,000; one more replaces the oldest. @default 4 */
+  readonly ownStreamsMax: number;
+  /**
+   * Bytes of the log of one stream. Beyond it the oldest progress and logs are dropped; answers are kept. @default 8
+   * MiB
+   */
+  readonly streamBytesMax: number;
+  /**
+   * Bytes of the logs of all streams. Beyond it the oldest progress and logs are dropped, then calls are refused until
+   * there is room. @default 32 MiB
+   */
+  readonly sessionBytesMax: number;
+}
+
+/** What a session's streams need of its object. */
+export interface StreamHost {
+  readonly ctx: DurableObjectState;
+  readonly log: EventLog;
+  readonly session: number;
+  readonly caps: StreamCaps;
+  /** When this life of the object began: every socket of the life before was lost by then. */
+  readonly bornAtMs: number;
+  /** Reports that something could not be stored. */
+  readonly onError: (error: unknown) => void;
+  /** Called when something is stored. */
+  readonly onBegin: () => void;
+  /** Whether a call whose run was lost goes on nevertheless. */
+  readonly goesOn: (row: StreamRow) => boolean;
+}
