@@ -243,7 +243,7 @@ function assemble<Env>(
 
 /**
  * Serves a POST of the endpoint's path without Hono's router. The endpoint is the first route of the app, so the router
- * would choose it too, at the price of a tenth of the request.
+ * would choose it too, at about 5 of the 60 microseconds of a call (decision 013).
  */
 function skipRouter<Env>(
   app: Hono<HonoEnv<Env>>,

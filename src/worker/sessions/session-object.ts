@@ -23,7 +23,11 @@ import { socketTag } from "./stream-sockets.ts";
 /** The methods the Worker calls. */
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
-  /** @param wire The caller, without its principal, and the post; see {@link Wire}. @returns A text is a JSON answer with status 200. */
+  /**
+   * @param wire The caller, without its principal, and the post; see {@link Wire}.
+   *
+   * @returns A text is a JSON answer with status 200.
+   */
   post(wire: string, principal: Principal | undefined): Promise<PostOutcome | string | undefined>;
   end(caller: Caller): Promise<boolean>;
 }

@@ -296,7 +296,10 @@ export class Session<Env> {
 
   // Calls
 
-  /** Says the answer of a run that is over, or an error when it cannot be stored: nothing else would end the wait for it. */
+  /**
+   * Says the answer of a run that is over, or an error when it cannot be stored: nothing else would end the wait for
+   * it.
+   */
   #end({ post, stream, over }: RunningPost): void {
     try {
       stream.end(over?.text);

@@ -60,7 +60,10 @@ export class StreamSockets {
     return carrier;
   }
 
-  /** Accepts a socket for a stream. It replaces the sockets the stream had, and the oldest GET stream where there are too many. */
+  /**
+   * Accepts a socket for a stream. It replaces the sockets the stream had, and the oldest GET stream where there are
+   * too many.
+   */
   accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): Carrier {
     const { ctx, caps, session, log } = this.#host;
     for (const older of this.of(stream)) older.close(SUPERSEDED);
@@ -112,7 +115,10 @@ export class StreamSockets {
   }
 }
 
-/** Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows them. */
+/**
+ * Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows
+ * them.
+ */
 export function socketTag(session: number, stream: number): string {
   return `s${session} ${stream}`;
 }
