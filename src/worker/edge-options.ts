@@ -29,6 +29,7 @@ const OPTIONS: OptionTable<AnyOptions> = {
   auth: null,
   limits: null,
   jsonOnly: null,
+  middleware: null,
   className: null,
   binding: null,
   jurisdiction: null,

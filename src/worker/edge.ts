@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { MiddlewareHandler } from "hono";
 import { Hono } from "hono/tiny";
 import { type McpServer, REGISTRY } from "../core/define/server.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
@@ -77,6 +78,14 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
    * @default false
    */
   readonly jsonOnly?: boolean;
+  /**
+   * Middleware of Hono that every request to this app passes first, in this order. `app.use()` after `edge()` does not
+   * reach the endpoint, because its route comes first. With middleware, requests take Hono's router, which costs a little
+   * more.
+   *
+   * @default none
+   */
+  readonly middleware?: readonly MiddlewareHandler<HonoEnv<Env>>[];
   /**
    * Name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its own, so a
    * second endpoint needs another name, such as "AdminObject". What an endpoint issues is bound to this name: session ids
@@ -175,7 +184,7 @@ function assemble<Env>(
 ): Assembled<Env> {
   const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
   // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
-  const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly } = options;
+  const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly, middleware = [] } = options;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const runtime: EdgeRuntime<Env> = {
@@ -224,6 +233,7 @@ function assemble<Env>(
     once: calls && ((env) => calls.once(env, undefined)),
   });
   const app = new Hono<HonoEnv<Env>>();
+  if (middleware.length > 0) app.use(...middleware);
   // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
@@ -252,7 +262,7 @@ function skipRouter<Env>(
 ): void {
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {
-    const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
+    const isOurs = middleware.length === 0 && request.method === "POST" && partsOf(request.url).pathname === path;
     return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
 }
