@@ -4,48 +4,11 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 
-const SOURCE = `
-import { McpServer } from "mcp-edge";
-import { edge } from "mcp-edge/worker";
-import { keys } from "mcp-edge/worker/keys";
-import { page } from "mcp-edge/worker/page";
-import { sessions } from "mcp-edge/worker/sessions";
-import { Hono } from "hono";
-
-const make = (options) => {
-  const server = new McpServer({ name: "page", version: "1.0.0", ...options });
-  server.tool("one", {}, () => "1");
-  server.tool("two", {}, () => "2");
-  return server;
-};
-const main = edge(make({ title: '<b>"Page" & more</b>' }), { sessions: sessions(), keys: keys(), page: page() });
-export const { McpObject } = main;
-
-const app = new Hono();
-app.route("/mounted", edge(make({}), { page: page() }));
-const apps = {
-  main,
-  mounted: app,
-  noRoot: edge(make({}), { page: page({ root: false }) }),
-  none: edge(make({}), {}),
-  own: edge(make({}), { page: page() }).get("/", (context) => context.text("the user's own")),
-  legacy: edge(make({ protocolVersions: ["2024-11-05", "2025-11-25"] }), { page: page() }),
-  odd: edge(make({ name: "a b; c" }), { path: "/:tenant/mcp", page: page() }),
-  auth: edge(make({ visible: ({ name }) => name === "one" }), {
-    page: page(),
-    auth: (request) => (request.headers.get("Authorization") === "Bearer ok" ? { issuer: "i", subject: "s" } : null),
-  }),
-};
-export default {
-  fetch: (request, env, context) => apps[request.headers.get("X-App") ?? "main"].fetch(request, env, context),
-};
-`;
-
 const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 let worker: TestWorker;
 beforeAll(async () => {
-  worker = await startWorker({ entry: { source: SOURCE }, objects: ["McpObject"] });
+  worker = await startWorker({ entry: "test/worker/fixtures/page.ts", objects: ["McpObject"] });
 });
 afterAll(() => worker.stop());
 

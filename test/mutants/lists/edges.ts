@@ -6,6 +6,7 @@ const JSON_SCHEMA = ["test/schema/json-schema.test.ts"];
 const STDIO_TRANSPORT = ["test/node/stdio-transport.test.ts"];
 const SERVE_STDIO = ["test/node/serve-stdio.test.ts"];
 const CLI = ["test/node/cli.test.ts"];
+const PAGE = ["test/worker/page.test.ts"];
 const IN_MEMORY = ["test/testing/in-memory.test.ts"];
 const STREAMS = ["test/testing/streams.test.ts"];
 const LADDER = ["test/http/ladder.test.ts"];
@@ -648,5 +649,61 @@ export const EDGES: readonly Mutant[] = [
     find: "if (parsed.isNotification) return",
     replace: "if (parsed.kind === undefined) return",
     tests: LADDER,
+  },
+  {
+    id: "page-event-stream",
+    file: "src/http/page.ts",
+    find: 'if (accept.includes("text/event-stream")) return undefined;',
+    replace: "",
+    tests: PAGE,
+  },
+  {
+    id: "page-escape",
+    file: "src/http/page.ts",
+    find: "value.replaceAll(/[&<>\"']/g",
+    replace: "value.replaceAll(/[&]/g",
+    tests: PAGE,
+  },
+  {
+    id: "page-quote",
+    file: "src/http/page.ts",
+    find: '.replaceAll("\'", "%27")',
+    replace: "",
+    tests: PAGE,
+  },
+  {
+    id: "page-policy",
+    file: "src/http/page.ts",
+    find: "default-src 'none'; ",
+    replace: "",
+    tests: PAGE,
+  },
+  {
+    id: "page-root-refused",
+    file: "src/worker/page/index.ts",
+    find: "response?.ok ? response",
+    replace: "response ? response",
+    tests: PAGE,
+  },
+  {
+    id: "page-root-path",
+    file: "src/worker/page/index.ts",
+    find: 'pathname === "/" ? pageForm(raw) : undefined',
+    replace: "pageForm(raw)",
+    tests: PAGE,
+  },
+  {
+    id: "page-navigation",
+    file: "src/worker/page/index.ts",
+    find: '!== "navigate") return request;',
+    replace: '=== "none") return request;',
+    tests: PAGE,
+  },
+  {
+    id: "dev-own-option",
+    file: "src/node/dev.ts",
+    find: 'if (name !== "--path") wrangler.push',
+    replace: 'if (name !== "--paths") wrangler.push',
+    tests: CLI,
   },
 ];
