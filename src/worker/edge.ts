@@ -246,7 +246,7 @@ function assemble<Env>(
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);
     return special ?? endpoint.handle(request, env, execution);
   };
-  skipRouter(app, path, handle);
+  if (middleware.length === 0) skipRouter(app, path, handle);
   const attached = [part, hub, calls, sealing, background].filter((each) => each !== undefined);
   return { app, roles: attached.map(({ role }) => role) };
 }
@@ -262,7 +262,7 @@ function skipRouter<Env>(
 ): void {
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {
-    const isOurs = middleware.length === 0 && request.method === "POST" && partsOf(request.url).pathname === path;
+    const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
     return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
 }
