@@ -319,14 +319,14 @@ export const FEATURES: readonly Mutant[] = [
     id: "ask-timeout-tells-nobody",
     file: "src/core/ask/pending-questions.ts",
     find: 'const expire = () => giveUp("timed out", timedOut(method));',
-    replace: "const expire = () => reject(timedOut(method));",
+    replace: "const expire = () => (settle(), reject(timedOut(method)));",
     tests: QUESTIONS,
   },
   {
     id: "ask-abort-tells-nobody",
     file: "src/core/ask/pending-questions.ts",
     find: 'const onAbort = () => giveUp("the request it belonged to is over", signal.reason);',
-    replace: "const onAbort = () => reject(signal.reason);",
+    replace: "const onAbort = () => (settle(), reject(signal.reason));",
     tests: ["test/features/questions.test.ts", "test/features/cancelling.test.ts"],
   },
   {
