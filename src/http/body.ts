@@ -1,5 +1,5 @@
 /**
- * Reading a body within its bounds. One that does not say its length is measured while it arrives, before it is held whole.
+ * Reads a request body within its limits. A body without Content-Length is measured while it arrives.
  *
  * @module
  */
@@ -11,14 +11,14 @@ export type BodyResult = { readonly value: unknown; readonly refusal?: undefined
 const lenient = new TextDecoder();
 const STRICT = { fatal: true, ignoreBOM: false };
 
-/** Reads one JSON body. Never throws for what a peer sends. */
+/** Reads one JSON body. Never throws, whatever the client sends. */
 export async function readBody(request: Request, limits: Limits): Promise<BodyResult> {
   const { bodyBytesMax } = limits;
   const length = request.headers.get("Content-Length");
   const tooLarge = { refusal: { reason: "body-too-large", bytesMax: bodyBytesMax } } as const;
   if (Number(length) > bodyBytesMax) return tooLarge;
   try {
-    // Whole where its length is known: each chunk would be a turn of the event loop.
+    // Read at once if the length is known, since each chunk takes a turn of the event loop.
     const text =
       length === null
         ? await readChunks(request, bodyBytesMax)
@@ -28,24 +28,24 @@ export async function readBody(request: Request, limits: Limits): Promise<BodyRe
     const refusal = findExcess(value, limits);
     return refusal ? { refusal } : { value };
   } catch {
-    // Broken UTF-8, broken JSON or a body cut short: to the peer they are the same.
+    // Invalid UTF-8, invalid JSON or an incomplete body: the client gets the same answer.
     return { refusal: { reason: "not-json" } };
   }
 }
 
 /**
- * The text of a whole body; undefined when it is larger than its header said and than is allowed.
+ * Returns the text of a body, or undefined when it exceeds the limit although its Content-Length did not.
  *
  * @throws {TypeError} when it is not UTF-8, as JSON must be (RFC 8259, 8.1).
  */
 function decodeWhole(bytes: ArrayBuffer, bytesMax: number): string | undefined {
   if (bytes.byteLength > bytesMax) return undefined;
   const text = lenient.decode(bytes);
-  // U+FFFD stands in the place of broken bytes, or is what the client wrote. Only a strict decoder, which is slower, can tell.
+  // U+FFFD either replaces invalid bytes or was sent by the client. Only the slower strict decoder can tell.
   return text.includes("\ufffd") ? new TextDecoder("utf-8", STRICT).decode(bytes) : text;
 }
 
-/** Undefined when it is too large. */
+/** Returns the text of a body without Content-Length, or undefined when it is too large. */
 async function readChunks(request: Request, bytesMax: number): Promise<string | undefined> {
   const decoder = new TextDecoder("utf-8", STRICT);
   let [text, bytes] = ["", 0];
@@ -58,7 +58,10 @@ async function readChunks(request: Request, bytesMax: number): Promise<string | 
   return text + decoder.decode();
 }
 
-/** What a body has too much of. The parser needs no stack for depth, and no time for numbers; what comes after does. */
+/**
+ * Returns the refusal of a body that is nested too deeply or has too many values. The JSON parser copes with both, but the
+ * code that processes the body would use too much stack or time.
+ */
 function findExcess(body: unknown, { bodyDepthMax, bodyValuesMax }: Limits): Refusal | undefined {
   let values = 0;
   const exceeds = (value: unknown, levels: number): boolean => {

@@ -1,6 +1,6 @@
 /**
- * The request ladder as a pure function: what one POST body and its headers amount to. Never throws, touches no
- * `Request`; each refusal is a row of the table in test/http/ladder.ts.
+ * The request ladder: a pure function that classifies one POST by its body and headers. It never throws and uses no
+ * `Request`. Each refusal is a row of the table in test/http/ladder.ts.
  *
  * @module
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
@@ -23,7 +23,7 @@ import { ASSUMED_HTTP_VERSION, type ServedVersions, type VersionRules } from "..
 import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** The headers the ladder reads, as they came. */
+/** The headers that the ladder reads, unchanged. */
 export interface LadderHeaders {
   readonly protocolVersion: string | null;
   readonly method: string | null;
@@ -31,16 +31,16 @@ export interface LadderHeaders {
   readonly sessionId: string | null;
 }
 
-/** What the endpoint serves. */
+/** The part of the endpoint's configuration that the ladder needs. */
 export interface LadderOptions {
   readonly versions: ServedVersions;
-  /** Whether legacy clients get sessions here. */
+  /** Whether the endpoint has sessions for legacy clients. */
   readonly hasSessions: boolean;
-  /** Members of one batch. */
+  /** Maximum number of messages in one batch. */
   readonly batchMax: number;
 }
 
-/** What the ladder decided about one POST. Plain data: safe to log, compare and table-test. */
+/** The ladder's decision about one POST. Plain data: safe to log, compare and table-test. */
 export type Verdict =
   | {
       readonly kind: "modern";
@@ -49,12 +49,12 @@ export type Verdict =
       readonly logLevel: LoggingLevel | undefined;
     }
   /**
-   * A notification: the modern protocol has none over HTTP, but a server may have its own. Undefined when it is not
-   * valid: it is dropped, because a notification is never answered, not even with an error.
+   * A notification. The modern protocol has none over HTTP, but a server may define its own. `message` is undefined when
+   * the notification is invalid: it is dropped, because a notification is never answered, not even with an error.
    */
   | { readonly kind: "notification"; readonly message: JSONRPCNotification | undefined }
   | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
-  /** `version` is what the header says; without one the session's, or the assumed one. */
+  /** `version` is from the version header. Undefined without one: the session's version or the assumed one applies. */
   | {
       readonly kind: "legacy";
       readonly messages: readonly ParsedMessage[];
@@ -64,7 +64,7 @@ export type Verdict =
     }
   | { readonly kind: "refuse"; readonly refusal: Refusal; readonly id?: RequestId };
 
-/** Decides what a body is. Total: every JSON value has exactly one verdict. */
+/** Classifies a body. Every JSON value has exactly one verdict. */
 export function classify(body: unknown, headers: LadderHeaders, options: LadderOptions): Verdict {
   if (Array.isArray(body)) return classifyBatch(body, headers, options);
   const parsed = parseMessage(body);
@@ -77,10 +77,10 @@ export function classify(body: unknown, headers: LadderHeaders, options: LadderO
     : classifyLegacy([parsed], false, headers, options);
 }
 
-/** A message is modern when its `_meta` says so or, lacking that, when the version header names a modern version. */
+/** Returns whether a message is modern: its `_meta` has an envelope, or else the version header names a modern version. */
 function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }: LadderOptions): boolean {
   if ("params" in message && isObject(message.params) && hasEnvelope(message.params)) return true;
-  // A server without legacy versions says so, and names those it has.
+  // Treated as legacy even if only modern versions are served: the refusal then lists the versions served.
   if ("method" in message && message.method === "initialize" && headers.protocolVersion === null) return false;
   const { protocolVersion } = headers;
   if (protocolVersion !== null) return versions.find(protocolVersion)?.era === "modern";
@@ -92,7 +92,7 @@ function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: 
   if (parsed.kind !== "request") return refusal({ reason: "client-response" });
   const request = parsed.message;
   try {
-    // In this order: a missing field wins over a mismatch, a mismatch over an unserved version.
+    // In this order, so that a missing field is reported before a mismatch, and a mismatch before an unserved version.
     const envelope = readEnvelope(request.params);
     const problem = findHeaderProblem(request, envelope, headers);
     if (problem) return refusal({ reason: "header-mismatch", problem }, request.id);
@@ -110,7 +110,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   "resources/read": "uri",
 };
 
-/** What disagrees between headers and body, or undefined. @see streamable-http, "Server Validation" */
+/** Returns how the headers disagree with the body, or undefined. @see streamable-http, "Server Validation" */
 function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: LadderHeaders): string | undefined {
   if (headers.protocolVersion === null) return "MCP-Protocol-Version is missing";
   if (headers.protocolVersion !== envelope.version) {
@@ -126,7 +126,7 @@ function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers:
 }
 
 function findNameProblem(header: string | null, inBody: unknown): string | undefined {
-  // A name that is no string is the body's fault, and dispatch says so.
+  // Dispatch refuses a name that is not a string.
   if (typeof inBody !== "string") return undefined;
   if (header === null) return "Mcp-Name is missing";
   const decoded = decodeHeaderValue(header);
@@ -158,25 +158,25 @@ function headerVersion(headers: LadderHeaders, versions: ServedVersions): Versio
   return rules?.era === "legacy" ? rules : unservedVersion(headers.protocolVersion, versions);
 }
 
-/** The refusal of a version header that names no legacy version served here. */
+/** Returns the refusal of a version header that does not name a served legacy version. */
 export function unservedVersion(version: string, versions: ServedVersions): Refusal {
   const served = versions.legacy.length > 0 ? versions.legacy : versions.modern;
   return { reason: "version-header", version, served: served.map((rules) => rules.version) };
 }
 
-/** A batch is legacy by its shape. Its members may be bad one by one: each then gets its own error. */
+/** Classifies a batch. Only legacy versions have batches. Each invalid member gets an error of its own later. */
 function classifyBatch(body: readonly unknown[], headers: LadderHeaders, options: LadderOptions): Verdict {
   const batch = (problem: string) => refusal({ reason: "batch", problem });
   if (headers.protocolVersion !== null && options.versions.find(headers.protocolVersion)?.batch !== true) {
-    return batch("this protocol version has no batches; send each message by itself");
+    return batch("this protocol version has no batches; send each message separately");
   }
-  if (!options.versions.find(ASSUMED_HTTP_VERSION.version)) return batch("no served version has batches");
-  if (body.some(isModernMember)) return batch("its messages name a protocol version that has none");
+  if (!options.versions.find(ASSUMED_HTTP_VERSION.version)) return batch("no protocol version served here has batches");
+  if (body.some(isModernMember)) return batch("its messages name a protocol version without batches");
   if (body.length === 0) return batch("it is empty");
   if (body.length > options.batchMax) return batch(`it has more than ${options.batchMax} members`);
   const messages = body.map(parseMessage);
   const requests = messages.flatMap((parsed) => (parsed.kind === "request" ? [parsed.message] : []));
-  if (requests.some(({ method }) => method === "initialize")) return batch("initialize stands alone");
+  if (requests.some(({ method }) => method === "initialize")) return batch("initialize must be sent separately");
   if (new Set(requests.map(({ id }) => id)).size < requests.length) return batch("an id occurs twice");
   return classifyLegacy(messages, true, headers, options);
 }
@@ -192,7 +192,7 @@ function refusal(reason: Refusal, id?: RequestId): Verdict {
 /** A legacy request, or a batch. */
 export type LegacyVerdict = Extract<Verdict, { readonly kind: "legacy" }>;
 
-/** The id of a POST that is one request; undefined for anything else. */
+/** Returns the id of a POST that consists of one request, or undefined for any other POST. */
 export function requestId(messages: readonly ParsedMessage[]): RequestId | undefined {
   const [first] = messages;
   return messages.length === 1 && first?.kind === "request" ? first.message.id : undefined;

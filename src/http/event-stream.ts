@@ -1,8 +1,8 @@
 /**
- * One SSE response: frames are held until it is opened, heartbeats go out while nothing happens.
+ * One SSE response. It buffers frames until it is opened, and sends heartbeats while it is idle.
  *
- * When the client goes away the stream's `cancel` or the request's signal fires (both are listened to, since runtimes
- * differ), never earlier than the next write: heartbeats are what finds a vanished client.
+ * When the client disconnects, the stream's `cancel` or the request's signal fires; runtimes differ, so both are used.
+ * Neither fires before the next write, so heartbeats are needed to detect a client that has disconnected.
  *
  * @module
  */
@@ -13,18 +13,18 @@ import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
-/** The part of a request that tells when its client is gone. */
+/** The part of a request that reports that its client has disconnected. */
 export interface Watched {
   readonly signal: AbortSignal;
 }
 
 function nothing(): void {}
 
-/** Frames on their way to one client. */
+/** The frames sent to one client. */
 export class EventStream {
   readonly #limits: Limits;
   readonly #held: Uint8Array[] = [];
-  /** Bytes that may still be held for a stream that is not open yet. */
+  /** Bytes that may still be buffered before the stream is opened. */
   #room: number;
   readonly #request: Watched | undefined;
   #gone: AbortController | undefined;
@@ -32,28 +32,29 @@ export class EventStream {
   #controller: Controller | undefined;
   #heartbeat: ReturnType<typeof setInterval> | undefined;
   #isOver = false;
-  /** Whether anything was written. */
+  /** Whether anything has been written. */
   hasBegun = false;
-  /** A part of a frame was written, and its rest was not: nothing else may go between. */
+  /** Whether only the first part of a frame has been written. Nothing else may be written until the frame is complete. */
   #isWithinFrame = false;
-  /** Frames that wait for its end. */
+  /** Frames to write when that frame is complete. */
   #inserted = "";
-  /** Frames that wait until the client is no longer far behind: the latest of each subject. */
+  /** Frames to write when the client has caught up: the latest of each subject. */
   readonly #late = new Map<string, string>();
-  /** Bytes written that the client had not taken when last looked at, and when that last became less. */
+  /** Bytes written that the client had not read at the last check. */
   #queued = 0;
+  /** When the client was last seen to have read something. */
   #takenAtMs = 0;
-  /** Told of bytes the client has taken. */
+  /** Called with the number of bytes that the client has read. */
   onTaken: (bytes: number) => void = nothing;
 
-  /** @param request Whose client takes the stream; undefined: nobody is watched. */
+  /** @param request The request that the stream answers. Undefined: disconnects are not reported by its signal. */
   constructor(limits: Limits, request?: Watched) {
     this.#limits = limits;
     this.#room = limits.streamBufferBytesMax;
     this.#request = request;
   }
 
-  /** Aborts when the client is gone before the stream has ended. Made for those who ask: most answers need none. */
+  /** Aborts when the client disconnects before the stream has ended. Created on first use, since most answers need none. */
   get signal(): AbortSignal {
     if (!this.#gone) {
       this.#gone = new AbortController();
@@ -64,7 +65,7 @@ export class EventStream {
     return this.#gone.signal;
   }
 
-  /** Resolves when something is, for one who looks before. */
+  /** Resolves when something is written. Get it before `hasBegun` is true. */
   get begun(): Promise<void> {
     return new Promise((resolve) => {
       this.#announce = resolve;
@@ -72,8 +73,8 @@ export class EventStream {
   }
 
   /**
-   * Sends frames; a frame may come in several parts. Droppable ones are dropped when the client is too far behind: they
-   * are news, not results.
+   * Sends frames. A frame may be sent in several parts. Droppable frames, such as progress, are dropped when the client is
+   * too far behind.
    */
   write(frames: string, isDroppable = false): void {
     if (this.#isOver || frames === "") return;
@@ -88,23 +89,23 @@ export class EventStream {
     if (!this.#isWithinFrame) this.insert("");
   }
 
-  /** Bytes that may still wait for the client. */
+  /** Bytes that may still be queued for the client. */
   get #left(): number {
     return (this.#controller ? (this.#controller.desiredSize ?? 0) : this.#room) - this.#inserted.length;
   }
 
   /**
-   * Sends a whole frame about something that changes, between the others. While the client is too far behind it waits,
-   * and a later one about the same takes its place: so no more is kept than there are subjects.
+   * Sends a complete frame about a changing subject. While the client is too far behind, the frame is held back, and a
+   * later one with the same subject replaces it, so at most one frame is held for each subject.
    *
-   * @param late What is sent instead of a frame that had to wait.
+   * @param late Sent in place of a frame that was held back.
    */
   notify(frame: string, subject = frame, late = frame): void {
     if (this.#late.size === 0 && this.#left > 0) this.insert(frame);
     else this.#late.set(subject, late);
   }
 
-  /** Whole frames that have no place among the others, such as hints: next, but never into one of them. */
+  /** Sends complete frames as soon as no other frame is partly written. */
   insert(frames: string): void {
     this.#inserted += frames;
     if (this.#isWithinFrame) return;
@@ -113,14 +114,14 @@ export class EventStream {
     this.write(inserted);
   }
 
-  /** The response, to be made once. Its head and first bytes go out at once. */
+  /** Creates the response. Call it once. The head and first bytes are sent immediately. */
   respond(): Response {
     void this.signal;
     const highWaterMark = this.#limits.streamBufferBytesMax;
     const size = (chunk?: Uint8Array) => chunk?.byteLength ?? 0;
     const cancel = () => this.#leave();
     const start = (controller: Controller) => this.#begin(controller);
-    const pull = (controller: Controller) => this.#look(controller);
+    const pull = (controller: Controller) => this.#checkReader(controller);
     const body = new ReadableStream<Uint8Array>({ start, pull, cancel }, { highWaterMark, size });
     return new Response(body, { headers: SSE_HEADERS });
   }
@@ -138,7 +139,7 @@ export class EventStream {
     if (this.#held.length === 0) this.#enqueue(controller, HEARTBEAT);
     for (const bytes of this.#held.splice(0)) this.#enqueue(controller, bytes);
     if (this.#isOver) controller.close();
-    // Armed before the response is returned: workerd ends a stream behind which nothing is pending.
+    // Started before the response is returned, because workerd ends a stream for which nothing is pending.
     else this.#heartbeat = setInterval(() => this.#beat(), this.#limits.heartbeatMs);
   }
 
@@ -147,8 +148,8 @@ export class EventStream {
     controller.enqueue(bytes);
   }
 
-  /** Finds out what the client has taken since last time. */
-  #look({ desiredSize }: Controller): void {
+  /** Finds out how much the client has read since the last check. */
+  #checkReader({ desiredSize }: Controller): void {
     const queued = this.#limits.streamBufferBytesMax - (desiredSize ?? 0);
     const taken = this.#queued - queued;
     if (taken <= 0) return;
@@ -165,11 +166,11 @@ export class EventStream {
   #beat(): void {
     const controller = this.#controller;
     if (!controller) return;
-    this.#look(controller);
+    this.#checkReader(controller);
     if ((controller.desiredSize ?? 0) > 0) {
       if (!this.#isWithinFrame) this.#enqueue(controller, HEARTBEAT);
     } else if (Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
-      // A reader that has not taken a whole window gets no more bytes, and not for ever.
+      // The buffer is full and the client has read nothing for too long.
       this.#leave();
       controller.error(new Error("The client has stopped reading."));
     }

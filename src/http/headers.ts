@@ -1,5 +1,5 @@
 /**
- * Reading the headers of Streamable HTTP: what a client accepts, and the values that mirror the body.
+ * Parses the headers of Streamable HTTP: `Accept`, and headers whose values mirror the body.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
@@ -12,8 +12,8 @@ import { memo } from "../core/protocol/memo.ts";
 export type AcceptedForm = "json" | "sse" | "either";
 
 /**
- * What an Accept header admits, or undefined when neither form. A missing header or a wildcard admits both, since
- * many tools send just that. A type with `q=0` is refused (RFC 9110, 12.4.2).
+ * Returns the form that an Accept header admits, or undefined if it admits neither. A missing header or a wildcard admits
+ * both, since many clients send one of these. A type with `q=0` is not admitted (RFC 9110, 12.4.2).
  */
 export function acceptedForm(accept: string | null): AcceptedForm | undefined {
   return formOf(accept ?? "") ?? undefined;
@@ -32,13 +32,13 @@ const formOf = memo((accept): AcceptedForm | null => {
   return sse ? "sse" : null;
 });
 
-/** A media range, and whether it is wanted. */
+/** Returns a media range, and whether it is admitted. */
 function parseRange(range: string): [string, boolean] {
   const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
   return [type, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))];
 }
 
-/** True for `application/json`, with or without parameters, in any case. */
+/** Returns whether a content type is `application/json`, with or without parameters, in upper or lower case. */
 export function isJsonContentType(contentType: string | null): boolean {
   return isJson(contentType ?? "");
 }
@@ -50,8 +50,8 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
- * The value a header stands for: itself, or the text inside `=?base64?...?=`. Undefined when it has characters a
- * header may not have, or its base64 or UTF-8 is broken.
+ * Returns the decoded value of a header: the value itself, or the text inside `=?base64?...?=`. Undefined when it has
+ * characters that headers must not have, or when its base64 or UTF-8 is invalid.
  *
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Value Encoding"
  */
@@ -64,12 +64,12 @@ export function decodeHeaderValue(value: string): string | undefined {
     // ignoreBOM: a leading U+FEFF belongs to the value.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(decodeBase64(encoded));
   } catch {
-    // Not UTF-8: the value is malformed, which the caller answers.
+    // Not UTF-8. The caller refuses the value.
     return undefined;
   }
 }
 
-/** The header form of a value: itself where that is safe, else base64. The counterpart of {@link decodeHeaderValue}. */
+/** Encodes a value for a header, in base64 if it is not safe as it is. The counterpart of {@link decodeHeaderValue}. */
 export function encodeHeaderValue(value: string): string {
   const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !BASE64_VALUE.test(value);
   if (isPlain) return value;

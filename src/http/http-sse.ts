@@ -1,6 +1,6 @@
 /**
- * The HTTP+SSE transport of 2024-11-05: a GET opens the stream, its first event names where to POST, and every answer
- * comes on the stream. Bundled only where it is asked for.
+ * The HTTP+SSE transport of 2024-11-05. A GET opens the stream, its first event names the URL to POST to, and every answer
+ * is sent on the stream. Bundled only with `httpSse()`.
  *
  * @module
  * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
@@ -24,8 +24,8 @@ const SESSION_PARAMETER = "sessionId";
 const RETRY_AFTER_S = 5;
 
 /**
- * Whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET asks for an event
- * stream by name and carries none of the headers that Streamable HTTP adds; its POST names the session in the query.
+ * Returns whether a request to a URL that also serves Streamable HTTP comes from an HTTP+SSE client. Its GET accepts
+ * `text/event-stream` explicitly and has none of the headers of Streamable HTTP; its POST has the session in the query.
  */
 export function isHttpSse({ method, headers, url }: Request): boolean {
   if (method === "POST") return url.includes(`${SESSION_PARAMETER}=`) && sessionOf(url) !== null;
@@ -41,14 +41,14 @@ export interface OpenStreams {
   readonly max: number;
   readonly perPrincipalMax: number;
   count: number;
-  /** How many each principal has open. Anonymous callers are one principal. */
+  /** Number of open streams of each principal. All anonymous callers are one principal. */
   readonly byPrincipal: Map<string, number>;
 }
 
 /**
- * Opens a session and its stream. Everything that can refuse the request does so before an object is created for it.
+ * Opens a session and its stream. All checks precede the creation of the session's object.
  *
- * @param messagesPath Path that the client is to POST to; undefined: the path it sent the GET to.
+ * @param messagesPath Path that the client must POST to. Undefined: the path of its GET.
  */
 export async function openHttpSse<Env>(
   gate: SessionGate<Env>,
@@ -83,7 +83,7 @@ export async function openHttpSse<Env>(
   }
 }
 
-/** Takes one message: 202, and the answer comes on the stream. */
+/** Accepts one message with 202. Its answer is sent on the stream. */
 export async function postHttpSse<Env>(
   gate: SessionGate<Env>,
   admitted: Admitted<Env>,
@@ -112,14 +112,14 @@ function sessionOf(url: string): string | null {
   return new URL(url).searchParams.get(SESSION_PARAMETER);
 }
 
-/** Where to POST, relative to the origin the client used. Its other query parameters stay: some clients authenticate by one. */
+/** Returns the URL to POST to, without the origin. Keeps other query parameters, since some clients authenticate with one. */
 function endpointOf(requestUrl: string, id: string, messagesPath: string | undefined): string {
   const { pathname, searchParams } = new URL(requestUrl);
   searchParams.set(SESSION_PARAMETER, id);
   return `${messagesPath ?? pathname}?${searchParams}`;
 }
 
-/** Why a principal cannot have one more stream now; undefined: it can. */
+/** Returns the exceeded limit if a principal cannot open another stream now, or undefined if it can. */
 function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, by: string): string | undefined {
   const own = byPrincipal.get(by) ?? 0;
   if (count >= max) return `${count} streams of HTTP+SSE clients are open, of ${max} (httpSse(): streamsMax)`;
@@ -128,7 +128,7 @@ function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, 
   return `${own} streams of HTTP+SSE clients are open ${whose}, of ${perPrincipalMax} (httpSse(): streamsPerPrincipalMax)`;
 }
 
-/** A stream that is counted until it ends or its client has gone. */
+/** A stream that is counted until it ends or its client disconnects. */
 class CountedStream extends EventStream {
   #free: () => void;
 
@@ -138,7 +138,7 @@ class CountedStream extends EventStream {
     const add = (more: number) => {
       const own = (byPrincipal.get(by) ?? 0) + more;
       open.count += more;
-      // Principals without streams are forgotten: there may be any number of them.
+      // Principals without open streams are removed, so that the map stays small.
       if (own > 0) byPrincipal.set(by, own);
       else byPrincipal.delete(by);
     };

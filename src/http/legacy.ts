@@ -1,6 +1,6 @@
 /**
- * Serving the messages of one legacy POST, with or without a session: the Worker does it for stateless clients, the
- * session object for the others.
+ * Serves the messages of one legacy POST. It runs in the Worker for clients without a session, and in the session object
+ * for the others.
  *
  * @module
  */
@@ -28,48 +28,48 @@ import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
 import type { SessionPost } from "./sessions.ts";
 
-/** What serving needs to know beside the messages. */
+/** Everything that serving needs except the messages. */
 export interface LegacyContext<Env> {
   readonly server: Registry;
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: Env;
   readonly request: RequestFacts | undefined;
-  /** What keeps work of hooks running. */
+  /** Keeps the background work of hooks running. */
   readonly execution: Call["execution"];
   readonly endpoint: string;
   readonly limits: Limits;
   readonly onError: ErrorReporter;
   readonly form: SessionPost["form"];
-  /** What the session keeps of `logging/setLevel`; absent without a session. */
+  /** The log level set by `logging/setLevel`. Absent without a session. */
   readonly logging?: {
     readonly level: LoggingLevel | undefined;
     readonly set: (level: LoggingLevel) => void | Promise<void>;
   };
-  /** What the session has asked its client; absent without a session, which then cannot ask. */
+  /** The questions to the client. Absent without a session: then the client cannot be asked. */
   readonly questions?: {
     asker(emit: Call["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
   };
   readonly once?: Call["once"];
-  /** Remembers URL elicitations of an error; absent where no notice of their end reaches the client. */
+  /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
   readonly awaitElicitations?: Call["awaitElicitations"];
   readonly replay?: Call["replay"];
-  /** What a call that may outlive its object has had, and how it is kept. */
+  /** The memory of a call that can survive a restart of its object: its journal, and how to record more. */
   readonly memory?: Pick<Call, "journal" | "record" | "progressAfter"> | undefined;
-  /** Methods the session adds to the protocol's tables. */
+  /** Methods that are served in addition to those of the protocol. */
   readonly methods?: Call["methods"];
-  /** Ends the connection of the call's stream, to be resumed; absent where it cannot be. */
+  /** Closes the connection of the call's stream, which the client can resume. Absent if it cannot be resumed. */
   readonly disconnect?: Call["disconnect"];
   /** Called with the run of each custom notification handler that a message of this POST started. */
   readonly onHandling?: (handled: Promise<void>) => void;
-  /** Hears of notifications; requests are answered. */
+  /** Called with each notification. */
   readonly onNotification?: (message: JSONRPCNotification) => void;
-  /** Gives each request that is about to run, in their order, what can end it. */
+  /** Called for each request in order, before it runs. Returns the object that can cancel it. */
   readonly cancellationOf?: (id: RequestId) => Cancellation;
 }
 
-/** Ends a request. The signal is made for a handler that asks for it. */
+/** Cancels a request. The signal is created on first use. */
 export class Cancellation {
   #controller: AbortController | undefined;
   /** Why the request was ended. */
@@ -90,14 +90,17 @@ export class Cancellation {
   free(): void {}
 }
 
-/** Takes the messages of a POST that no answer is due to. False, and nothing taken, when one of them is a request. */
+/**
+ * Processes a POST that needs no answer. Returns false, and processes nothing, if one of its messages is a request or
+ * invalid.
+ */
 export function takeAll<Env>(messages: readonly ParsedMessage[], context: LegacyContext<Env>): boolean {
   if (messages.some(({ kind }) => kind === "request" || kind === "invalid")) return false;
   for (const parsed of messages) take(parsed, context);
   return true;
 }
 
-/** Serves the messages of one POST, each request as a call of its own. */
+/** Serves the messages of one POST. Each request is a call of its own. */
 export function runLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
@@ -114,7 +117,7 @@ export function runLegacy<Env>(
   };
 }
 
-/** Answers one POST where it arrived. 202 when none of its messages is a request. */
+/** Answers one POST in the Worker that received it. The answer is 202 if none of its messages is a request. */
 export function serveLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
@@ -127,7 +130,7 @@ export function serveLegacy<Env>(
   return respond(run, { form, limits });
 }
 
-/** Takes what no answer is due to. */
+/** Processes a notification or a response. */
 function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
   if (parsed.kind === "notification") {
     const handled = takeCustomNotification(context.server, parsed.message, context);
@@ -137,10 +140,11 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
   if (parsed.kind === "response") context.questions?.settle(parsed.message);
 }
 
-/** How this POST can ask its client, or why not. */
+/** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
 function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call["emit"]): Asker {
-  if (!questions) return askNobody("this server keeps no sessions, so no answer could find the question");
-  if (form === "json") return askNobody("answers are JSON only (JSON mode, or all that the client accepts)");
+  if (!questions) return askNobody("the server has no sessions, so an answer could not be matched to its question");
+  if (form === "json")
+    return askNobody("the response can only be JSON (JSON mode, or the client accepts nothing else)");
   return questions.asker(emit);
 }
 
@@ -172,6 +176,6 @@ async function serveOne<Env>(
   };
   const { text } = await dispatch(context.server, parsed.message, call);
   cancellation.free();
-  // A call that DELETE overtakes still gets its answer; one that its client cancelled does not.
+  // A call that runs while its session is deleted still gets its answer. A call that its client cancelled does not.
   return CancelledError.is(cancellation.reason) ? undefined : text;
 }

@@ -1,5 +1,5 @@
 /**
- * Who may call from where: the guard against DNS rebinding and foreign web pages, and the CORS answers that go with it.
+ * Checks the Host and Origin of a request against DNS rebinding and foreign web pages, and sets the CORS headers.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Security & Endpoint"
@@ -28,13 +28,13 @@ export interface OriginRules {
   readonly allowedOrigins?: readonly string[] | undefined;
 }
 
-/** Parts of a request's URL. */
+/** Returns the parts of a request's URL. */
 export const partsOf = memo((url) => {
   const { protocol, hostname, host, origin, pathname } = new URL(url);
   return { protocol, hostname, host, origin, pathname };
 });
 
-/** A refusal when the Host or the Origin is not allowed. @param header The request's Origin. */
+/** Returns a refusal if the Host or the Origin is not allowed. @param header The request's Origin. */
 export function checkOrigin(request: Request, header: string | null, rules: OriginRules): Refusal | undefined {
   // Browsers send Origin with every method but GET and HEAD, so these come from a program, which may claim any Host.
   if (header === null && (request.method === "POST" || request.method === "DELETE")) return undefined;
@@ -48,11 +48,11 @@ export function checkOrigin(request: Request, header: string | null, rules: Orig
     return { reason: "host-not-allowed", host: url.host };
   }
   if (header === null) {
-    // A page can make its browser send a GET without Origin, whose answer it cannot read. It opens no stream here.
+    // A page can make its browser send a GET without Origin. It cannot read the answer, and must not open a stream either.
     const isForeign = request.headers.get("Sec-Fetch-Site") === "cross-site";
     return isForeign ? { reason: "origin-not-allowed", origin: "(of another site)" } : undefined;
   }
-  // Scheme and host have no case; a URL writes them in one.
+  // Scheme and host are case-insensitive; a URL has them in lower case.
   const origin = canonicalOrigin(header);
   if (origin === url.origin) return undefined;
   if (rules.allowedOrigins?.some((allowed) => allowed === "*" || canonicalOrigin(allowed) === origin)) return undefined;
@@ -60,19 +60,19 @@ export function checkOrigin(request: Request, header: string | null, rules: Orig
   return { reason: "origin-not-allowed", origin: header };
 }
 
-/** An origin in the form `URL` gives it. "null" (sandboxed pages, files) and garbage stay what they are and match nothing. */
+/** Returns an origin as `URL` writes it. "null" (sandboxed pages, files) and invalid origins are returned in lower case. */
 function canonicalOrigin(origin: string): string {
   const { origin: written } = URL.canParse(origin) ? new URL(origin) : { origin: "null" };
-  // Schemes that URL does not know (chrome-extension:) have the origin "null" there, which would make them all alike.
+  // For schemes that URL does not know (chrome-extension:) it returns "null", which would make their origins equal.
   return written === "null" ? origin.toLowerCase() : written;
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  // Pages only: the schemes of desktop programs have "hosts" that say nothing.
+  // Only web pages: the "host" in the origin of a desktop program does not identify a machine.
   return /^https?:/.test(origin) && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
 }
 
-/** True for names that always mean this machine: `localhost` and below, 127.0.0.0/8, ::1. */
+/** Returns whether a name always means this machine: `localhost` and its subdomains, 127.0.0.0/8, ::1. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === "localhost" ||
@@ -84,12 +84,12 @@ export function isLoopback(hostname: string): boolean {
 
 const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
 
-/** Headers that let the page of an origin read the answer. The origin has passed {@link checkOrigin}. */
+/** Returns the headers that let a page of this origin read the answer. The origin must have passed {@link checkOrigin}. */
 export function corsHeaders(origin: string): Record<string, string> {
   return { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
 }
 
-/** The answer to a preflight: whatever headers the page wants to send, since new `Mcp-Param-*` names are the tools'. */
+/** Answers a preflight. Allows every header the page asks for, because tools define the names of `Mcp-Param-*` headers. */
 export function preflight(request: Request, allow: string): Response {
   const wanted = request.headers.get("Access-Control-Request-Headers");
   const headers: Record<string, string> = {
@@ -101,12 +101,12 @@ export function preflight(request: Request, allow: string): Response {
   return new Response(null, { status: 204, headers });
 }
 
-/** Makes an answer readable for the page of an origin, which has passed {@link checkOrigin}. */
+/** Makes an answer readable for pages of an origin that has passed {@link checkOrigin}. */
 export async function readableBy(origin: string, answer: Response | Promise<Response>): Promise<Response> {
   const response = await answer;
   const readable = new Response(response.body, response);
   const { headers } = readable;
-  // Added to what an author's Response says itself, but for the origin, of which there is one.
+  // The author's response may have CORS headers of its own. Values are appended, except to the origin, which must be single.
   headers.delete("Access-Control-Allow-Origin");
   for (const [name, value] of Object.entries(corsHeaders(origin))) headers.append(name, value);
   return readable;

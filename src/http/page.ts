@@ -1,5 +1,5 @@
 /**
- * A small page that tells a person who opens the endpoint in a browser what is there and how a client connects to it.
+ * A small page for a person who opens the endpoint in a browser. It shows what the server offers and how to connect to it.
  *
  * @module
  */
@@ -10,8 +10,8 @@ import { VERSIONS } from "../core/protocol/versions.ts";
 export type PageForm = "html" | "text";
 
 /**
- * The form of the page that a request asks for; undefined when it asks for something else. A client that takes event
- * streams never asks for the page.
+ * Returns the form in which a request wants the page, or undefined when it does not want the page. A client that accepts
+ * event streams never gets the page.
  */
 export function pageForm({ method, headers }: Request): PageForm | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;
@@ -21,12 +21,12 @@ export function pageForm({ method, headers }: Request): PageForm | undefined {
   return accept.includes("text/plain") ? "text" : undefined;
 }
 
-/** The page. @param url The endpoint, as clients reach it. */
+/** Creates the page. @param url The URL of the endpoint that clients use. */
 export function pageOf(server: Registry, url: string, form: PageForm): Response {
   const { title, lines, commands } = contentOf(server, url);
   const headers = {
     "Content-Type": `text/${form === "html" ? "html" : "plain"}; charset=utf-8`,
-    // What is shown depends on the caller.
+    // The content depends on the caller.
     "Cache-Control": "no-store",
     Vary: "Accept",
     "Content-Security-Policy": POLICY,
@@ -60,9 +60,9 @@ function count(size: number, noun: string): string {
   return `${size} ${noun}${size === 1 ? "" : "s"}`;
 }
 
-/** One line for each client, to paste into a shell. */
+/** Returns a shell command for each client. */
 function commandsFor(url: string, name: string, modern: string | undefined, version: string | undefined): Commands {
-  // Safe inside single quotes, which URLs do not need.
+  // Quoted for the shell. A single quote inside the URL is percent-encoded.
   const address = /^[\w.:/[\]~%@+,=-]*$/.test(url) ? url : `'${url.replaceAll("'", "%27")}'`;
   const clientInfo = { name: "curl", version: "1" };
   const _meta = {
@@ -95,11 +95,11 @@ function html(title: string, url: string, lines: readonly string[], commands: Co
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${heading}</title><style>${STYLE}</style></head><body><main><h1>${heading}</h1><p>This is an MCP server. Add this URL to an MCP client:</p><pre><code>${escapeHtml(url)}</code></pre>${lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("")}${blocks.join("")}</main></body></html>\n`;
 }
 
-/** Follows the reader's choice of dark or light; long lines wrap, so that nothing has to be scrolled sideways. */
+/** Follows the reader's dark or light mode. Long lines wrap, so that the page never scrolls sideways. */
 const STYLE =
   ":root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}main{max-width:45rem;margin:2rem auto;padding:0 1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;padding:.5rem}";
 
-/** The SHA-256 hash of {@link STYLE} admits this style and no other. */
+/** The SHA-256 hash of {@link STYLE}, so that the policy allows this style only. */
 const STYLE_HASH = "zLzifAa30Nq/0ZQN3ml4oTxkSuI4aX3i2mI25eOrm5M=";
 
 const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -1,5 +1,5 @@
 /**
- * Checking that `Mcp-Param-*` headers say what the arguments say.
+ * Checks that `Mcp-Param-*` headers match the arguments of a tool call.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers"
@@ -9,7 +9,7 @@ import type { ParamHeader } from "../core/define/param-headers.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
 import { decodeHeaderValue } from "./headers.ts";
 
-/** What disagrees, or undefined. A header is due exactly where the argument is there and not null. */
+/** Returns the first mismatch, or undefined. A header is required exactly when its argument is present and not null. */
 export function findParamProblem(
   expected: readonly ParamHeader[],
   args: unknown,
@@ -30,14 +30,14 @@ function valueAt(args: unknown, path: readonly string[]): unknown {
 }
 
 function findProblem(header: string | null, value: unknown): string | undefined {
-  if (value === undefined || value === null) return header === null ? undefined : "is sent but the argument is not";
+  if (value === undefined || value === null) return header === null ? undefined : "is present but its argument is not";
   if (header === null) return "is missing";
   const decoded = decodeHeaderValue(header);
   if (decoded === undefined) return "has invalid characters or broken base64";
-  return agrees(decoded, value) ? undefined : "does not say what the argument says";
+  return agrees(decoded, value) ? undefined : "does not match the argument";
 }
 
-/** Numbers agree as numbers: "42.0" is 42. Values that no header can carry are for validation to refuse. */
+/** Returns whether a header matches an argument. Numbers are compared as numbers. Objects and arrays are left to validation. */
 function agrees(text: string, value: unknown): boolean {
   switch (typeof value) {
     case "number":

@@ -1,6 +1,6 @@
 /**
- * Every way to answer a request before dispatch: one tagged value each, one place that decides what goes on the wire.
- * Adding a reason without a row in {@link describe} does not compile.
+ * All refusals: answers to a request before dispatch. Each is a tagged value, and {@link describe} is the only place that
+ * decides its status, code and message. A reason without a case there does not compile.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { toErrorObject } from "../core/protocol/errors.ts";
 import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/protocol/jsonrpc.ts";
 import { quote } from "../core/protocol/quote.ts";
 
-/** Why a request is answered before dispatch, with the evidence. */
+/** The reason for which a request is refused, with the values that explain it. */
 export type Refusal =
   | { readonly reason: "host-not-allowed"; readonly host: string }
   | { readonly reason: "origin-not-allowed"; readonly origin: string }
@@ -30,12 +30,12 @@ export type Refusal =
   | { readonly reason: "sessions-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError }
-  /** Those of sessions bring their form: see session-refusals.ts. */
+  /** Refusals of sessions include their wire form: see session-refusals.ts. */
   | { readonly reason: SessionReason; readonly form: WireForm };
 
 type SessionReason = "already-initialized" | "session-unknown" | "cursor-invalid" | "stream-over" | "too-many";
 
-/** How a refusal goes on the wire. */
+/** The wire form of a refusal. */
 export interface WireForm {
   readonly status: number;
   readonly code: number;
@@ -43,12 +43,12 @@ export interface WireForm {
   readonly headers?: Record<string, string> | undefined;
 }
 
-/** The form of a request that is not as it must be. */
+/** Returns the wire form of an invalid request. */
 export function invalid(status: number, message: string, headers?: Record<string, string>): WireForm {
   return { status, code: ErrorCode.InvalidRequest, message, headers };
 }
 
-/** Status, code and public text of each reason. */
+/** Returns the status, code and public message of a refusal. */
 function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
   if ("form" in refusal) return refusal.form;
   switch (refusal.reason) {
@@ -105,15 +105,15 @@ function describe(refusal: Exclude<Refusal, { reason: "protocol" }>): WireForm {
       return {
         status: 503,
         code: ErrorCode.InternalError,
-        message: `Sessions are not available now. Reference: ${refusal.correlationId}`,
+        message: `Sessions are temporarily unavailable. Reference: ${refusal.correlationId}`,
         headers: { "Retry-After": "5" },
       };
     case "client-response":
-      return invalid(400, "This protocol version has no responses from the client.");
+      return invalid(400, "In this protocol version clients do not send responses.");
   }
 }
 
-/** The status for an error that a dispatched or admitted request ended with. Legacy errors travel with 200. */
+/** Returns the HTTP status for the result of a dispatched request. Legacy errors are sent with 200. */
 export function statusOf(errorCode: number | undefined, isModern: boolean): number {
   if (errorCode === undefined || !isModern) return 200;
   switch (errorCode) {
@@ -128,7 +128,7 @@ export function statusOf(errorCode: number | undefined, isModern: boolean): numb
   }
 }
 
-/** The HTTP response of a refusal; `id` is that of the request refused, where it could be read. */
+/** Returns the HTTP response of a refusal. @param id The id of the refused request, if it could be read. */
 export function refuse(refusal: Refusal, id?: RequestId): Response {
   const headers: Record<string, string> = { "Content-Type": "application/json" };
   if (refusal.reason === "protocol") {

@@ -1,5 +1,6 @@
 /**
- * One answer, as JSON or as an SSE stream: JSON until the first emission or `limits.jsonWaitMs`, SSE after it.
+ * Answers a request with JSON or with an SSE stream. It becomes a stream when something is emitted before the answer, or
+ * when the answer takes longer than `limits.jsonWaitMs`.
  *
  * @module
  */
@@ -10,36 +11,36 @@ import { EventStream, type Watched } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";
 
-/** What a run ends with. `text` undefined: no answer is due, since the request was cancelled. */
+/** The result of a run. `text` is undefined when no answer is due, because the request was cancelled or is a notification. */
 export interface Outcome {
   readonly text: string | undefined;
-  /** HTTP status when the answer is JSON. A stream has begun with 200 by then. */
+  /** HTTP status of a JSON answer. A stream has already begun with 200. */
   readonly status: number;
 }
 
 export type Emit = (message: JSONRPCNotification | JSONRPCRequest) => void;
 
-/** Does the work. Never rejects. @param stream Says when the client is gone. */
+/** Does the work. Never rejects. @param stream Its signal aborts when the client disconnects. */
 export type Run = (emit: Emit, stream: Pick<EventStream, "signal">) => Promise<Outcome>;
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
   readonly limits: Limits;
-  /** The HTTP request, where its client is watched: leaving cancels a run of the modern era, and none of the legacy one. */
+  /** The HTTP request, for modern clients only: a disconnect cancels a modern call, but not a legacy one. */
   readonly request?: Watched;
 }
 
-/** What the response may become instead. */
+/** The stream that the response may become. */
 export interface Beginning {
   readonly hasBegun: boolean;
-  /** For those who look before it has. */
+  /** Resolves when the stream begins. Get it while `hasBegun` is false. */
   readonly begun: Promise<void>;
 }
 
-/** Runs and answers. */
+/** Runs the work and returns the response. */
 export async function respond(run: Run, { form, limits, request }: RespondOptions): Promise<Response> {
   const stream = new EventStream(limits, request);
-  // A client that takes only JSON has no place for anything but the answer. Questions are never dropped.
+  // A client that accepts only JSON receives nothing but the answer. Questions (messages with an id) are not droppable.
   const running = run((message) => {
     if (form === "json") return;
     const frame = encodeEvent(JSON.stringify(message));
@@ -55,13 +56,14 @@ export async function respond(run: Run, { form, limits, request }: RespondOption
   return stream.respond();
 }
 
-/** Turns of the microtask queue within which a run is over that waits for nothing outside. */
+/** Turns of the microtask queue within which a run finishes that does no I/O. */
 const TURNS = 64;
 
 /**
- * The outcome when the answer is to be JSON, undefined when a stream is to begin: something was emitted, or it takes long.
+ * Returns the outcome if the answer is sent as JSON, or undefined if a stream begins because something was emitted or the
+ * run takes long.
  *
- * @param onWait Told of a run that waits for something outside, before anything else can happen.
+ * @param onWait Called before anything else if the run waits for I/O.
  */
 export async function untilStreaming(
   running: Promise<Outcome>,
@@ -74,7 +76,7 @@ export async function untilStreaming(
   void running.then((outcome) => {
     finished = outcome;
   });
-  // A timer costs more than all of these turns, and so does what is done for those that wait.
+  // All of these turns together cost less than a timer or than `onWait`.
   for (let turn = 0; turn < TURNS && !finished && !beginning.hasBegun; turn += 1) await undefined;
   if (!finished) onWait?.();
   if (form === "json") return running;
@@ -87,15 +89,15 @@ export async function untilStreaming(
     await Promise.race([beginning.begun, running, waited]);
     clearTimeout(timer);
   }
-  // The emission first: a run that emitted and has ended by now is a stream all the same.
+  // A run that has emitted something becomes a stream even if it has also finished by now.
   return beginning.hasBegun ? undefined : finished;
 }
 
 const headers = { "Content-Type": "application/json" };
-/** The head of most answers. Copying one is cheaper than reading it from an object. */
+/** The status and headers of most answers. Copying a response is cheaper than building headers from an object. */
 const OK = new Response(null, { headers });
 
-/** An answer as JSON; 202 when none is due. */
+/** Returns a JSON response, or 202 when no answer is due. */
 export function toJson({ text, status }: Outcome): Response {
   if (text === undefined) return new Response(null, { status: 202 });
   return new Response(text, status === 200 ? OK : { headers, status });

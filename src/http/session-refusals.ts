@@ -1,5 +1,5 @@
 /**
- * The refusals of sessions, apart from the others so that programs without sessions do not carry them.
+ * Refusals of requests that use sessions. They are in a separate module so that they are bundled only with sessions.
  *
  * @module
  */
@@ -8,33 +8,40 @@ import { invalid, type Refusal } from "./refusal.ts";
 
 export const ALREADY_INITIALIZED: Refusal = {
   reason: "already-initialized",
-  form: invalid(400, "This session is initialized already. Send initialize without Mcp-Session-Id to open another."),
+  form: invalid(400, "This session is already initialized. Send initialize without Mcp-Session-Id to open a new one."),
 };
 
 export const SESSION_UNKNOWN: Refusal = {
   reason: "session-unknown",
-  form: invalid(404, "The session is not known or has ended. Send initialize to open another."),
+  form: invalid(404, "The session is unknown or has ended. Send initialize to open a new one."),
 };
 
-/** Not 404, which would say that the session is gone, and not an empty 200, after which clients come back at once. */
+/** Not 404, which would mean that the session is gone, and not an empty 200, after which clients reconnect immediately. */
 export const STREAM_OVER: Refusal = {
   reason: "stream-over",
-  form: invalid(405, "The stream of this event id is over: nothing more will come on it.", { Allow: "POST, DELETE" }),
+  form: invalid(405, "The stream of this event id has ended: no more events will be sent on it.", {
+    Allow: "POST, DELETE",
+  }),
 };
 
 export function cursorInvalid(cursor: string): Refusal {
   return {
     reason: "cursor-invalid",
-    form: invalid(400, `Last-Event-ID ${quote(cursor)} is no event id of this session.`),
+    form: invalid(400, `Last-Event-ID ${quote(cursor)} is not an event id of this session.`),
   };
 }
 
-/** There is too much of something, and nobody knows until when. */
+/** Returns a 429 refusal for a limit that may stay exceeded for an unknown time. */
 export function busy(message: string): Refusal {
   return { reason: "too-many", form: invalid(429, message, { "Retry-After": "60" }) };
 }
 
-/** @param what How much there is, of which limit. @param retryAfterS Seconds until there may be room again. */
+/**
+ * Returns a 429 refusal.
+ *
+ * @param what The amount and the limit it exceeds.
+ * @param retryAfterS Seconds after which the client may try again.
+ */
 export function tooMany(what: string, retryAfterS: number): Refusal {
   return {
     reason: "too-many",

@@ -1,5 +1,5 @@
 /**
- * The requests of legacy clients that have a session: POST, GET and DELETE. Bundled only where sessions are.
+ * Routes for requests of legacy clients that have a session: POST, GET and DELETE. Bundled only with sessions.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
@@ -17,7 +17,7 @@ import { toJson } from "./respond.ts";
 import { ALREADY_INITIALIZED, SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { FoundSession, SessionGate, StreamTarget } from "./sessions.ts";
 
-/** Routes over a gate. */
+/** Creates the routes for the sessions of a gate. */
 export function createSessionRoutes<Env>(gate: SessionGate<Env>): SessionRoutes<Env> {
   return {
     open: (client, admitted) => gate.open(client, admitted),
@@ -39,12 +39,12 @@ async function post<Env>(
   const id = requestId(messages);
   if (!session) return refuse(SESSION_UNKNOWN, id);
   if (isBatch && !session.client.rules.batch) {
-    return refuse({ reason: "batch", problem: `${session.client.protocolVersion} has no batches` });
+    return refuse({ reason: "batch", problem: `protocol version ${session.client.protocolVersion} has no batches` });
   }
   if (messages.some((parsed) => parsed.kind === "request" && parsed.message.method === "initialize")) {
     return refuse((await session.admit()) ? ALREADY_INITIALIZED : SESSION_UNKNOWN, id);
   }
-  // Lists and pings need no handler: once the session is known to live they are answered from what is compiled here.
+  // Lists and pings need no handler: if the session is alive, this isolate answers them from compiled definitions.
   if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
     return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(SESSION_UNKNOWN, id);
   }
@@ -92,7 +92,7 @@ async function end<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promis
   return (await session.end()) ? new Response(null, { status: 204 }) : refuse(SESSION_UNKNOWN);
 }
 
-/** The session a GET or DELETE names, or the refusal. */
+/** Returns the session of a GET or DELETE request, or the refusal. */
 async function find<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<FoundSession | Response> {
   const { headers } = admitted.request;
   const version = headers.get("MCP-Protocol-Version");

@@ -1,6 +1,6 @@
 /**
- * What the HTTP room needs of legacy sessions. The Workers room implements it on Durable Objects; another runtime may
- * implement it on whatever it has.
+ * The interface through which the HTTP endpoint uses legacy sessions. `src/worker` implements it with Durable Objects;
+ * another runtime can implement it with its own storage.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { AcceptedForm } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./respond.ts";
 
-/** What a session belongs to. */
+/** The environment, principal and endpoint that a session belongs to. */
 export interface SessionPlace<Env> {
   readonly env: Env;
   readonly principal: Principal | undefined;
@@ -23,54 +23,54 @@ export interface SessionPlace<Env> {
 /** Opens and finds legacy sessions. */
 export interface SessionGate<Env> {
   /**
-   * A new session id, at most 256 visible ASCII characters, unguessable. Stores nothing.
+   * Returns a new, unguessable session id of at most 256 visible ASCII characters. Stores nothing.
    *
-   * @throws {SessionsUnavailable} when there is no key to seal with.
+   * @throws {SessionsUnavailable} when no sealing key is available.
    */
   open(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
 
   /**
-   * The session of an id, or undefined when the id was not made here, or belongs to another endpoint or principal.
-   * Wakes no object: a session that was ended is found, and says so when used.
+   * Returns the session of an id, or undefined when the id is not genuine or belongs to another endpoint or principal.
+   * Calls no object, so a session that has ended is returned as well; its methods report that it has ended.
    *
-   * @throws {SessionsUnavailable} when no key can be had, so that nothing can be said about the id.
+   * @throws {SessionsUnavailable} when no sealing key is available, so that the id cannot be checked.
    */
   find(id: string, place: SessionPlace<Env>): Promise<FoundSession | undefined>;
 }
 
-/** What a request says of itself beside its body, as plain data. */
+/** The URL and headers of a request, as plain data. */
 export interface PlainRequest {
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** What a POST to a session carries. */
+/** The content of a POST to a session. */
 export interface SessionPost {
-  /** Plain data, so it may cross to an object. Only members of a batch may be invalid ones. */
+  /** Plain data, so that it can be sent to an object. Only members of a batch can be invalid. */
   readonly messages: readonly ParsedMessage[];
   readonly isBatch: boolean;
-  /** "own": of an HTTP+SSE client, which is answered on the one stream of its session. */
+  /** "own": the client uses HTTP+SSE and is answered on the only stream of its session. */
   readonly form: AcceptedForm | "own";
   readonly request: PlainRequest | undefined;
 }
 
-/** Which stream of a session a response is to carry. */
+/** The stream of a session that a response will carry. */
 export type StreamTarget =
-  /** That of a call, from its beginning. */
+  /** The stream of a call, from its beginning. */
   | { readonly kind: "call"; readonly stream: number }
-  /** One of the session's own, for what belongs to no call. */
+  /** A standalone stream, for messages that belong to no call. */
   | {
       readonly kind: "standalone";
-      /** The client speaks HTTP+SSE: it has no event ids, and cannot come back to the stream. */
+      /** The client uses HTTP+SSE: its stream has no event ids and cannot be resumed. */
       readonly isHttpSse?: boolean;
     }
-  /** The one an event id names, from after that event. */
+  /** The stream of an event id, from the event after it. */
   | { readonly kind: "resume"; readonly lastEventId: string };
 
-/** How a POST is answered: at once, by a stream that has begun, or not at all. */
+/** The result of a POST: an answer, a stream that has begun, or a refusal. */
 export type PostOutcome = { readonly answer: Outcome } | { readonly stream: number } | { readonly refusal: Refusal };
 
-/** Where a session's own streams hear of changes. */
+/** The notices that are sent on the standalone streams of a session. */
 export interface SessionNotices {
   readonly source: NoticeSource;
   /** The lists that the server has. */
@@ -80,21 +80,22 @@ export interface SessionNotices {
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
   readonly client: ClientFacts;
-  /** Whether the session is alive, for requests whose answer needs no handler. */
+  /** Returns whether the session is alive, for requests that are answered without a handler. */
   admit(): Promise<boolean>;
-  /** Serves messages in the session. With the form "own" it resolves undefined too when the client has no stream open. */
+  /** Serves messages in the session. With the form "own" it also resolves undefined when the client has no open stream. */
   post(post: SessionPost): Promise<PostOutcome | undefined>;
   /**
-   * Sends a stream of the session to a client, until either ends. Resolves when it has begun, or with why it cannot.
+   * Sends a stream of the session to a client until either of them ends. Resolves when the stream has begun, or with the
+   * refusal.
    *
-   * @param notices Where a standalone stream hears of changes; undefined: it does not.
+   * @param notices The notices to send on a standalone stream. Undefined: none.
    */
   streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
-  /** Ends the session for ever: its id is answered 404 from now on, also after a crash. */
+  /** Ends the session permanently: from now on its id is answered with 404, also after a crash. */
   end(): Promise<boolean>;
 }
 
-/** Why nothing can be said about a session now: answered 503, never 404, since 404 tells the client it is gone. */
+/** Thrown when sessions cannot be checked now. Answered with 503: a 404 would tell the client that its session is gone. */
 export class SessionsUnavailable extends Error {
   override readonly name = "SessionsUnavailable";
 }

@@ -1,5 +1,5 @@
 /**
- * Server-Sent Events, the sending half.
+ * Encodes Server-Sent Events.
  *
  * @module
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
@@ -7,7 +7,7 @@
 import { encodeText } from "../core/protocol/bytes.ts";
 
 /**
- * One event as a frame, blank line included. JSON text has no raw line break, so one `data` line always carries it.
+ * Encodes one event as a frame, including the blank line. JSON text has no raw line breaks, so one `data` line suffices.
  *
  * @param id Event id for resumption; left out where the stream cannot be resumed.
  */
@@ -15,22 +15,22 @@ export function encodeEvent(data: string, id?: string): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${data}\n\n`;
 }
 
-/** An event that says nothing but its id: a client that loses the connection can resume from the beginning. */
+/** Encodes an event that has only an id, so that a client that loses the connection can resume from the beginning. */
 export function encodePriming(id: string): string {
   return `id: ${id}\ndata:\n\n`;
 }
 
-/** The first event of the HTTP+SSE transport: where to POST. */
+/** Encodes the first event of the HTTP+SSE transport, which names the URL to POST to. */
 export function encodeEndpoint(uri: string): string {
   return `event: endpoint\ndata: ${uri}\n\n`;
 }
 
-/** Tells the client how many milliseconds to wait before it connects again. */
+/** Encodes how many milliseconds the client waits before it reconnects. */
 export function encodeRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;
 }
 
-/** A comment: clients ignore it, proxies see traffic, and writing it finds a vanished client. */
+/** A comment. Clients ignore it, proxies keep the connection open, and writing it detects a disconnected client. */
 export const HEARTBEAT: Uint8Array = encodeText(": keepalive\n\n");
 
 /** Headers of an SSE response. `no-transform` and `X-Accel-Buffering` keep proxies from holding events back. */

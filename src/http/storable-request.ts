@@ -1,7 +1,7 @@
 /**
- * Which parts of an HTTP request may be stored. A call that outlives its request (a task, or a call of a session that is
- * run again after its object was lost) gives them to the server factory and to the option `context`. This is the only
- * place that decides it: whatever is not named here, or by the author, is not stored.
+ * Decides which parts of an HTTP request may be stored. A call that outlives its request (a task, or a call of a session
+ * that is run again after its object was reset) passes them to the server factory and to the option `context`. Nothing
+ * is stored that is not listed here or named by the author.
  *
  * @module
  */
@@ -22,31 +22,32 @@ export interface KeepOptions {
   readonly keepQuery?: readonly string[];
 }
 
-/** Gives what may be stored of a request. */
+/** Returns the part of a request that may be stored. */
 export type Storable = (request: PlainRequest | undefined) => PlainRequest | undefined;
 
-/** What tells of a client where it is, what it speaks and what it asks for, and lets nobody in. */
+/** Headers that describe the client and its request but contain no credentials. */
 const HEADERS =
   /^(accept|accept-language|content-type|host|origin|user-agent|x-forwarded-(host|proto)|cf-(ray|region|region-code|metro-code|postal-code|timezone|ip(city|continent|country|latitude|longitude))|mcp-(protocol-version|method|name|param-.+))$/;
 
-/** What may let somebody in, as header or query parameter. */
+/** Names of headers and query parameters that may contain credentials. */
 const CREDENTIAL =
   /authoriz|authentic|(^|[-_])auth([-_]|$)|cookie|token|secret|passw|pwd|jwt|assertion|credential|signature|session-?id|(^|[-_]|api)(key|sig)$/;
 
 const HEADER_NAME = /^[-!#$%&'*+.^_`|~0-9a-z]+$/;
 
 /**
- * Without options: of the URL the scheme, host and path, without its query; of the headers `Accept`, `Accept-Language`,
- * `Content-Type`, `Host`, `Origin`, `User-Agent`, `X-Forwarded-Host` and `-Proto`, `CF-Ray` and those of Cloudflare that
- * tell a place, and `Mcp-*` but for the session id.
+ * Returns a function that gives the storable part of a request. Without options it stores the scheme, host and path of the
+ * URL, without the query, and these headers: `Accept`, `Accept-Language`, `Content-Type`, `Host`, `Origin`, `User-Agent`,
+ * `X-Forwarded-Host`, `X-Forwarded-Proto`, `CF-Ray`, Cloudflare's location headers, and all `Mcp-*` headers except the
+ * session id.
  *
- * @param part The function that was given the options, for its errors.
- * @throws {KitError} `options-invalid` naming an entry that is no name, or is that of a credential.
+ * @param part The function that received the options, for its error messages.
+ * @throws {KitError} `options-invalid` naming an entry that is not a valid name or may be a credential.
  */
 export function storing(part: string, { keepHeaders = [], keepQuery = [] }: KeepOptions): Storable {
   const headerNames = namesOf(`${part}: keepHeaders`, keepHeaders).map((name) => name.toLowerCase());
   const badName = headerNames.find((name) => !HEADER_NAME.test(name));
-  if (badName !== undefined) throw invalid(`${part}: keepHeaders`, badName, "is no name of a header");
+  if (badName !== undefined) throw invalid(`${part}: keepHeaders`, badName, "is not the name of a header");
   const queryNames = namesOf(`${part}: keepQuery`, keepQuery);
   return (request) => {
     if (!request) return undefined;
@@ -66,15 +67,15 @@ function isStorable(name: string, kept: readonly string[]): boolean {
 function namesOf(option: string, names: readonly string[]): readonly string[] {
   if (!Array.isArray(names)) throw new KitError("options-invalid", `${option} is not an array of names.`);
   for (const name of names) {
-    if (typeof name !== "string" || name === "") throw invalid(option, String(name), "is no name");
+    if (typeof name !== "string" || name === "") throw invalid(option, String(name), "is not a name");
     if (CREDENTIAL.test(name.toLowerCase())) throw invalid(option, name, CREDENTIALS_STAY_OUT);
   }
   return names;
 }
 
 const CREDENTIALS_STAY_OUT =
-  "may let somebody in, and credentials are never stored. Read it in the auth hook, and put what handlers need of it into " +
-  "the claims of the principal";
+  "may be a credential, and credentials are never stored. Read it in the auth hook, and put what handlers need from it " +
+  "into the claims of the principal";
 
 function invalid(option: string, name: string, problem: string): KitError {
   return new KitError("options-invalid", `${option}: ${quote(name)} ${problem}.`);

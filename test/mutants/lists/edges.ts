@@ -464,7 +464,7 @@ export const EDGES: readonly Mutant[] = [
   {
     id: "param-header-without-argument",
     file: "src/http/param-headers.ts",
-    find: 'return header === null ? undefined : "is sent but the argument is not";',
+    find: 'return header === null ? undefined : "is present but its argument is not";',
     replace: "return undefined;",
     tests: CONFORMANCE_10_7_HEADERS,
   },
