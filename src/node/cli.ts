@@ -1,6 +1,6 @@
 /**
- * The command line: `mcp-edge dev` runs the server of a project, `mcp-edge keys` makes a sealing key, and
- * `mcp-edge check-config` names what a configuration lacks.
+ * The command line: `mcp-edge dev` runs the server of a project, `mcp-edge keys` creates a sealing key, and
+ * `mcp-edge check-config` lists what is missing in a configuration.
  *
  * @module
  */
@@ -55,7 +55,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Leaves a key that is there as it is: a new one would end every session sealed under the old one. */
+/** Adds a key to a file. Keeps an existing key, since a new one would end every session sealed with the old one. */
 function addKey(file: string, key: string): number {
   try {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -64,7 +64,7 @@ function addKey(file: string, key: string): number {
       writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
       console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
     }
-    // Only the owner may read a secret, also in a file that was there before.
+    // Only the owner may read the secret, also if the file existed before.
     chmodSync(file, 0o600);
     return 0;
   } catch (error) {
@@ -74,5 +74,5 @@ function addKey(file: string, key: string): number {
 }
 
 const [command, ...rest] = process.argv.slice(2);
-// Everything but --path is wrangler's to read, --help too.
+// `dev` passes every option except --path to wrangler, including --help.
 process.exitCode = command === "dev" ? await dev(rest) : await main(process.argv.slice(2));

@@ -1,5 +1,5 @@
 /**
- * `mcp-edge dev`: `wrangler dev`, which also says where the endpoint is, once the server answers.
+ * `mcp-edge dev`: runs `wrangler dev`, and prints the URL of the endpoint once the server answers.
  *
  * @module
  */
@@ -7,17 +7,17 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** What is not the project's own option goes on to wrangler. */
+/** The options of `mcp-edge dev`, separated from those that are passed to wrangler. */
 interface DevOptions {
   /** Path of the endpoint. */
   readonly path: string;
   readonly wrangler: readonly string[];
 }
 
-/** The oldest major version of Node that wrangler runs on. */
+/** The oldest major version of Node that wrangler supports. */
 const WRANGLER_NODE_MIN = 22;
 
-/** Takes `--path` out of the arguments; every other one is wrangler's. */
+/** Removes `--path` from the arguments. All others are for wrangler. */
 function readOptions(args: readonly string[]): DevOptions {
   let path = "/mcp";
   const wrangler: string[] = [];
@@ -68,12 +68,15 @@ export async function dev(args: readonly string[]): Promise<number> {
       console.error(`mcp-edge: wrangler cannot be started: ${error.message}`);
       resolve(1);
     });
-    // Ended by a signal, as it was told to.
+    // The code is null if wrangler was ended by a signal that was forwarded to it.
     child.once("close", (code) => resolve(code ?? 0));
   });
 }
 
-/** npm passes signals to the shell that it starts a script with, and the shell does not pass them on: it only ends. */
+/**
+ * Ends wrangler when npm's shell has ended. npm sends signals to the shell that runs a script, and the shell ends without
+ * forwarding them.
+ */
 function endWithNpm(end: () => void): void {
   const { ppid } = process;
   if (process.env.npm_lifecycle_event === undefined) return;
@@ -85,7 +88,7 @@ function endWithNpm(end: () => void): void {
   timer.unref();
 }
 
-/** The program itself, not the command that starts it: the command does not pass on every signal. */
+/** Returns the path of wrangler's program. Its command is not used, because it does not forward every signal. */
 function findWrangler(): string | undefined {
   try {
     const file = createRequire(join(process.cwd(), "package.json")).resolve("wrangler/package.json");
@@ -95,11 +98,11 @@ function findWrangler(): string | undefined {
   }
 }
 
-/** Where the server listens, from the message that wrangler sends when it is ready. */
+/** Returns the host and port of the server from the message that wrangler sends when it is ready. */
 function readReady(message: unknown): string | undefined {
   if (typeof message !== "string" || !message.includes("DEV_SERVER_READY")) return undefined;
   const { ip, port } = JSON.parse(message) as { ip: string; port: number };
-  // All interfaces: this machine is one of them.
+  // The server listens on all interfaces, so the loopback address works.
   const host = ip === "0.0.0.0" || ip === "*" || ip === "::" ? "127.0.0.1" : ip;
   return `${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
 }

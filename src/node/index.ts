@@ -1,5 +1,5 @@
 /**
- * mcp-edge/node: the same server over stdio.
+ * mcp-edge/node: serves an MCP server over stdio, on Node.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The Node shim: the same server over stdio.
+ * Serves an MCP server over stdio, on Node.
  *
  * @module
  */
@@ -25,9 +25,9 @@ const OPTIONS: OptionTable<ServeStdioOptions<unknown>> = { input: null, output: 
 /**
  * Serves a server on standard input and output, to clients of both eras and to requests piped in by hand.
  *
- * While it serves, whatever else the program writes to standard output (`console.log`) goes to standard error: only
- * messages may travel there. Resolves when the input has ended and every request read from it is answered; the
- * process then ends by itself.
+ * Only messages may be written to standard output. So while it serves, all other output of the program (`console.log`)
+ * goes to standard error. Resolves when the input has ended and every request read from it is answered; the process then
+ * ends by itself.
  *
  * @see MCP 2026-07-28, basic/transports/stdio
  */
@@ -53,7 +53,7 @@ export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdi
   }
 }
 
-/** Standard output for messages alone: other writers are sent to standard error until it is given back. */
+/** Reserves standard output for messages. Other writers are redirected to standard error until `giveBack` is called. */
 function takeStdout(): { readonly messages: Writable; giveBack(): void } {
   const { stdout, stderr } = process;
   const { write } = stdout;
@@ -64,7 +64,7 @@ function takeStdout(): { readonly messages: Writable; giveBack(): void } {
   stdout.write = stderr.write.bind(stderr) as typeof write;
   const giveBack = () => {
     stdout.write = write;
-    // A stream that failed may say so later than its writers heard it, and unheard that would end the process.
+    // A failed stream may emit "error" after its writers were notified. Without a listener it would end the process.
     if (!stdout.errored) stdout.off("error", fail);
   };
   return { messages, giveBack };

@@ -1,5 +1,5 @@
 /**
- * The server's end of stdio: one JSON text a line, both ways.
+ * The server's end of the stdio transport: one JSON text per line in both directions.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/stdio
@@ -37,8 +37,8 @@ const OPTIONS: OptionTable<StdioTransportOptions> = {
 const NEWLINE = 0x0a;
 
 /**
- * Newline-framed JSON over a pair of streams. The output stays open at `close`: it may be the process's own. Errors it
- * has later are heard and dropped, since an unheard one would end the process.
+ * A transport of newline-delimited JSON over a pair of streams. `close` does not close the output, since it may be the
+ * standard output of the process. Later errors of the output are ignored, because an unhandled one would end the process.
  */
 export class StdioServerTransport implements Transport {
   readonly #input: Readable;
@@ -58,13 +58,13 @@ export class StdioServerTransport implements Transport {
   onclose: (() => void) | undefined;
   /** Receives the errors of the streams. */
   onerror: ((error: Error) => void) | undefined;
-  /** Receives what is no valid message. */
+  /** Receives a description of each line that is not a valid message. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
-  /** Resolves when the input has ended, or the transport was closed: nothing more will arrive. */
+  /** Resolves when the input has ended or the transport was closed, so that no more messages arrive. */
   readonly ended: Promise<void>;
 
   /**
-   * Makes a transport that does not read yet.
+   * Creates a transport. Reading begins with `start`.
    *
    * @throws {KitError} `options-invalid` for an option that does not exist
    * or a number out of its range.
@@ -81,23 +81,23 @@ export class StdioServerTransport implements Transport {
     });
   }
 
-  /** Begins to read. */
+  /** Starts to read. */
   async start(): Promise<void> {
     this.#input.on("data", this.#onData);
     this.#input.on("end", this.#onEnd);
     this.#input.on("error", this.#onError);
-    // The reader of our output went away (EPIPE): there is nobody left to serve.
+    // When the client has closed our output (EPIPE), the transport closes.
     this.#output.on("error", this.#onError);
   }
 
-  /** Refuses what is no message before anything is written. */
+  /** Sends a message. Rejects without writing anything if it is not a valid message. */
   send(message: JSONRPCMessage): Promise<void> {
     const parsed = parseMessage(message);
     if (parsed.kind !== "invalid") return this.sendText(JSON.stringify(message));
     return this.#refuse(new KitError("message-invalid", `Not a JSON-RPC message: ${parsed.problem}.`));
   }
 
-  /** Resolves when the line was handed to the operating system. JSON text has no raw line break to break the framing. */
+  /** Sends JSON text, which has no raw line breaks. Resolves when the operating system has accepted the line. */
   sendText(text: string): Promise<void> {
     if (this.#isClosed) return this.#refuse(new KitError("transport-closed", "The stdio transport is closed."));
     return new Promise((resolve, reject) => {
@@ -127,7 +127,7 @@ export class StdioServerTransport implements Transport {
   }
 
   readonly #onData = (data: Buffer | string): void => {
-    // Framing works on bytes, so that a character split over two reads is put together before it is decoded.
+    // Lines are split as bytes, so that a character that arrives in two chunks is decoded as a whole.
     let rest = typeof data === "string" ? Buffer.from(data) : data;
     for (let at = rest.indexOf(NEWLINE); at >= 0 && !this.#isClosed; at = rest.indexOf(NEWLINE)) {
       this.#take(rest.subarray(0, at));
@@ -138,13 +138,13 @@ export class StdioServerTransport implements Transport {
   };
 
   readonly #onEnd = (): void => {
-    // A last line without a line break is still a message: people pipe requests in by hand.
+    // The last line may lack a line break, for example when a request is piped in by hand.
     this.#endLine();
     this.#settleEnded();
   };
 
   readonly #onError = (error: NodeJS.ErrnoException): void => {
-    // A reader that is gone is an end, not a failure.
+    // A client that has closed our output has ended the connection. This is not an error.
     if (error.code !== "EPIPE" && !this.#isClosed) this.onerror?.(error);
     void this.close();
   };
@@ -163,7 +163,7 @@ export class StdioServerTransport implements Transport {
     }
   }
 
-  /** Gives up the rest of this line. */
+  /** Skips the rest of this line. */
   #skip(problem: UnreadableMessage): void {
     this.#isSkipping = true;
     this.#parts = [];
@@ -178,7 +178,7 @@ export class StdioServerTransport implements Transport {
     this.#isSkipping = false;
     let message: JSONRPCMessage;
     try {
-      // fatal: what is not UTF-8 is not JSON (RFC 8259, 8.1); replacement characters would hide that.
+      // JSON must be UTF-8 (RFC 8259, 8.1). Without `fatal`, invalid bytes would become replacement characters.
       const line = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes).trim();
       if (line === "") return;
       message = JSON.parse(line) as JSONRPCMessage;

@@ -1,5 +1,5 @@
 /**
- * The examples people know from the protocol's documents.
+ * The examples from the protocol's documentation.
  *
  * @module
  */
@@ -70,14 +70,14 @@ function statsOf(numbers: readonly number[]): Stats {
   return { mean: sum / numbers.length, median: (low + high) / 2, count: numbers.length };
 }
 
-/** Degrees Celsius of a few places: the example is about shapes, not about the weather. */
+/** Temperatures of a few places in degrees Celsius. The example shows schemas, so the values are made up. */
 const PLACES: Readonly<Record<string, number>> = { Berlin: 11, "New York": 17, Sacramento: 24, Tokyo: 19 };
 
 function addWeather(server: McpServer): void {
   server.tool(
     "get_weather",
     {
-      description: "Weather of a place, made up",
+      description: "Returns made-up weather of a place",
       input: jsonSchema<{ location: string; units?: "metric" | "imperial" }>({
         type: "object",
         properties: {
@@ -98,7 +98,7 @@ function addWeather(server: McpServer): void {
     },
     ({ location, units = "metric" }) => {
       const celsius = PLACES[location];
-      if (celsius === undefined) throw new ToolError(`There is no weather of ${location}.`);
+      if (celsius === undefined) throw new ToolError(`There is no weather for ${location}.`);
       const temperature = units === "metric" ? celsius : Math.round((celsius * 9) / 5 + 32);
       return { temperature, conditions: "partly cloudy", units };
     },

@@ -26,7 +26,7 @@ export function addQuestions(server: McpServer): void {
   addExplicitRounds(server);
 }
 
-/** Asked over the stream of the call: legacy clients. */
+/** Tools that ask on the stream of the call, for legacy clients. */
 function addStraightQuestions(server: McpServer): void {
   server.tool(
     "test_sampling",
@@ -90,11 +90,11 @@ function addEnumQuestions(server: McpServer): void {
   });
 }
 
-/** Asked in the middle, by the keys the suite answers: the same code in both eras. */
+/** Tools that ask during the call, with the keys that the conformance suite answers. The same code serves both eras. */
 function addRounds(server: McpServer): void {
   const greet = async (ctx: HandlerContext) => {
     const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
-    return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, whoever you are!";
+    return answer.action === "accept" ? `Hello, ${answer.content.name}!` : "Hello, stranger!";
   };
   server.tool("test_input_required_result_elicitation", { description: "Asks for a name" }, (_, ctx) => greet(ctx));
   server.tool("test_streaming_elicitation", { description: "Asks for a name without streaming a request" }, (_, ctx) =>
@@ -155,7 +155,7 @@ function addRounds(server: McpServer): void {
   });
 }
 
-/** Asked by returning, with a state of the author's: for handlers that keep what they need themselves. */
+/** A tool that asks by returning `inputRequired()` with a state of its own. */
 function addExplicitRounds(server: McpServer): void {
   const confirm = inputRequired({ confirm: elicitQuestion("Go on?", CONFIRM_FORM) }, "waiting");
   server.tool(

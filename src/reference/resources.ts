@@ -19,7 +19,11 @@ export function addResources(server: McpServer): void {
   );
   server.resource(
     "test://watched-resource",
-    { name: "watched-resource", description: "Text whose changes are told to subscribers", mimeType: "text/plain" },
+    {
+      name: "watched-resource",
+      description: "A text whose subscribers are notified of changes",
+      mimeType: "text/plain",
+    },
     () => "This is the content of the watched resource.",
   );
   server.resource(

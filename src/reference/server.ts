@@ -1,5 +1,5 @@
 /**
- * The reference server: one of everything the kit can serve, under the names the official conformance suite calls.
+ * The reference server: an example of each feature, with the names that the official conformance suite uses.
  *
  * @module
  */
@@ -31,7 +31,7 @@ const contactSchema = {
   },
   allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
   if: { properties: { contactMethod: { const: "phone" } }, required: ["contactMethod"] },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's keyword.
+  // biome-ignore lint/suspicious/noThenProperty: "then" is a keyword of JSON Schema.
   then: { required: ["phone"] },
   else: { required: ["email"] },
   additionalProperties: false,
@@ -54,13 +54,13 @@ const sum = jsonSchema<{ sum: number }>({
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Makes the server. A function, so that tests can have their own. */
+/** Creates the server. Each test can create its own. */
 export function createReferenceServer(): McpServer {
   const server = new McpServer({
     name: "mcp-edge-reference",
     title: "mcp-edge reference server",
     version: "0.1.0",
-    instructions: "Serves one of everything, for conformance suites and for trying clients.",
+    instructions: "Has an example of each feature, for conformance suites and for trying out clients.",
   });
 
   server.tool(
@@ -113,7 +113,7 @@ export function createReferenceServer(): McpServer {
   });
   server.tool(
     "test_reconnection",
-    { description: "Ends the connection while it works; the client comes back for the result" },
+    { description: "Closes the connection while it works; the client reconnects for the result" },
     async (_, ctx) => {
       ctx.disconnect(200);
       await pause(100);
@@ -123,7 +123,7 @@ export function createReferenceServer(): McpServer {
   for (const kind of ["tool", "prompt"] as const) {
     server.tool(
       `test_trigger_${kind}_change`,
-      { description: `Tells clients that the list of ${kind}s changed` },
+      { description: `Notifies clients that the list of ${kind}s has changed` },
       () => {
         if (kind === "tool") server.toolsChanged();
         else server.promptsChanged();
@@ -133,26 +133,26 @@ export function createReferenceServer(): McpServer {
   }
   server.tool(
     "test_trigger_resource_update",
-    { description: "Tells subscribers that the watched resource changed" },
+    { description: "Notifies subscribers that the watched resource has changed" },
     (_, ctx) => {
       server.resourceUpdated("test://watched-resource");
-      return `Told, for request ${ctx.requestId}.`;
+      return `Notified, in request ${ctx.requestId}.`;
     },
   );
-  server.tool("test_logging_tool", { description: "Logs once, to clients that ask" }, (_, ctx) => {
-    ctx.log("info", "A message for those who asked");
+  server.tool("test_logging_tool", { description: "Logs once, for clients that request logs" }, (_, ctx) => {
+    ctx.log("info", "A message for clients that requested logs");
     return "Logged, if asked.";
   });
   server.tool(
     "test_missing_capability",
-    { description: "Needs a client that samples", asks: ["sampling"] },
+    { description: "Needs a client that supports sampling", asks: ["sampling"] },
     () => "Sampling is declared.",
   );
   const region = { type: "string", description: "Region to ask in", "x-mcp-header": "Region" };
   server.tool(
     "test_x_mcp_header",
     {
-      description: "Has an argument that is mirrored into a header",
+      description: "Has an argument that is mirrored in a header",
       input: jsonSchema<{ region: string }>({ type: "object", properties: { region }, required: ["region"] }),
     },
     ({ region }) => `Region: ${region}`,
@@ -160,7 +160,7 @@ export function createReferenceServer(): McpServer {
   server.tool(
     "json_schema_2020_12_tool",
     {
-      description: "Shows that JSON Schema 2020-12 keywords survive",
+      description: "Shows that JSON Schema 2020-12 keywords are preserved",
       input: jsonSchema<{ name?: string }>(contactSchema),
     },
     ({ name }) => `Hello, ${name ?? "contact"}.`,

@@ -22,7 +22,11 @@ export function addTasks(server: McpServer): void {
   server.tool("greet", { description: "Greets at once", input: text("name") }, ({ name }) => `Hello, ${name}!`);
   server.tool(
     "slow_compute",
-    { description: "Takes its time, in the background where the client lets it", input: computation, task: "optional" },
+    {
+      description: "Takes several seconds, in the background if the client supports tasks",
+      input: computation,
+      task: "optional",
+    },
     async ({ seconds, label = "it" }, ctx) => {
       ctx.progress(0, { message: `Computing ${label}` });
       await pause(seconds * 1000, ctx.signal);
@@ -59,7 +63,11 @@ export function addTasks(server: McpServer): void {
   );
   server.tool(
     "test_tool_with_task",
-    { description: "Asks on the request, then goes on in the background", task: "required", taskFrom: "handler" },
+    {
+      description: "Asks before the task starts, then continues in the background",
+      task: "required",
+      taskFrom: "handler",
+    },
     async (_, ctx) => {
       const answer = await ctx.elicit("What is your name?", NAME_FORM, { key: "user_name" });
       await ctx.task();
@@ -68,7 +76,7 @@ export function addTasks(server: McpServer): void {
   );
 }
 
-/** Ends early when nobody wants what comes after it. */
+/** Waits, and rejects when the signal aborts. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

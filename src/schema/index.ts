@@ -1,6 +1,6 @@
 /**
- * mcp-edge/json-schema: raw JSON Schema as `input` or `output`. Validates by interpreting, so it works where
- * `new Function` is refused, as on Workers.
+ * mcp-edge/json-schema: plain JSON Schema as `input` or `output`. The validator interprets the schema, so it also works on
+ * Workers, where `new Function` is not allowed.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { SchemaIssue, SchemaResult, StandardJsonSchema, StandardSchema } from "../core/protocol/schema.ts";
 import { checkRefs, resolveRef } from "./refs.ts";
 
-/** A schema with a type for the handler. The type is trusted, not inferred from the schema. */
+/** A schema with a type for the handler. The type is declared by the author, not inferred from the schema. */
 export type JsonSchemaOf<T> = StandardSchema<T, T> & StandardJsonSchema;
 
 const DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -22,12 +22,12 @@ const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
 };
 
 /**
- * Wraps a JSON Schema (2020-12 unless `$schema` says 2019-09 or draft-07). Clients see it as it is, every keyword
- * kept; `default` values of absent properties are filled in before validation. A `$ref` to another document is never
- * fetched.
+ * Wraps a JSON Schema (2020-12 unless `$schema` says 2019-09 or draft-07). Clients receive it unchanged, with every
+ * keyword. The `default` values of absent properties are filled in before validation. A `$ref` to another document is
+ * never fetched.
  *
- * @typeParam T What the handler gets, which the schema must guarantee.
- * @throws {KitError} `schema-unsupported` when the dialect is none of these, or a `$ref` leaves the document.
+ * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
+ * @throws {KitError} `schema-unsupported` when the dialect is none of these, or a `$ref` refers to another document or to nothing.
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
@@ -53,13 +53,13 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
   };
 }
 
-/** Values within a value for which every issue is looked for: a validator that goes on has an error object for each. */
+/** Largest number of nested values for which all issues are reported. Each issue costs the validator an error object. */
 const THOROUGH_MAX = 10_000;
-/** Levels of a value that defaults are filled in at: a schema may refer to itself. */
+/** Nesting depth up to which defaults are filled in, since a schema may refer to itself. */
 const DEFAULTS_DEPTH_MAX = 64;
 
-/** Keywords that only pass on what other keywords find; `false` is what "additionalProperties: false" finds. */
-const PASSING = new Set([
+/** Keywords that only report the issues of other keywords. `false` is the issue that "additionalProperties: false" reports. */
+const WRAPPERS = new Set([
   "properties",
   "items",
   "prefixItems",
@@ -75,26 +75,26 @@ const PASSING = new Set([
 ]);
 
 interface Validators {
-  /** Finds every issue. */
+  /** Reports every issue. */
   readonly thorough: Validator;
-  /** Stops at the first. */
+  /** Stops at the first issue. */
   readonly quick: Validator;
 }
 
 function check({ thorough, quick }: Validators, value: unknown): SchemaResult<unknown> {
-  // The validator takes JSON values only.
+  // The validator accepts only JSON values.
   if (value === undefined) return { issues: [{ message: "there is no value" }] };
   const isLarge = countUpTo(THOROUGH_MAX, value) > THOROUGH_MAX;
   const { valid, errors } = (isLarge ? quick : thorough).validate(value);
   if (valid) return { value };
-  const telling = errors.filter(({ keyword }) => !PASSING.has(keyword));
-  const issues = (telling.length > 0 ? telling : errors).map(
+  const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
+  const issues = (causes.length > 0 ? causes : errors).map(
     ({ instanceLocation, error }): SchemaIssue => ({ message: error, path: toPath(instanceLocation) }),
   );
-  return { issues: isLarge ? [...issues, { message: "it is too large to look for further issues" }] : issues };
+  return { issues: isLarge ? [...issues, { message: "the value is too large to report further issues" }] : issues };
 }
 
-/** How many values a value consists of. Stops counting soon after `max`. */
+/** Returns the number of nested values, including the value itself. Stops counting soon after `max`. */
 function countUpTo(max: number, value: unknown): number {
   let count = 1;
   if (typeof value === "object" && value !== null) {
@@ -106,13 +106,13 @@ function countUpTo(max: number, value: unknown): number {
   return count;
 }
 
-/** `#/a/0` as a path of keys (RFC 6901). */
+/** Returns the path of keys of a JSON Pointer such as `#/a/0` (RFC 6901). */
 function toPath(pointer: string): PropertyKey[] {
   const steps = pointer.split("/").slice(1);
   return steps.map((step) => decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The value with absent properties set to their `default`: under `properties`, `items` and references, at every level. */
+/** Returns the value with absent properties set to their `default`. Follows `properties`, `items` and `$ref` at every level. */
 function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: number): unknown {
   if (!isObject(schema) || depth > DEFAULTS_DEPTH_MAX) return value;
   const named = typeof schema.$ref === "string" ? resolveRef(root, schema.$ref) : undefined;
@@ -131,7 +131,7 @@ function fillDefaults(root: JsonObject, schema: unknown, value: unknown, depth: 
   return Object.fromEntries(filled);
 }
 
-/** The value without members that JSON would leave out: handlers return `{ unit: undefined }` and mean none. */
+/** Returns the value without undefined members, which JSON omits: a handler may return `{ unit: undefined }`. */
 function withoutUndefined(value: unknown, depth: number): unknown {
   if (depth > DEFAULTS_DEPTH_MAX) return value;
   if (Array.isArray(value)) return value.map((member) => withoutUndefined(member, depth + 1));

@@ -1,17 +1,17 @@
 /**
- * `$ref` within one document: what it names, and refusing what leaves it.
+ * Resolves `$ref` within one document, and refuses references to other documents.
  *
  * @module
  */
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 
-/** Keywords whose value is a map of names to schemas: the names are not keywords. */
+/** Keywords whose value maps names to schemas. The names are not keywords. */
 const MAPS: readonly string[] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
-/** Keywords whose value is data. */
+/** Keywords whose value is data, not a schema. */
 const DATA: readonly string[] = ["const", "enum", "default", "examples"];
 
-/** Visits every schema of a document. */
+/** Visits every schema in a document. */
 function visit(schema: unknown, see: (schema: JsonObject) => void): void {
   if (Array.isArray(schema)) for (const member of schema) visit(member, see);
   if (!isObject(schema)) return;
@@ -24,8 +24,8 @@ function visit(schema: unknown, see: (schema: JsonObject) => void): void {
 }
 
 /**
- * Refuses a document whose references leave it or name nothing in it. Nothing is ever fetched, so such a reference
- * could only fail later, at the first call.
+ * Refuses a document with references to other documents or to nothing. Other documents are never fetched, so such a
+ * reference would fail at the first call.
  *
  * @throws {KitError} `schema-unsupported` naming the reference.
  * @see MCP 2026-07-28, basic, "$ref Resolution"
@@ -38,17 +38,17 @@ export function checkRefs(root: JsonObject): void {
       if (!ref.startsWith("#")) {
         throw new KitError(
           "schema-unsupported",
-          `${keyword} ${ref} leaves the document; put what it names under $defs.`,
+          `${keyword} ${ref} refers to another document. Copy the schema it refers to under $defs.`,
         );
       }
       if (resolveRef(root, ref) === undefined) {
-        throw new KitError("schema-unsupported", `${keyword} ${ref} names nothing in the document.`);
+        throw new KitError("schema-unsupported", `${keyword} ${ref} refers to nothing in the document.`);
       }
     }
   });
 }
 
-/** What a reference within the document names: by JSON Pointer (RFC 6901) or anchor. */
+/** Returns the value that a reference within the document refers to, by JSON Pointer (RFC 6901) or anchor. */
 export function resolveRef(root: JsonObject, ref: string): unknown {
   const fragment = decodeURIComponent(ref.slice(1));
   if (fragment === "") return root;

@@ -1,4 +1,4 @@
-/** Makes one module of a Worker, as wrangler does, and puts the harness's own method into it. */
+/** Bundles a Worker into one module, as wrangler does, and adds the methods of the test harness to it. */
 import { builtinModules } from "node:module";
 import { extname, join, resolve } from "node:path";
 import type { BuildOptions, Plugin } from "esbuild";
@@ -10,14 +10,14 @@ export type WorkerEntry = string | { readonly source: string };
 
 export interface BundleOptions {
   readonly entry: WorkerEntry;
-  /** Where relative paths start, and where packages are looked for. */
+  /** The folder that relative paths are resolved from and packages are looked up in. */
   readonly root: string;
   /** Names of the Durable Object classes. */
   readonly classNames: readonly string[];
   readonly define: Readonly<Record<string, string>>;
   readonly alias: Readonly<Record<string, string>>;
   readonly tsconfig: string | undefined;
-  /** The Worker has Node's modules (`nodejs_compat`), by their bare names too. */
+  /** Whether the Worker can import Node's modules (`nodejs_compat`), also by their names without `node:`. */
   readonly hasNode: boolean;
 }
 
@@ -25,7 +25,7 @@ const WORKER = "mcp-edge-testing:worker";
 const WORKER_SIDE = besideThis("worker-side");
 const CLOCK_MODULE = besideThis("clock");
 const CONTROL_WORKER = besideThis("control-worker");
-/** How wrangler sets esbuild up for Workers. */
+/** The esbuild options that wrangler uses for Workers. */
 const FOR_WORKERS = {
   bundle: true,
   write: false,
@@ -35,11 +35,11 @@ const FOR_WORKERS = {
   mainFields: ["browser", "module", "main"],
   external: ["cloudflare:*", "node:*"],
   keepNames: true,
-  // What it finds is in what it throws.
+  // The exceptions contain all messages.
   logLevel: "silent",
 } as const satisfies BuildOptions;
 
-/** Bundles one Worker; returns the text of its module. */
+/** Bundles one Worker and returns the source of its module. */
 export async function bundle({
   entry,
   root,
@@ -80,12 +80,12 @@ export async function bundleControl(root: string): Promise<string> {
   return result.outputFiles[0]?.text ?? "";
 }
 
-/** A module of this folder: TypeScript here, JavaScript in the published package. */
+/** Returns the path of a module in this folder: TypeScript in the repository, JavaScript in the published package. */
 function besideThis(name: string): string {
   return join(import.meta.dirname, `${name}${extname(import.meta.filename)}`);
 }
 
-/** Names such as "buffer" mean the runtime's module, as wrangler has it. */
+/** Resolves names such as "buffer" to the runtime's modules, as wrangler does. */
 const NODE_MODULES: Plugin = {
   name: "mcp-edge-testing-node",
   setup({ onResolve }) {
@@ -96,7 +96,7 @@ const NODE_MODULES: Plugin = {
   },
 };
 
-/** Answers for the tested Worker's own module. */
+/** Resolves the module of the Worker under test. */
 function workerModule(entry: WorkerEntry, root: string): Plugin {
   return {
     name: "mcp-edge-testing",

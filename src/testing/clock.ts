@@ -1,6 +1,6 @@
 /**
- * Moves what a Worker takes for now. Exported by the bundled Worker under a name of the harness, and reached by nothing
- * else. Until it is first called, `Date` is the runtime's own.
+ * Moves the clock of a Worker. The bundled Worker exports it for the test harness only. Until its first call, `Date` is the
+ * runtime's own.
  *
  * This file runs in workerd, not in Node.
  */
@@ -9,9 +9,9 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 let offsetMs = 0;
 let isMoved = false;
 
-/** Its name is CLOCK of names.ts. */
+/** The name must be the value of CLOCK in names.ts. */
 export class McpEdgeTestingClock extends WorkerEntrypoint {
-  /** Sets how far ahead this isolate's clock is. */
+  /** Sets by how many milliseconds the clock of this isolate is ahead. */
   moveTo(ms: number): void {
     offsetMs = ms;
     if (!isMoved) replaceDate();

@@ -1,4 +1,4 @@
-/** What a test says about a Worker, and what its wrangler configuration says, as options of miniflare. */
+/** Combines the options of a test with the wrangler configuration of the Worker into options for miniflare. */
 import { dirname, resolve } from "node:path";
 import { type BundleOptions, bundle, bundleControl, type WorkerEntry } from "./bundle.ts";
 import { CLOCK, CONTROL_NAME, TWIN_NAME, WORKER_NAME } from "./names.ts";
@@ -7,8 +7,9 @@ import { loadWrangler } from "./tools.ts";
 /** The Worker to run and its configuration. Either `wrangler` or `entry` is required. */
 export interface WorkerOptions {
   /**
-   * Path of a wrangler configuration file: entry, objects, vars (those of `.dev.vars` too), other bindings, compatibility
-   * date and flags come from there. The other options add to it and win over it. Modules of WebAssembly are not bundled.
+   * Path of a wrangler configuration file. It provides the entry, objects, vars (including those of `.dev.vars`), other
+   * bindings, and the compatibility date and flags. The other options add to it and override it. WebAssembly modules are
+   * not bundled.
    */
   readonly wrangler?: string;
   /** Environment of the configuration file. */
@@ -18,11 +19,11 @@ export interface WorkerOptions {
   /** The folder that relative paths start from and packages are looked up in. @default the current folder */
   readonly root?: string;
   /**
-   * Durable Object classes that store in SQLite: names of exported classes, as in a migration, or bindings, each with the
-   * name of its class.
+   * SQLite-backed Durable Object classes: the names of exported classes, as in a migration, or a record of bindings to
+   * class names.
    */
   readonly objects?: readonly string[] | Readonly<Record<string, string>>;
-  /** Workflow bindings: name of the binding to name of the exported class. */
+  /** Workflow bindings: a record of binding names to the names of exported classes. */
   readonly workflows?: Readonly<Record<string, string>>;
   /** Variables and secrets: text or JSON values. */
   readonly bindings?: Readonly<Record<string, unknown>>;
@@ -30,9 +31,9 @@ export interface WorkerOptions {
   readonly compatibilityDate?: string;
   /** The compatibility flags of the Worker. @default those of the configuration file, or enable_request_signal */
   readonly compatibilityFlags?: readonly string[];
-  /** Answers every fetch the Worker makes: what stands where the internet would. Without it the fetches go out. */
+  /** Answers every fetch of the Worker in place of the internet. Without it the fetches go to the network. */
   readonly outbound?: (request: Request) => Response | Promise<Response>;
-  /** True: a second isolate of the same Worker with the objects of the first, which reaches it by the binding TWIN. */
+  /** If true, a second isolate of the same Worker uses the objects of the first. The first calls it with the binding TWIN. */
   readonly twin?: boolean;
 }
 
@@ -41,11 +42,11 @@ type ObjectDesignator =
   | string
   | { readonly className: string; readonly scriptName?: string | undefined; readonly useSQLite?: boolean | undefined };
 
-/** A Worker ready to run. */
+/** A Worker that is ready to start. */
 export interface PreparedWorker {
-  /** Options of miniflare 4, one for each Worker; without its types, which a user may not have. */
+  /** Options of miniflare 4, one for each Worker. Not typed with miniflare's types, since users may not have them. */
   readonly workers: readonly object[];
-  /** Durable Object classes that the Worker itself exports, by their names and by those of their bindings. */
+  /** Durable Object classes that the Worker itself exports, by class name and by binding name. */
   readonly classes: ReadonlyMap<string, string>;
   /** Bindings of the control Worker that move a clock, one for each isolate. */
   readonly clocks: readonly string[];
@@ -55,7 +56,8 @@ export interface PreparedWorker {
 export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
   const root = resolve(options.root ?? ".");
   const { entry, worker, others, define, alias, tsconfig } = await configured(options, root);
-  if (entry === undefined) throw new Error("startWorker() needs `wrangler`, a configuration file, or `entry`.");
+  if (entry === undefined)
+    throw new Error("startWorker() needs the option `wrangler` (a configuration file) or `entry`.");
   const [bindings, unbound] = declaredObjects(options.objects);
   const objects: Record<string, ObjectDesignator> = {
     ...(worker.durableObjects as Record<string, ObjectDesignator>),
@@ -102,7 +104,7 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     name: CONTROL_NAME,
     modules: true,
     script: await bundleControl(root),
-    // Old enough for any workerd that wrangler may bring.
+    // Old enough for every supported version of workerd.
     compatibilityDate: "2025-01-01",
     durableObjects: mapValues(byClass(Object.values(own)), (target) => ({ ...target, scriptName: WORKER_NAME })),
     serviceBindings: Object.fromEntries(clocks.map((name) => [name, { name, entrypoint: CLOCK }])),
@@ -130,7 +132,7 @@ async function configured(options: WorkerOptions, root: string): Promise<Configu
     file,
     environment,
   );
-  // Rules for loading several modules: here there is one.
+  // The rules are for loading several modules, and this Worker is bundled into one.
   const { modulesRules: _, ...rest } = workerOptions as Legacy;
   return {
     entry: entry ?? main,
@@ -148,7 +150,7 @@ interface OwnObject {
   readonly useSQLite?: boolean | undefined;
 }
 
-/** What the option `objects` says: bindings, and classes without one. */
+/** Returns the bindings, and the classes without a binding, of the option `objects`. */
 function declaredObjects(objects: WorkerOptions["objects"] = []): [Record<string, OwnObject>, OwnObject[]] {
   const declared = (className: string) => ({ className, useSQLite: true });
   return Array.isArray(objects)
@@ -156,7 +158,7 @@ function declaredObjects(objects: WorkerOptions["objects"] = []): [Record<string
     : [mapValues(objects as Readonly<Record<string, string>>, declared), []];
 }
 
-/** Bindings to classes that the Worker itself exports. */
+/** Returns the bindings to classes that the Worker itself exports. */
 function ownObjects(objects: Record<string, ObjectDesignator>): Record<string, OwnObject> {
   const own = Object.entries(objects).flatMap(([binding, target]): [string, OwnObject][] => {
     if (typeof target === "string") return [[binding, { className: target }]];

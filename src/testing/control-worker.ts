@@ -1,5 +1,5 @@
 /**
- * The Worker by which a test reaches objects: it has the tested Worker's objects and nothing else.
+ * The Worker through which a test calls objects. Its only bindings are the objects and the clock of the Worker under test.
  *
  * This file runs in workerd, not in Node.
  */
@@ -8,19 +8,19 @@ import { hubName, KEYS_NAME, type RoleName } from "../worker/roles.ts";
 import { CONTROL } from "./names.ts";
 import type { Control } from "./worker-side.ts";
 
-/** An object by its id, or by the name it was made from. */
+/** An object by its id, or by the name that its id was created from. */
 export type ObjectTarget = { readonly id: string } | { readonly name: string };
 
-/** What came of a call. */
+/** The outcome of a command. */
 export interface Controlled {
   readonly value?: unknown;
-  /** Told instead of thrown: what an RPC call rejects with does not come through to Node. */
+  /** The exception, returned as data because Node does not receive the exception of an RPC call unchanged. */
   readonly failed?: { readonly name: string; readonly message: string; readonly stack?: string | undefined };
 }
 
 type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 
-/** Shards that a hub can have. */
+/** Maximum number of shards of a hub. */
 const SHARDS_MAX = 32;
 
 type Clock = { moveTo(ms: number): Promise<void> };
@@ -30,7 +30,7 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     await Promise.all(bindings.map((binding) => (this.env[binding] as Clock).moveTo(ms)));
   }
 
-  /** Those of some objects that play a role. Hubs and key rings are told by their names, others by what they store. */
+  /** Returns the objects with a role. Hubs and keys are recognized by their names, other roles by what they store. */
   async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
     const namespace = this.env[className] as DurableObjectNamespace;
     const idOf = (name: string) => namespace.idFromName(name).toString();

@@ -1,19 +1,19 @@
 import type { Socket } from "node:net";
 
 /**
- * How a connection breaks. "fin" is what a program does that closes its end; "rst" is what a crash, a firewall or a
- * sleeping laptop looks like, and drops what was under way.
+ * How a connection is cut. "fin" closes it as a program does. "rst" resets it, as after a crash, by a firewall or by a
+ * sleeping laptop, and drops data in transit.
  */
 export type CutHow = "fin" | "rst";
 
-/** Breaks a connection. */
+/** Cuts a connection. */
 export function cutSocket(socket: Socket, how: CutHow): void {
-  // Who cuts does not care for what the other end says to it.
+  // Ignore errors that the other end causes from now on.
   socket.on("error", () => undefined);
   if (how === "rst") {
     socket.resetAndDestroy();
     return;
   }
-  // The system answers a close with RST where something lies unread: so FIN first, by itself.
+  // Send FIN before closing, since closing a socket with unread data sends RST.
   socket.end(() => socket.destroy());
 }

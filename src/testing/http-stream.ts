@@ -1,4 +1,4 @@
-/** One HTTP exchange over a socket of its own: the answer is kept as it comes, and the connection breaks when told. */
+/** One HTTP exchange over a socket of its own. It records the answer as it arrives, and can break the connection. */
 import { type IncomingMessage, type OutgoingHttpHeaders, request as open } from "node:http";
 import type { Socket } from "node:net";
 import { createParser, type EventSourceParser } from "eventsource-parser";
@@ -7,23 +7,23 @@ import { WAIT_MS } from "./until.ts";
 
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" } as const;
 
-/** The request to send, and faults in reading its answer. */
+/** The request to send, and the faults to cause while its answer is read. */
 export interface StreamOptions {
   /** The HTTP method. @default "GET", or "POST" with a body */
   readonly method?: string;
-  /** Several values make several header lines. The headers MCP asks of every client are added, unless given. */
+  /** An array makes several header lines. The headers that MCP requires are added unless given; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Text or bytes as they are; anything else is sent as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
-  /** Cuts the connection after this many bytes of the answer's body; what came beyond them is not seen. */
+  /** Cuts the connection after this many bytes of the answer's body. Further bytes are ignored. */
   readonly cutAfterBytes?: number;
   /** How `cutAfterBytes` cuts. @default "rst" */
   readonly cutHow?: CutHow;
-  /** True: nothing of the body is read until `resume`. */
+  /** If true, the body is not read until `resume` is called. */
   readonly paused?: boolean;
 }
 
-/** One event of a stream, as it came. */
+/** One event of a stream, unchanged. */
 export interface StreamEvent {
   /** The id of the event; undefined when it has none. */
   readonly id: string | undefined;
@@ -33,12 +33,12 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** How an answer ended: as the server meant it, by `cut`, or because the connection broke. */
+/** How an answer ended: completely, by `cut`, or because the connection was lost. */
 export type StreamEnd = "complete" | "cut" | "lost";
 
 /**
- * Sends a request on a connection of its own and resolves when the answer's head has arrived. Rejects when the connection
- * ends before that.
+ * Sends a request on a connection of its own and resolves when the head of the answer has arrived. Rejects if the
+ * connection ends before that.
  *
  * ```ts
  * const stream = await openStream(worker.url("/mcp"), { body: call, cutAfterBytes: 200 });
@@ -56,7 +56,7 @@ export function openStream(url: string, options: StreamOptions = {}): Promise<Ht
     outgoing.once("error", reject);
     outgoing.once("response", (incoming) => {
       outgoing.off("error", reject);
-      // From here on a broken connection is how the stream ended, not a failure.
+      // From now on a broken connection is not a failure but the way the stream ended.
       outgoing.on("error", () => undefined);
       resolve(new HttpStream(incoming, options));
     });
@@ -64,15 +64,15 @@ export function openStream(url: string, options: StreamOptions = {}): Promise<Ht
   });
 }
 
-/** An answer that is read while it comes. Made by `openStream`. */
+/** An answer that is read while it arrives. Created by `openStream`. */
 export class HttpStream implements AsyncDisposable {
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** Names in lower case; several lines of one name are joined. */
+  /** The headers of the answer, with names in lower case. Several lines of one name are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The events so far, in order; those without data, which only carry an id, too. */
+  /** The events so far, in order, including those that have only an id. */
   readonly events: StreamEvent[] = [];
-  /** The JSON value of each event with data; or the one of a JSON body, once it is complete. */
+  /** The JSON value of each event with data, or the value of a JSON body once it is complete. */
   readonly messages: unknown[] = [];
   /** The ids of the events so far, in order. */
   readonly ids: string[] = [];
@@ -84,7 +84,7 @@ export class HttpStream implements AsyncDisposable {
   raw = "";
   /** Bytes of the body so far. */
   bytes = 0;
-  /** How it ended; undefined while it goes on. */
+  /** How the answer ended. Undefined until then. */
   ended: StreamEnd | undefined;
 
   readonly #socket: Socket;
@@ -113,27 +113,28 @@ export class HttpStream implements AsyncDisposable {
     if (cutAfterBytes === 0) this.cut(cutHow);
   }
 
-  /** Breaks the connection now. What the server sends from here on is not seen. */
+  /** Breaks the connection now. Anything the server sends afterwards is ignored. */
   cut(how: CutHow = "rst"): void {
     if (this.ended !== undefined) return;
     this.#finish("cut");
     cutSocket(this.#socket, how);
   }
 
-  /** Stops reading: what the server sends fills the buffers of both machines, then the server has to wait. */
+  /** Stops reading. The server can send until the buffers on both sides are full, and must then wait. */
   pause(): void {
     this.#incoming.pause();
   }
 
-  /** Reads on. */
+  /** Continues reading. */
   resume(): void {
     this.#incoming.resume();
   }
 
   /**
-   * Waits until something holds of what has come. Looks whenever bytes come and when the stream ends.
+   * Waits until a condition on the received data holds. Tests it whenever bytes arrive and when the stream ends.
    *
-   * @throws {Error} when it does not hold within `timeoutMs`, or the stream has ended without it. Says what has come.
+   * @throws {Error} when the condition does not hold within `timeoutMs` or when the stream ends. The message contains the
+   *   received text.
    */
   waitFor(
     what: string,
@@ -157,7 +158,7 @@ export class HttpStream implements AsyncDisposable {
     });
   }
 
-  /** Waits until the answer is over, however it ends. */
+  /** Waits until the answer has ended, in whatever way. */
   async end(options?: { readonly timeoutMs?: number }): Promise<StreamEnd> {
     await this.waitFor("the end of the stream", ({ ended }) => ended !== undefined, options);
     return this.ended ?? "lost";
@@ -193,7 +194,7 @@ export class HttpStream implements AsyncDisposable {
   }
 
   #unmet(what: string, why: string): Error {
-    return new Error(`Did not come true, since ${why}: ${what}. ${this.bytes} bytes came: ${this.raw.slice(-2_000)}`);
+    return new Error(`Condition not met (${why}): ${what}. Received ${this.bytes} bytes: ${this.raw.slice(-2_000)}`);
   }
 
   #createParser(): EventSourceParser {
@@ -211,7 +212,7 @@ export class HttpStream implements AsyncDisposable {
   }
 }
 
-/** Events of the endpoints of 2024-11-05 carry text too. */
+/** Returns the JSON value, or the text itself: `endpoint` events of 2024-11-05 contain plain text. */
 function jsonOf(data: string): unknown {
   try {
     return JSON.parse(data);
@@ -225,7 +226,7 @@ function bytesOf(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body));
 }
 
-/** What MCP asks of every client, then what the test says; `undefined` takes a header away. */
+/** Returns the headers that MCP requires, overridden by the given ones. `undefined` removes a header. */
 function headersOf(given: NonNullable<StreamOptions["headers"]>, body: Buffer | undefined): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders =
     body === undefined ? { accept: "text/event-stream" } : { ...CONTENT, "content-length": body.length };

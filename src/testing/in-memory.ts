@@ -1,4 +1,4 @@
-/** A client without any network: for tests of tools, prompts and resources that need no Worker. */
+/** A client without a network, for tests of tools, prompts and resources that need no Worker. */
 import {
   type Connection,
   type ConnectOptions,
@@ -27,8 +27,8 @@ export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<E
   /** The capabilities that the client declares. @default {} */
   readonly capabilities?: Members;
   /**
-   * Answers what the server asks (elicitation, sampling, roots): returns the result, or throws what becomes an error.
-   * Without it questions stay open, and are found in `received`.
+   * Answers the requests of the server (elicitation, sampling, roots). It returns the result, or throws to answer with an
+   * error. Without it the requests stay unanswered; `received` contains them.
    */
   readonly onRequest?: (request: JSONRPCRequest) => Members | Promise<Members>;
 }
@@ -42,7 +42,7 @@ export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<E
  * await client.close();
  * ```
  *
- * What the server reports to `onError` fails nothing by itself; without an `onError` it goes to `reports`.
+ * Exceptions that the server reports do not fail the test. They go to `onError`, or without one to `reports`.
  */
 export async function connectInMemory<Env>(
   server: McpServer<Env>,
@@ -77,13 +77,13 @@ interface InMemoryParts {
   readonly reports: readonly unknown[];
 }
 
-/** A client in the same process that records every message it receives. Made by `connectInMemory`. */
+/** A client in the same process that records every message it receives. Created by `connectInMemory`. */
 export class InMemoryClient implements AsyncDisposable {
   /** Every message of the server, in order. */
   readonly received: JSONRPCMessage[] = [];
   /** The exceptions that the server reported, if it has no `onError`. */
   readonly reports: readonly unknown[];
-  /** The server's side, to wait until it is `idle`. */
+  /** The server's end of the connection, for example to wait until it is `idle`. */
   readonly connection: Connection;
 
   readonly #transport: Transport;
@@ -118,7 +118,7 @@ export class InMemoryClient implements AsyncDisposable {
     throw new McpError(code, message, data);
   }
 
-  /** Sends a request and resolves with its answer, whichever. */
+  /** Sends a request and resolves with its answer, which may be an error. */
   ask(method: string, params: Members = {}): Promise<Answer> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -134,13 +134,13 @@ export class InMemoryClient implements AsyncDisposable {
     this.send({ jsonrpc: "2.0", method, ...(params ? { params } : {}) });
   }
 
-  /** Sends anything, as it is. */
+  /** Sends any value unchanged, valid or not. */
   send(message: unknown): void {
-    // A closed connection has rejected whatever waits for an answer.
+    // When the connection is closed, pending requests have already been rejected.
     this.#transport.send(message as JSONRPCMessage).catch(() => undefined);
   }
 
-  /** Closes the connection: handlers are cancelled, requests without an answer reject. */
+  /** Closes the connection. Handlers are cancelled, and pending requests reject. */
   async close(): Promise<void> {
     await this.connection.close();
   }

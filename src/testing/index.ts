@@ -1,5 +1,5 @@
 /**
- * mcp-edge/testing: your server on real workerd in a test, and everything that goes wrong in production done on purpose.
+ * mcp-edge/testing: runs your server on real workerd in a test, and causes the faults of production on purpose.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** A value for the binding `MCP_KEYS`, new each time. */
+/** Returns a new random value for the binding `MCP_KEYS`. */
 export function newKeys(): string {
   return randomBytes(32).toString("base64url");
 }

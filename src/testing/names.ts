@@ -1,12 +1,12 @@
-/** Names on which the two sides of the harness, in Node and in workerd, agree. */
+/** Names shared by the two sides of the test harness, in Node and in workerd. */
 
-/** The Worker under test, in its state folder too. */
+/** The Worker under test. Its state folder uses this name as well. */
 export const WORKER_NAME = "worker";
-/** Its second isolate. */
+/** The second isolate of the Worker under test. */
 export const TWIN_NAME = "twin";
-/** The Worker by which a test reaches objects. */
+/** The Worker through which a test calls objects. */
 export const CONTROL_NAME = "mcp-edge-testing";
-/** The tested Worker's export that moves its clock. */
+/** The export of the Worker under test that moves its clock. */
 export const CLOCK = "McpEdgeTestingClock";
-/** The method that each Durable Object class gets. */
+/** The method that is added to each Durable Object class. */
 export const CONTROL = "__mcpEdgeTesting";

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from "../core/index.ts";
 
-/** One end of a channel in memory. */
+/** One end of an in-memory channel. */
 class End implements Transport {
   peer: End | undefined;
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
@@ -12,7 +12,7 @@ class End implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("closed");
-    // As text, so that neither side sees the other's objects and what has no JSON does not travel.
+    // Sent as text, so that the sides share no objects and values without a JSON form are dropped.
     const text = JSON.stringify(message);
     queueMicrotask(() => this.peer?.onmessage?.(JSON.parse(text) as JSONRPCMessage));
   }
@@ -26,8 +26,8 @@ class End implements Transport {
 }
 
 /**
- * Two ends of a channel in memory: hand one to `connect`, talk through the other. What one sends the other gets, in
- * order, in a later turn, as a copy made through JSON. Closing one closes both.
+ * Creates the two ends of an in-memory channel: pass one to `connect` and use the other as the client. Messages arrive in
+ * order, asynchronously, as JSON copies. Closing one end closes both.
  */
 export function createPair(): [Transport, Transport] {
   const [one, other] = [new End(), new End()];

@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 
-/** Below what Linux (32768), macOS and Windows (49152) give to outgoing connections: nobody takes it during a restart. */
+/** Below the ports of outgoing connections on Linux (32768), macOS and Windows (49152), so a restart finds its port free. */
 const PORTS = { from: 20_000, to: 32_767 } as const;
 
-/** A port of this machine that nobody listens on. */
+/** Returns a free port of this machine. */
 export async function choosePort(): Promise<number> {
   for (;;) {
     const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from));

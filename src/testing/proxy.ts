@@ -1,19 +1,19 @@
-/** A TCP proxy that breaks connections on purpose: for clients whose sockets a test does not hold. */
+/** A TCP proxy that breaks connections on purpose, for clients whose sockets a test cannot access. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type CutHow, cutSocket } from "./cut.ts";
 
-/** How slowly answers pass: so many bytes, then a pause. */
+/** The speed at which answers pass the proxy. */
 export interface Pace {
-  /** Bytes that pass at a time. */
+  /** Bytes that pass before each pause. */
   readonly bytes: number;
-  /** Milliseconds from one time to the next. */
+  /** Length of each pause in milliseconds. */
   readonly everyMs: number;
 }
 
 /**
- * Starts a proxy in front of a Worker, or of any server on plain TCP. It passes bytes on as they are, heads included,
- * and knows nothing of HTTP: on a connection kept alive several answers count together.
+ * Starts a proxy in front of a Worker, or of any server on plain TCP. It forwards bytes unchanged and does not parse HTTP:
+ * byte counts include the heads of answers, and all answers on a keep-alive connection.
  *
  * ```ts
  * await using proxy = await startProxy(worker.origin);
@@ -28,7 +28,7 @@ export async function startProxy(target: string | URL): Promise<CuttableProxy> {
   return proxy;
 }
 
-/** A proxy that runs. Made by `startProxy`. */
+/** A running proxy. Created by `startProxy`. */
 export class CuttableProxy implements AsyncDisposable {
   readonly #reach: () => Socket;
   readonly #server: Server;
@@ -44,7 +44,7 @@ export class CuttableProxy implements AsyncDisposable {
     this.#server = createServer((client) => this.#accept(client));
   }
 
-  /** Begins to listen; `startProxy` has done this. */
+  /** Starts to listen. `startProxy` has already called it. */
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -52,27 +52,27 @@ export class CuttableProxy implements AsyncDisposable {
     });
   }
 
-  /** Such as `http://127.0.0.1:41234`. */
+  /** The origin of the proxy, such as `http://127.0.0.1:41234`. */
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** An address behind the proxy. */
+  /** Returns the URL of a path behind the proxy. */
   url(path: string): string {
     return new URL(path, this.origin).href;
   }
 
-  /** Connections that are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#open.size;
   }
 
-  /** Connections accepted so far, those that were refused left out. */
+  /** Number of connections accepted so far, without refused ones. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Breaks every open connection, on both sides; returns how many there were. New ones are accepted. */
+  /** Breaks every open connection on both sides, and returns their number. New connections are accepted. */
   cut(how: CutHow = "rst"): number {
     const all = [...this.#open];
     for (const passage of all) passage.cut(how);
@@ -80,25 +80,25 @@ export class CuttableProxy implements AsyncDisposable {
   }
 
   /**
-   * Breaks each connection after so many bytes from the server, counted from now on open ones and from the start on new
-   * ones. The client gets at most as many. `undefined`: no longer.
+   * Breaks each connection after this many bytes from the server. They are counted from now on for open connections, and
+   * from the start for new ones. The client receives at most this many. `undefined` turns it off.
    */
   cutAfter(bytes: number | undefined, how: CutHow = "rst"): void {
     this.#cut = bytes === undefined ? undefined : { afterBytes: bytes, how };
     for (const passage of this.#open) passage.bytes = 0;
   }
 
-  /** Lets answers pass slowly, on open connections too. `undefined`: at full speed. */
+  /** Slows answers down, also on open connections. `undefined` means full speed. */
   throttle(pace: Pace | undefined): void {
     this.#pace = pace;
   }
 
-  /** True: new connections are reset at once. */
+  /** Resets new connections immediately while true. */
   refuse(isRefusing: boolean): void {
     this.#isRefusing = isRefusing;
   }
 
-  /** Breaks all connections and ends. */
+  /** Breaks all connections and stops listening. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();
@@ -119,7 +119,7 @@ export class CuttableProxy implements AsyncDisposable {
     const passage = new Passage(client, this.#reach());
     this.#open.add(passage);
     client.once("close", () => this.#open.delete(passage));
-    // What breaks one side was told to the other by then.
+    // The error handlers of `Passage` have already broken the other side.
     this.#relay(passage).catch(() => passage.cut("rst"));
   }
 
@@ -138,24 +138,24 @@ export class CuttableProxy implements AsyncDisposable {
   }
 }
 
-/** One client's connection, and the one to the server that was opened for it. */
+/** The connection of one client, and the connection to the server that was opened for it. */
 class Passage {
   readonly client: Socket;
   readonly server: Socket;
-  /** Passed from server to client. */
+  /** Bytes passed from the server to the client. */
   bytes = 0;
 
   constructor(client: Socket, server: Socket) {
     this.client = client;
     this.server = server;
     client.pipe(server);
-    // One side breaking breaks the other the same way.
+    // When one side breaks, the other is broken in the same way.
     client.on("error", () => cutSocket(server, "rst"));
     client.on("close", () => server.destroy());
     server.on("error", () => cutSocket(client, "rst"));
   }
 
-  /** Resolves when the system has taken the bytes, so that a slow reader slows the server. */
+  /** Resolves when the operating system has accepted the bytes, so that a slow reader slows the server down. */
   pass(bytes: Buffer): Promise<void> {
     this.bytes += bytes.length;
     return new Promise((resolve, reject) => {

@@ -1,27 +1,27 @@
-/** The tools that run a Worker. They are no dependencies of the package: who only deploys does not need them. */
+/** Loads the tools that run a Worker. They are not dependencies of the package, since they are only needed for tests. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Loads miniflare: the project's own, or the one that its wrangler brings. */
+/** Loads miniflare: the project's own, or the one its wrangler depends on. */
 export function loadMiniflare(root: string): Promise<typeof import("miniflare")> {
   return load(root, "miniflare") as Promise<typeof import("miniflare")>;
 }
 
-/** Loads esbuild: the project's own, or the one that its wrangler brings. */
+/** Loads esbuild: the project's own, or the one its wrangler depends on. */
 export function loadEsbuild(root: string): Promise<typeof import("esbuild")> {
   return load(root, "esbuild") as Promise<typeof import("esbuild")>;
 }
 
-/** Loads wrangler, for its reading of configuration files. */
+/** Loads wrangler, which reads configuration files. */
 export function loadWrangler(root: string): Promise<typeof import("wrangler")> {
   return load(root, "wrangler") as Promise<typeof import("wrangler")>;
 }
 
 /**
- * The oldest versions that work. Wrangler brings the other two, miniflare in exactly one version. In `peerDependencies`
- * there is no miniflare: its versions are all pre-releases, which no range covers.
+ * The oldest versions that work. Wrangler depends on the other two, and pins miniflare to one version. `peerDependencies`
+ * does not list miniflare: all its versions are pre-releases, which no range matches.
  */
 const OLDEST: Readonly<Record<string, string>> = {
   wrangler: "4.155.0",
@@ -29,13 +29,13 @@ const OLDEST: Readonly<Record<string, string>> = {
   esbuild: "0.25.0",
 };
 
-/** @throws {Error} saying what to install, when there is none that is new enough. */
+/** @throws {Error} when no version is installed that is new enough. The message says what to install. */
 export async function load(root: string, name: string): Promise<unknown> {
   const found = candidates(root, name).map((path) => ({ path, version: versionOf(path, name) }));
   const usable = found.find(({ version }) => !isOlder(version, OLDEST[name] ?? ""));
   if (!usable) throw new Error(whatToInstall(name, new Set(found.map(({ version }) => version))));
   const loaded = await import(pathToFileURL(usable.path).href);
-  // Of a CommonJS module Node may find only some of the names.
+  // For a CommonJS module Node may detect only some of the exported names.
   return { ...loaded.default, ...loaded };
 }
 
@@ -48,8 +48,8 @@ function whatToInstall(name: string, found: ReadonlySet<string>): string {
 }
 
 /**
- * Where a package may be: in the project that is tested first, then where this file lies, since the package may be linked
- * from elsewhere. Package managers that do not hoist keep it beside wrangler.
+ * Returns the possible locations of a package: first in the project under test, then next to this file, since mcp-edge may
+ * be linked from elsewhere. Package managers that do not hoist install it next to wrangler.
  */
 function candidates(root: string, name: string): string[] {
   const paths = [join(root, "package.json"), import.meta.filename].flatMap((from) => {
@@ -68,7 +68,7 @@ function find(from: NodeJS.Require, name: string): string | undefined {
   }
 }
 
-/** The version in the package.json that a file of a package belongs to. */
+/** Returns the version from the package.json of the package that a file belongs to. */
 function versionOf(path: string, name: string): string {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, "package.json");
@@ -78,7 +78,7 @@ function versionOf(path: string, name: string): string {
   return "0.0.0";
 }
 
-/** Compares three numbers; what follows them, as in "-beta", does not count. */
+/** Compares two versions by their three numbers. A suffix such as "-beta" is ignored. */
 function isOlder(version: string, than: string): boolean {
   const [a, b] = [version, than].map((each) => each.split(/[.-]/).slice(0, 3).map(Number));
   const at = a?.findIndex((number, place) => number !== b?.[place]) ?? -1;

@@ -1,4 +1,4 @@
-/** How long to wait for what should take milliseconds: a machine under load must not fail a test. */
+/** Timeout in milliseconds for conditions that should take only a few, so that a machine under load does not fail a test. */
 export const WAIT_MS = 20_000;
 
 /**
@@ -13,7 +13,7 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Did not come true within ${timeoutMs} ms: ${what}`);
+    if (Date.now() > deadline) throw new Error(`Condition not met within ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

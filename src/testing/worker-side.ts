@@ -1,6 +1,6 @@
 /**
- * What the harness adds to a Worker it runs: one method on each Durable Object class, reached over RPC by the test and
- * by nothing else. It is put on the class itself, so that the class, its name and its instances stay what they were.
+ * The part of the test harness that runs inside the Worker: a method on each Durable Object class, which only the harness
+ * calls over RPC. It is added to the class itself, so that the class, its name and its instances stay the same.
  *
  * This file is bundled into the Worker; it does not run in Node.
  */
@@ -8,7 +8,7 @@
 import { storedRole } from "../worker/roles.ts";
 import { CONTROL } from "./names.ts";
 
-/** What can be asked of an object. */
+/** A command for an object. */
 export type Control =
   | { readonly ask: "storage" }
   | { readonly ask: "role" }
@@ -16,15 +16,15 @@ export type Control =
   | { readonly ask: "alarm"; readonly onlyIfDue: boolean }
   | { readonly ask: "abort"; readonly reason: string };
 
-/** All that an object stores. */
+/** Everything that an object stores. */
 export interface StoredState {
   /** The stored values by their keys. */
   readonly keys: Readonly<Record<string, unknown>>;
   /** Rows of each SQL table, by the table's name. */
   readonly tables: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
-  /** When the alarm will run, in milliseconds since 1970. */
+  /** When the alarm is due, in milliseconds since 1970. Undefined if none is set. */
   readonly alarmAtMs: number | undefined;
-  /** Size of the database, in bytes. Pages that were freed count until they are used again. */
+  /** Size of the database in bytes, including free pages. */
   readonly bytes: number;
 }
 
@@ -60,7 +60,7 @@ function answer(object: Controlled, ctx: DurableObjectState, asked: Control): un
   }
 }
 
-/** As the runtime does it: the alarm is taken off first, so that the handler may set the next one. */
+/** Runs the alarm as the runtime does: deletes it first, so that the handler can set the next one. */
 async function runAlarm(object: Controlled, ctx: DurableObjectState, onlyIfDue: boolean): Promise<boolean> {
   const scheduledTime = await ctx.storage.getAlarm();
   if (scheduledTime === null || (onlyIfDue && scheduledTime > Date.now())) return false;

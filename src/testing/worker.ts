@@ -1,6 +1,6 @@
 /**
- * A Worker on real workerd: real sockets, real Durable Objects, state on disk. One process; it can be killed and started
- * again on the same state and the same port, and its objects can be made to forget, to wake, or to break.
+ * A Worker on real workerd, with real sockets, real Durable Objects and state on disk. It runs in a process of its own,
+ * which can be killed and restarted with the same state and port. Its objects can be evicted, woken and aborted.
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,22 +18,22 @@ import type { Control, StoredState } from "./worker-side.ts";
 
 export type { WorkerOptions } from "./configuration.ts";
 
-/** A Durable Object: its id of 64 hexadecimal digits, or the name it was made from. */
+/** A Durable Object: its id of 64 hexadecimal digits, or the name that its id was created from. */
 export type ObjectName = string;
 
 /** One row of a query. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Starts a Worker on workerd and resolves when it answers. Stop it in the end: it is a process, and it keeps its state in
- * a temporary folder. Needs wrangler 4.155.0 or newer in the project.
+ * Starts a Worker on workerd and resolves when it answers. Stop it at the end of the test: it is a process with a temporary
+ * folder. Needs wrangler 4.155.0 or newer in the project.
  *
  * ```ts
  * await using worker = await startWorker({ wrangler: "wrangler.toml", bindings: { MCP_KEYS: newKeys() } });
  * const response = await fetch(`${worker.origin}/mcp`, { method: "POST", body });
  * ```
  *
- * @throws {Error} saying what to install when wrangler is missing or too old.
+ * @throws {Error} when wrangler is missing or too old. The message says what to install.
  */
 export async function startWorker(options: WorkerOptions): Promise<TestWorker> {
   const prepared = await prepare(options);
@@ -47,17 +47,17 @@ export async function startWorker(options: WorkerOptions): Promise<TestWorker> {
   return worker;
 }
 
-/** A running Worker. Made by `startWorker`. */
+/** A running Worker. Created by `startWorker`. */
 export class TestWorker implements AsyncDisposable {
   readonly #prepared: PreparedWorker;
   readonly #root: string;
   readonly #children: ChildProcess[] = [];
   #miniflare: Miniflare | undefined;
   #port: number | undefined;
-  /** How far the Worker's clock is ahead. */
+  /** Milliseconds by which the Worker's clock is ahead. */
   #aheadMs = 0;
 
-  /** Folder with what the Worker stores. `stop` deletes it. */
+  /** The folder in which the Worker stores its state. `stop` deletes it. */
   readonly stateFolder: string = mkdtempSync(join(tmpdir(), "mcp-edge-"));
 
   /** Use `startWorker`. */
@@ -66,23 +66,23 @@ export class TestWorker implements AsyncDisposable {
     this.#root = root;
   }
 
-  /** Such as `http://127.0.0.1:21234`: the same before and after a restart. */
+  /** The origin of the Worker, such as `http://127.0.0.1:21234`. A restart does not change it. */
   get origin(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Process id of workerd; undefined while it does not run. */
+  /** The process id of workerd. Undefined while it is not running. */
   get pid(): number | undefined {
     return runningOf(this.#children)?.pid;
   }
 
-  /** An address within the Worker. */
+  /** Returns the URL of a path of the Worker. */
   url(path: string): string {
     return new URL(path, this.origin).href;
   }
 
   /**
-   * Ends workerd as a crash would (SIGKILL). When it resolves, the process has ended, its connections are lost and new
+   * Kills workerd with SIGKILL, like a crash. When it resolves, the process has ended, its connections are lost and new
    * ones are refused. Acknowledged writes of objects are on disk.
    */
   async kill(): Promise<void> {
@@ -90,12 +90,12 @@ export class TestWorker implements AsyncDisposable {
     this.#miniflare = undefined;
     const child = runningOf(this.#children);
     const killed = child && killNow(child);
-    // Begun before it sees that its process is gone, since it would start another.
+    // Started before miniflare notices that its process has ended, since it would start another one.
     await miniflare?.dispose().catch(() => undefined);
     await killed;
   }
 
-  /** Starts the Worker on the state there is, at the same port. Kills it first when it runs. */
+  /** Starts the Worker with its stored state and the same port. Kills it first if it is running. */
   async restart(): Promise<void> {
     await this.kill();
     const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
@@ -105,7 +105,7 @@ export class TestWorker implements AsyncDisposable {
       resourcePersistencePath: this.stateFolder,
       host: "127.0.0.1",
       port: this.#port,
-      // Else it asks the network where it is.
+      // Otherwise miniflare fetches `request.cf` from the network.
       cf: false,
     });
     this.#miniflare = collectChildren(this.#children, () => new Miniflare(options));
@@ -127,10 +127,11 @@ export class TestWorker implements AsyncDisposable {
   }
 
   /**
-   * Ids of the objects of a class that have been awake, ever: workerd gives each an empty database. Wakes none.
+   * Returns the ids of all objects of a class that have ever been in memory, since workerd creates a database for each.
+   * Wakes no object.
    *
-   * @param binding Name of the exported class, or of a binding to it. So it is for the other methods.
-   * @param role Only objects of the endpoint that play this role. Wakes them.
+   * @param binding Name of the exported class, or of a binding to it, as in all other methods.
+   * @param role Returns only the objects with this role. Wakes the objects.
    */
   async objects(binding: string, role?: RoleName): Promise<string[]> {
     const className = this.#classOf(binding);
@@ -139,13 +140,14 @@ export class TestWorker implements AsyncDisposable {
   }
 
   /**
-   * Takes objects out of memory, as the platform does with idle ones: stored state stays, fields are lost, the next
-   * request makes a new instance. Waits for requests the object is serving, so not to be awaited by one of them. Not while
-   * its alarm handler runs or a fetch of it is open: workerd then gives up after 30 s, and the object with it.
+   * Evicts objects from memory, as the platform does with idle ones: stored state stays, fields are lost, and the next
+   * request creates a new instance. Waits for the requests that the object is serving, so none of them may wait for it. Do
+   * not call it while the object's alarm handler runs or a fetch by the object is open: workerd then gives up after 30 s,
+   * and aborts the object.
    *
-   * Without a name: all objects of the class that have been awake. Resolves with how many were in memory.
+   * Without a name it evicts all objects of the class. Resolves with the number of objects that were in memory.
    *
-   * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" ends them.
+   * @param how `webSockets`: "hibernate" (default) keeps accepted WebSockets, as the platform does; "close" closes them.
    */
   async evict(
     binding: string,
@@ -162,29 +164,29 @@ export class TestWorker implements AsyncDisposable {
   }
 
   /**
-   * Breaks an object as `ctx.abort()` and deployments do: calls in flight fail, WebSockets are lost, stored state stays,
-   * the next request makes a new instance.
+   * Aborts an object, as `ctx.abort()` and deployments do: calls in flight fail, WebSockets are lost, stored state stays,
+   * and the next request creates a new instance.
    */
   async abort(binding: string, name: ObjectName, reason = "aborted by a test"): Promise<void> {
-    // The call is itself in flight.
+    // This call is in flight as well, so it fails.
     await this.#control(binding, name, { ask: "abort", reason }).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.includes(reason))) throw error;
     });
   }
 
   /**
-   * Runs an object's alarm at once, whenever it is due, and waits for it. Resolves with false when none is set; rejects
-   * with what the handler throws, without the runtime's retries. The clock is not moved: see
-   * `advance` for a handler that compares times.
+   * Runs an object's alarm now, whenever it is due, and waits for it. Resolves with false if no alarm is set. Rejects with
+   * the exception of the handler; the runtime's retries do not apply. The clock does not change; use `advance` for a
+   * handler that compares times.
    */
   async runAlarm(binding: string, name: ObjectName): Promise<boolean> {
     return (await this.#control(binding, name, { ask: "alarm", onlyIfDue: false })) as boolean;
   }
 
   /**
-   * Moves the Worker's clock ahead, then runs the alarms that are due by it, and those that these set and that are due
-   * as well. Returns how many ran. `Date` in the Worker and its objects is ahead from then on, after a restart too.
-   * Timers are not moved, nor is the clock by which the runtime itself runs alarms.
+   * Moves the Worker's clock ahead, then runs all alarms that are due, including those that other alarms have set. Returns
+   * the number of alarms that ran. From then on `Date` in the Worker and its objects is ahead, also after a restart.
+   * Timers are not affected, and neither is the clock with which the runtime schedules alarms.
    */
   async advance(ms: number): Promise<number> {
     this.#aheadMs += ms;
@@ -196,18 +198,18 @@ export class TestWorker implements AsyncDisposable {
     return ran;
   }
 
-  /** Runs the Worker's handler `scheduled`, as its cron would. Rejects with what it throws. */
+  /** Runs the Worker's `scheduled` handler, as its cron trigger does. Rejects with the exception of the handler. */
   async runCron(cron = "* * * * *"): Promise<void> {
     await (await this.#running().getWorker(WORKER_NAME)).scheduled({ cron });
   }
 
-  /** Hands messages to the Worker's handler `queue`, as a queue of that name would. Rejects with what it throws. */
+  /** Runs the Worker's `queue` handler with messages, as a queue of that name does. Rejects with the exception of the handler. */
   async runQueue(queue: string, bodies: readonly unknown[]): Promise<void> {
     const messages = bodies.map((body, index) => ({ id: String(index), timestamp: new Date(), attempts: 1, body }));
     await (await this.#running().getWorker(WORKER_NAME)).queue(queue, messages);
   }
 
-  /** All that an object stores. Wakes it. */
+  /** Returns everything that an object stores. Wakes it. */
   async storage(binding: string, name: ObjectName): Promise<StoredState> {
     return (await this.#control(binding, name, { ask: "storage" })) as StoredState;
   }
@@ -222,7 +224,7 @@ export class TestWorker implements AsyncDisposable {
       await this.#running().unsafeEvictDurableObject(WORKER_NAME, className, target);
       return true;
     } catch (error) {
-      // It went by itself: what was wanted.
+      // The object was not in memory any more.
       if (error instanceof Error && error.message.includes("not currently running")) return false;
       throw error;
     }
@@ -233,7 +235,7 @@ export class TestWorker implements AsyncDisposable {
       if (!(await this.#control(binding, id, { ask: "alarm", onlyIfDue: true }))) return ran;
     }
     throw new Error(
-      `Object ${id} of ${binding} had ${ALARMS_MAX} alarms that were due: it sets the next one in the past.`,
+      `Object ${id} of ${binding} ran ${ALARMS_MAX} alarms in one advance(): each one sets the next alarm to a time that is already due.`,
     );
   }
 
@@ -256,20 +258,20 @@ export class TestWorker implements AsyncDisposable {
     const found = classes.get(binding);
     if (found !== undefined) return found;
     throw new Error(
-      `"${binding}" is no Durable Object class or binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
+      `"${binding}" is not a Durable Object class or binding of this Worker. It has: ${[...classes.keys()].join(", ") || "none"}.`,
     );
   }
 
   #running(): Miniflare {
     if (this.#miniflare) return this.#miniflare;
-    throw new Error("The Worker does not run: it was killed or stopped.");
+    throw new Error("The Worker is not running: it was killed or stopped. Call restart() after kill().");
   }
 }
 
-/** More alarms than any object needs in one advance of the clock. */
+/** Alarms of one object after which `advance` gives up. */
 const ALARMS_MAX = 1_000;
 
-/** What the Worker named CONTROL_NAME answers to. */
+/** The RPC interface of the Worker named CONTROL_NAME. */
 interface ControlWorker {
   moveClocks(bindings: readonly string[], ms: number): Promise<void>;
   inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]>;

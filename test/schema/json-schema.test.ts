@@ -232,7 +232,7 @@ describe("refused definitions", () => {
   ])("the $ref %s to another document, naming it", (ref) => {
     const make = () => jsonSchema({ type: "object", properties: { a: { items: [{ $ref: ref }] }, b: {} } });
     expect(make).toThrow(KitError);
-    expect(make).toThrow(`${ref} leaves the document`);
+    expect(make).toThrow(`${ref} refers to another document`);
   });
 
   test.each(["#/$defs/absent", "#absent", "#/properties/a/1", "#/$defs/constructor", "#/toString"])(
@@ -240,13 +240,13 @@ describe("refused definitions", () => {
     (ref) => {
       const make = () => jsonSchema({ type: "object", properties: { a: { $ref: ref } }, $defs: {} });
       expect(make).toThrow(KitError);
-      expect(make).toThrow(`${ref} names nothing`);
+      expect(make).toThrow(`${ref} refers to nothing`);
     },
   );
 
   test("a $ref to another document in a property that has the name of a keyword", () => {
     const make = () => jsonSchema({ type: "object", properties: { default: { $ref: "other.json" } } });
-    expect(make).toThrow("other.json leaves the document");
+    expect(make).toThrow("other.json refers to another document");
   });
 
   test("a $dynamicRef to another document", () => {

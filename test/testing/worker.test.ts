@@ -216,7 +216,9 @@ test("with nodejs_compat Node's modules have both names", async () => {
 });
 
 test("a Worker without an entry, and one that does not build, are refused with the reason", async () => {
-  await expect(startWorker({})).rejects.toThrow("startWorker() needs `wrangler`, a configuration file, or `entry`.");
+  await expect(startWorker({})).rejects.toThrow(
+    "startWorker() needs the option `wrangler` (a configuration file) or `entry`.",
+  );
   await expect(startWorker({ entry: { source: 'import "./nowhere.ts"; export default {};' } })).rejects.toThrow(
     "nowhere.ts",
   );

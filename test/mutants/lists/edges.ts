@@ -134,8 +134,8 @@ export const EDGES: readonly Mutant[] = [
   {
     id: "schema-passing-keywords-told",
     file: "src/schema/index.ts",
-    find: "const telling = errors.filter(({ keyword }) => !PASSING.has(keyword));",
-    replace: "const telling = errors.filter(({ keyword }) => keyword);",
+    find: "const causes = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));",
+    replace: "const causes = errors.filter(({ keyword }) => keyword);",
     tests: JSON_SCHEMA,
   },
   {
