@@ -158,7 +158,7 @@ test("an alarm that is days away runs at once, may set the next one, and reports
 
 test("an unknown binding is named, with the existing ones", async () => {
   await expect(worker.evict("COUNT", "one")).rejects.toThrow(
-    '"COUNT" is no Durable Object binding of this Worker. It has: COUNTER.',
+    '"COUNT" is not a Durable Object class or binding of this Worker. It has: COUNTER, Counter.',
   );
 });
 
@@ -169,7 +169,7 @@ test("after a kill the port is closed; after a restart it is open again, with al
   await own.kill();
   expect(own.pid).toBeUndefined();
   await expect(fetch(origin)).rejects.toThrow();
-  await expect(own.objects("COUNTER")).rejects.toThrow("The Worker does not run");
+  await expect(own.objects("COUNTER")).rejects.toThrow("The Worker is not running");
   await own.restart();
   expect(own.origin).toBe(origin);
   expect(own.pid).not.toBe(pid);

@@ -1,6 +1,7 @@
 /** Storage of a call that outlives its request: which parts of the request, in how many rows, and for how long. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import type { RoleName } from "../../src/worker/roles.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
 import type { Members } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
@@ -43,11 +44,11 @@ const storedFacts = () => ({
   url: `${worker.origin}/mcp?tenant=acme`,
 });
 
-/** Runs `work`, and returns the one object that was created meanwhile. */
-async function objectOf<T>(binding: string, work: () => Promise<T>): Promise<[T, string]> {
-  const before = new Set(await worker.objects(binding));
+/** Runs `work`, and returns the object of a role that was created during it. */
+async function objectOf<T>(role: RoleName, work: () => Promise<T>): Promise<[T, string]> {
+  const before = new Set(await worker.objects("McpObject"));
   const result = await work();
-  const [id = ""] = (await worker.objects(binding)).filter((each) => !before.has(each));
+  const [id = ""] = (await worker.objects("McpObject", role)).filter((each) => !before.has(each));
   return [result, id];
 }
 
@@ -66,7 +67,7 @@ const keysIn = async (id: string) => Object.keys((await worker.storage("McpObjec
 
 /** A session whose call waits for an answer, and its object. */
 async function waiting(name: string, args: Members) {
-  const [{ session, stream, id }, object] = await objectOf("McpObject", async () => {
+  const [{ session, stream, id }, object] = await objectOf("session", async () => {
     const session = (await Session.open(urlOf(), { capabilities: { elicitation: {} } })).with(HEADERS);
     const stream = await session.stream(name, args);
     return { session, stream, id: await question(stream) };
@@ -93,7 +94,7 @@ describe("A4: the stored request", () => {
 
   test.each(["2025-11-25", "2026-07-28"])("a task of %s stores no credential", async (version) => {
     const params = { name: "tell", arguments: {} };
-    const [, object] = await objectOf("McpObject", async () => {
+    const [, object] = await objectOf("task", async () => {
       if (version === "2026-07-28") {
         const meta = { "io.modelcontextprotocol/clientCapabilities": ABLE };
         return readAnswer(new ModernClient(urlOf()).request("tools/call", params, { headers: HEADERS, meta }));
