@@ -1,5 +1,5 @@
 /**
- * The options of an HTTP endpoint, and what it gives to the sessions that belong to it.
+ * The options of an HTTP endpoint, and its interface to the sessions that belong to it.
  *
  * @module
  */
@@ -33,14 +33,14 @@ export type AuthResult = Principal | "anonymous" | null | Response;
 export type AuthHook<Env> = Hook<Env>["auth"];
 
 interface Hook<Env> {
-  /** As a method, so that a hook may say that it takes the `ExecutionContext` of a Worker, which has more members. */
+  /** A method, so that a hook may declare its parameter as the `ExecutionContext` of a Worker, which has more members. */
   auth(request: Request, env: Env, execution: Execution): AuthResult | Promise<AuthResult>;
 }
 
 /** One server for all requests, or a function that gives each request its own: by route, header or user. */
 export type ServerSource<Env> = McpServer<Env> | ServerFactory<Env>;
 
-/** Gives the server of a request. Called for each, so keep what is dear to make; return the same object where you can. */
+/** Returns the server for a request. It is called for every request, so cache servers and return the same object if possible. */
 export type ServerFactory<Env> = (
   request: RequestFacts,
   env: Env,
@@ -50,10 +50,10 @@ export type ServerFactory<Env> = (
 export type MethodTable = Readonly<Record<string, Method>>;
 
 /**
- * Adds methods to those a client has beside the protocol's own.
+ * Adds methods that a client can call in addition to those of the protocol.
  *
- * @param methods Those of notices; undefined: there are none.
- * @param place What lives as long as the client's session does in its object; undefined: there is none.
+ * @param methods The methods of notices. Undefined if there are none.
+ * @param place An object that lives as long as the client's session is in memory. Undefined without a session.
  */
 export type ExtendMethods<Env> = (
   methods: MethodTable | undefined,
@@ -62,7 +62,7 @@ export type ExtendMethods<Env> = (
   place?: object,
 ) => MethodTable | undefined;
 
-/** What joins the notices of all processes, and the methods it adds to the modern era. */
+/** The source of the notices of all processes, and the methods that it adds to the modern era. */
 export interface HttpNotices<Env> {
   source(env: Env): NoticeSource;
   methods(source: NoticeSource): Readonly<Record<string, Method>>;
@@ -72,17 +72,17 @@ export interface HttpOptions<Env> extends OriginRules {
   readonly limits?: Partial<Limits>;
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<Env> | undefined;
-  /** Legacy sessions; without them legacy requests each stand alone. */
+  /** Legacy sessions. Without them each legacy request is served on its own. */
   readonly sessions?: SessionRoutes<Env> | undefined;
-  /** Without it no notice is promised to anyone. */
+  /** Without it the server declares no notices. */
   readonly notices?: HttpNotices<Env> | undefined;
   /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
   readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
-  /** Runs calls once that are to. */
+  /** Runs calls once that have an idempotency key. */
   readonly once?: ((env: Env) => Once) | undefined;
-  /** Runs handlers that ask in the middle. Without it they can only ask by returning. */
+  /** Runs handlers that ask in the middle of a call. Without it they can only ask by returning `inputRequired()`. */
   readonly replay?: RunRounds | undefined;
-  /** Adds methods for a client, or takes the place of one. */
+  /** Adds or replaces methods for a client. */
   readonly extend?: ExtendMethods<Env> | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
@@ -91,7 +91,7 @@ export interface HttpOptions<Env> extends OriginRules {
    * @default false
    */
   readonly jsonOnly?: boolean | undefined;
-  /** Answers a request of an allowed host in the place of the endpoint; undefined: the endpoint serves it. */
+  /** Answers a request of an allowed host in place of the endpoint. If it returns undefined, the endpoint serves it. */
   readonly guard?: ((env: Env) => Response | undefined) | undefined;
   /**
    * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
@@ -100,37 +100,37 @@ export interface HttpOptions<Env> extends OriginRules {
    * @default the path of the request's URL
    */
   readonly endpoint?: string | undefined;
-  /** Hears of exceptions when the server has no `onError` of its own. */
+  /** Called with exceptions if the server has no `onError`. */
   readonly onError: ErrorReporter;
 }
 
 /**
- * Answers one HTTP request. Never rejects for what a peer sends.
+ * Answers one HTTP request. Never rejects, whatever the client sends.
  *
- * @param execution What `auth` and the hooks of the server keep their work running with. @default Nothing ends their work
+ * @param execution Keeps the background work of `auth` and of hooks running. @default work is not ended
  */
 export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
 
-/** What is known of one request once it was let in. */
+/** A request that has passed all checks before its body is read. */
 export interface Admitted<Env> extends SessionPlace<Env> {
   readonly request: Request;
   readonly server: Registry;
   readonly execution: Execution;
 }
 
-/** What sessions need of the endpoint they belong to. */
+/** The interface of the endpoint for its sessions. */
 export interface SessionSurroundings {
   readonly limits: Limits;
   readonly notices: SessionNotices | undefined;
-  /** The request as plain data, where something of the author's asks for it. */
+  /** The request as plain data, if the author's code uses it. */
   readonly request: PlainRequest | undefined;
   /** Answers messages that need no handler. */
   serveHere(messages: readonly ParsedMessage[], isBatch: boolean, client: ClientFacts): Response | Promise<Response>;
 }
 
-/** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} when they cannot be had. */
+/** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} if they cannot be used. */
 export interface SessionRoutes<Env> {
-  /** A new session id. */
+  /** Returns a new session id. */
   open(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
   post(
     verdict: LegacyVerdict,

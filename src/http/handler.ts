@@ -1,8 +1,8 @@
 /**
  * Streamable HTTP for both eras at one URL, as a web-standard `(Request) => Response`.
  *
- * The rungs, in order: host and origin, method, authorization, content negotiation, body, classification; then the
- * modern call in place, or the legacy one by way of its session. Every refusal leaves through `refuse`.
+ * The checks, in order: host and origin, method, authorization, content negotiation, body, classification. Then a modern
+ * call is served here, and a legacy call in its session if it has one. Every refusal is created by `refuse`.
  *
  * @module
  */
@@ -51,13 +51,13 @@ import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
 
 const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
 
-/** Makes the handler of one endpoint. */
+/** Creates the handler of one endpoint. */
 export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
   const endpoint = new Endpoint(source, options);
   return async (request, env, execution) => endpoint.handle(request, env, execution);
 }
 
-/** One endpoint, for those who serve more than its own path with its rules. */
+/** One endpoint. Parts that serve further paths use it to apply the same checks. */
 export class Endpoint<Env> {
   readonly #source: Registry | ServerFactory<Env>;
   readonly #options: HttpOptions<Env>;
@@ -79,11 +79,11 @@ export class Endpoint<Env> {
   }
 
   /**
-   * The rungs before the body, and what browsers need on the answer.
+   * Serves a request after all checks that precede the body. Adds CORS headers to the answer.
    *
-   * @param execution Undefined: nothing ends the work of hooks.
-   * @param allow The methods served, as the Allow header lists them.
-   * @param path Of the endpoint, where it is another than that of the request.
+   * @param execution Undefined if the platform never ends background work.
+   * @param allow The methods served, in the form of the Allow header.
+   * @param path Path of the endpoint, if it differs from that of the request.
    */
   serve(
     request: Request,
@@ -95,14 +95,14 @@ export class Endpoint<Env> {
   ): Response | Promise<Response> {
     const origin = request.headers.get("Origin");
     const problem = checkOrigin(request, origin, this.#options);
-    // A page that is not allowed gets no CORS headers: it may not even read why.
+    // A page that is not allowed gets no CORS headers, so it cannot read the reason.
     if (problem) return refuse(problem);
     const misconfigured = this.#options.guard?.(env);
     const response = misconfigured ?? this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
     return origin === null ? response : readableBy(origin, response);
   }
 
-  /** Stands in for a platform that ends nothing. */
+  /** Used on platforms that never end background work. */
   readonly #endless: Execution = {
     waitUntil: (work) => {
       Promise.resolve(work).catch((error: unknown) => this.#report(error, "(waitUntil)"));
@@ -120,12 +120,12 @@ export class Endpoint<Env> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
     if (!`, ${allow},`.includes(`, ${method},`)) {
-      // Only legacy sessions have GET and DELETE.
+      // GET and DELETE are only for legacy sessions.
       const isModern = findVersion(request.headers.get("MCP-Protocol-Version") ?? "")?.era === "modern";
       return notAllowed(method, isModern && allow === this.#allow ? "POST" : allow);
     }
     const server = this.#source;
-    // Where everyone is served the same there is nothing to wait for.
+    // If every caller gets the same server and there is no `auth`, nothing needs to be awaited.
     const isSame = !this.#options.auth && typeof server !== "function" && server.isForAll;
     const endpoint = this.#options.endpoint ?? path;
     return isSame
@@ -149,7 +149,10 @@ export class Endpoint<Env> {
     return serve({ request, env, principal, endpoint, server, execution });
   }
 
-  /** Who the request acts for, or the answer that refuses it. The type of a hook proves nothing: `any` fits it. */
+  /**
+   * Returns the principal of the request, or the response that refuses it. The result of the hook is checked, since its
+   * type may be `any`.
+   */
   async #authenticate(
     auth: AuthHook<Env>,
     request: Request,
@@ -170,7 +173,7 @@ export class Endpoint<Env> {
     }
   }
 
-  /** The server this request sees. */
+  /** Returns the server for a request. */
   async #serverFor(
     request: Request,
     env: Env,
@@ -246,7 +249,7 @@ export class Endpoint<Env> {
     const problem = findHeaderProblem(server, request, admitted.request.headers);
     if (problem) return refuse({ reason: "header-mismatch", problem }, request.id);
     const { notices, stateKeys } = this.#options;
-    // A stream of notices needs a client that takes streams.
+    // Notices need a client that accepts streams.
     const methods = form === "json" ? undefined : notices?.methods(notices.source(env));
     return respond(
       (emit, stream) =>
@@ -271,12 +274,12 @@ export class Endpoint<Env> {
       ending: admitted.request,
       logLevel: undefined,
       emit: () => undefined,
-      asker: askNobody("the handshake is not over"),
-      // What the session to be will keep; declared in the answer.
+      asker: askNobody("the handshake is not complete"),
+      // Declares logging in the answer. The session, once it exists, stores the level.
       setLogLevel: sessions && (() => undefined),
     });
     const isRefused = errorCode !== undefined;
-    // Also where there is no handshake to be had: a 404 would say that this is no MCP endpoint (versioning, matrix).
+    // 400 for every refusal: a 404 would mean that this is not an MCP endpoint (versioning, matrix).
     const status = isRefused ? 400 : 200;
     const id = isRefused ? undefined : await sessions?.open(client, admitted);
     const options = { form: isRefused ? "json" : form, limits: this.#limits } as const;
@@ -297,7 +300,7 @@ export class Endpoint<Env> {
     return this.#serveHere(messages, isBatch, new ClientFacts(rules, {}), form, admitted);
   }
 
-  /** What sessions need to serve a request. */
+  /** Returns what sessions need to serve a request. */
   surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
     const { server, env } = admitted;
     const { notices } = this.#options;
@@ -329,7 +332,7 @@ export class Endpoint<Env> {
     return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
   }
 
-  /** What every call has. @param methods Those that this way of serving adds. */
+  /** Returns the members that all calls have. @param methods The methods that this kind of call adds. */
   #common(client: ClientFacts, admitted: Admitted<Env>, methods?: MethodTable) {
     const { onError, once, replay, extend } = this.#options;
     const { env } = admitted;
@@ -345,7 +348,7 @@ export class Endpoint<Env> {
     };
   }
 
-  /** GET and DELETE belong to legacy sessions; a request that names a modern version has none. */
+  /** Serves GET and DELETE, which are only for legacy sessions. */
   async #getOrDelete(admitted: Admitted<Env>): Promise<Response> {
     const { sessions } = this.#options;
     const { request, server } = admitted;
@@ -356,7 +359,7 @@ export class Endpoint<Env> {
     return this.guarded(() => sessions.get(admitted, this.surroundings("sse", admitted)));
   }
 
-  /** Sessions that cannot be reached are 503: a 404 would tell the client that they are gone. */
+  /** Serves a request. Answers 503 if sessions are unavailable, since a 404 would tell the client that its session is gone. */
   async guarded(serve: () => Response | Promise<Response>, id?: RequestId): Promise<Response> {
     try {
       return await serve();
@@ -381,7 +384,7 @@ export class Endpoint<Env> {
   }
 }
 
-/** 405. @param allow The methods served, as the Allow header lists them. */
+/** Returns a 405 response. @param allow The methods served, in the form of the Allow header. */
 function notAllowed(method: string, allow: string): Response {
   return refuse({ reason: "method-not-allowed", method, allow });
 }
@@ -398,7 +401,7 @@ const NOBODY: Admittance = { principal: undefined };
 
 type ModernVerdict = Extract<Verdict, { kind: "modern" }>;
 
-/** Who `initialize` introduces; when it cannot be read, dispatch says why. */
+/** Returns the client that `initialize` introduces. If it is invalid, dispatch answers with the error. */
 function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
   try {
     return negotiate(server, request, { logLevel: false, notices: false }).client;
@@ -407,7 +410,7 @@ function introduced(server: Registry, request: JSONRPCRequest): ClientFacts {
   }
 }
 
-/** What disagrees between `Mcp-Param-*` headers and the arguments they mirror. */
+/** Returns the first mismatch between an `Mcp-Param-*` header and its argument, or undefined. */
 function findHeaderProblem(server: Registry, { method, params }: JSONRPCRequest, headers: Headers) {
   const tool = method === "tools/call" && typeof params?.name === "string" ? server.tools.find(params.name) : undefined;
   return tool && findParamProblem(tool.paramHeaders, params?.arguments, headers);

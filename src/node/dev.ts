@@ -125,11 +125,11 @@ async function introduce(url: string): Promise<void> {
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
 }
 
-/** What the endpoint answers to a request for its page. */
+/** The answer of the endpoint to a request for its page. */
 interface Look {
   /** The page as text; undefined if the server shows none or refuses it. */
   readonly page?: string | undefined;
-  /** Says why the server does not work; undefined if it does. */
+  /** The reason why the server does not work. Undefined if it works. */
   readonly problem?: string;
 }
 
@@ -141,14 +141,14 @@ async function look(url: string): Promise<Look> {
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
     return { page: isPage ? text : undefined };
   } catch {
-    // A certificate that this process does not trust is no fault of the server.
+    // With HTTPS, the request may fail only because this process does not trust the certificate.
     return url.startsWith("https:") ? {} : { problem: LOOK_ABOVE };
   }
 }
 
 const LOOK_ABOVE = "The messages above say why.";
 
-/** The message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
+/** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
 function problemOf(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };

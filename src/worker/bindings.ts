@@ -1,5 +1,5 @@
 /**
- * How parts reach the objects of their endpoint: all of them are of the one class that the Worker exports.
+ * Access to the objects of an endpoint. All of them belong to the one class that the Worker exports.
  *
  * @module
  */
@@ -8,22 +8,22 @@ import { KitError } from "../core/protocol/errors.ts";
 import type { Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
 
-/** Where the objects of one endpoint are: as `edge()` was told. */
+/** The location of the objects of one endpoint, from the options of `edge()`. */
 export interface ObjectPlace {
   /** Name under which the Worker exports the class. It identifies the endpoint in every isolate and every deploy. */
   readonly className: string;
-  /** Name of a binding that is used when the Worker has it; undefined: the exported class is used. */
+  /** Name of a binding to use if the Worker has it. Undefined: the exported class is used. */
   readonly binding: string | undefined;
   readonly jurisdiction: DurableObjectJurisdiction | undefined;
   readonly locationHint: DurableObjectLocationHint | undefined;
 }
 
-/** What the class answers to. */
+/** The RPC interface of the class. */
 export interface ObjectRpc {
   /**
    * Calls a method of the object's role.
    *
-   * @param target Which role of which endpoint is called: see {@link targetOf}.
+   * @param target The role and endpoint that are called: see {@link targetOf}.
    */
   callRole(target: string, method: string, ...args: unknown[]): Promise<unknown>;
 }
@@ -33,7 +33,7 @@ export type ObjectNamespace = DurableObjectNamespace<Rpc.DurableObjectBranded & 
 type ArgumentsOf<Method> = Method extends (...args: infer A) => unknown ? A : never;
 type ResultOf<Method> = Method extends (...args: never) => infer R ? Awaited<R> : never;
 
-/** The objects of one role, as a part of the endpoint calls them. */
+/** Calls the objects of one role of the endpoint. */
 export class RoleObjects<Rpc> {
   readonly #place: ObjectPlace;
   readonly #target: string;
@@ -49,7 +49,7 @@ export class RoleObjects<Rpc> {
     return namespaceOf(env, this.#place);
   }
 
-  /** The object with a name. Each role has names of its own. */
+  /** Returns the object with a name. Each role has names of its own. */
   named(env: unknown, name: string): ObjectStub {
     const namespace = this.namespace(env);
     return this.get(namespace, namespace.idFromName(name));
@@ -67,14 +67,14 @@ export class RoleObjects<Rpc> {
     ...args: ArgumentsOf<Rpc[K]>
   ): Promise<ResultOf<Rpc[K]>> {
     try {
-      // A plain object on its way back is a copy of its own; nothing of it needs disposing.
+      // The result is a plain copy, so it does not need to be disposed of.
       return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
     } catch (error) {
       throw explained(error, this.#place);
     }
   }
 
-  /** Asks for a WebSocket. Throws as {@link call} does. */
+  /** Requests a WebSocket. Throws as {@link call} does. */
   async dial(stub: ObjectStub, headers: Readonly<Record<string, string>>): Promise<Response> {
     let response: Response;
     try {
@@ -89,12 +89,12 @@ export class RoleObjects<Rpc> {
 
 export type ObjectStub = ReturnType<ObjectNamespace["get"]>;
 
-/** Which role of which endpoint is called, as text. */
+/** Returns the target of a call: the role and the endpoint, as text. */
 export function targetOf(role: string, className: string): string {
   return `${role}/${className}`;
 }
 
-/** Where requests to a role of an endpoint are sent. */
+/** Returns the URL for requests to a role of an endpoint. */
 export function urlOf(target: string): string {
   return `https://object/${target}`;
 }
@@ -102,7 +102,7 @@ export function urlOf(target: string): string {
 /** Status with which an object answers a request that was meant for another role or endpoint. */
 export const MISDIRECTED = 421;
 
-/** The namespace of an endpoint's objects, which {@link findProblems} has found. */
+/** Returns the namespace of an endpoint's objects. {@link findProblems} must have found no problems. */
 export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
   const namespace = foundIn(env, place) as ObjectNamespace;
   const { jurisdiction } = place;
@@ -110,7 +110,7 @@ export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
   try {
     return namespace.jurisdiction(jurisdiction);
   } catch (error) {
-    // Workers on a developer's machine have no jurisdictions: there, and only there, the namespace serves as it is.
+    // Local development has no jurisdictions. Only there, the namespace is used without one.
     if (error instanceof Error && error.message.includes("not implemented in workerd")) return namespace;
     throw error;
   }
@@ -124,10 +124,10 @@ function boundIn(env: unknown, { binding }: ObjectPlace): unknown {
   return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
 }
 
-/** Which endpoint of this isolate has which class. It decides nothing but whether a second one is refused. */
+/** The endpoint of each class name in this isolate. Used only to refuse a second endpoint with the same name. */
 const owners = new Map<string, ObjectPlace>();
 
-/** Finds what the Worker lacks for the objects of an endpoint. The first endpoint with a class name keeps it. */
+/** Finds problems in the configuration of an endpoint's objects. The first endpoint with a class name keeps the name. */
 export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   const { className, binding } = place;
   const migration = `In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"]`;
@@ -150,12 +150,12 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   return problems;
 }
 
-/** Takes the name of a class for the first endpoint that has it. */
+/** Reserves the name of a class for the first endpoint that uses it. */
 export function claimClass(place: ObjectPlace): void {
   if (!owners.has(place.className)) owners.set(place.className, place);
 }
 
-/** What an object's failure means: that it is of another class, or what it says. */
+/** Returns the error to throw: `binding-crossed` if the object is of a foreign class, or else the error itself. */
 function explained(error: unknown, { className, binding }: ObjectPlace): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;

@@ -1,5 +1,5 @@
 /**
- * Checks what `edge()` was given, so that each mistake is named where it is made.
+ * Checks the arguments of `edge()`, so that each mistake is reported when the endpoint is created.
  *
  * @module
  */
@@ -38,7 +38,7 @@ const OPTIONS: OptionTable<AnyOptions> = {
   allowedOrigins: null,
 };
 
-/** What makes the value of an option that is a part. */
+/** The functions that create the values of options that are parts. */
 const PARTS = {
   sessions: "sessions()",
   notices: "hub()",
@@ -50,7 +50,7 @@ const PARTS = {
   page: "page()",
 } as const;
 
-/** Finds every mistake in what `edge()` was given. */
+/** Finds every mistake in the arguments of `edge()`. */
 export function findOptionProblems(source: unknown, options: object): Problem[] {
   const problems: Problem[] = [];
   const attempt = (code: ProblemCode, check: () => unknown) => {
@@ -86,17 +86,17 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
   return problems;
 }
 
-/** @throws {KitError} `options-invalid` when it is no server. */
+/** @throws {KitError} `options-invalid` when the value is not a server. */
 export function checkServer(server: unknown, what: string): void {
-  // Not by its class: two copies of the package can meet in one Worker.
+  // Not checked with instanceof, because a Worker may contain two copies of the package.
   if (typeof server === "object" && server !== null && REGISTRY in server) return;
   const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
   throw new KitError("options-invalid", message);
 }
 
 /**
- * Looks for tools that nobody can call: those with `task: "required"` of an endpoint without the option `tasks`. They are
- * reported once.
+ * Returns a function that reports tools that cannot be called: tools with `task: "required"` of an endpoint without the
+ * option `tasks`. They are reported once.
  */
 export function watchForTasks(onError: ErrorReporter): (server: Registry) => void {
   const seen = new WeakSet<Registry>();

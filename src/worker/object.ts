@@ -1,10 +1,10 @@
 /**
  * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once or task.
  *
- * The role follows from what calls an object, checked against what the object is known to be: by the prefix of its name,
- * by what it stores, or by the tag of a WebSocket. An alarm and a WebSocket have no caller, and the name of an object is
- * not known to them: there the role follows from what is stored or from the tag, and is otherwise "session", the one
- * role that stores nothing to tell it. Nothing is written for a role.
+ * Each call names the role that it is meant for. The object compares it with its own role, which follows from the prefix
+ * of its name or from what it stores. Alarms and WebSocket events have no caller, and the name of the object is unknown in
+ * them: there the role follows from what is stored or from the tag of the WebSocket, and is otherwise "session". No row is
+ * written for a role.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import {
 } from "./bindings.ts";
 import { type RoleName, storedRole } from "./roles.ts";
 
-/** What an object does in its role. Its further methods are those that the Worker calls. */
+/** The behavior of an object in its role. The Worker calls its other methods. */
 export interface RoleObject {
   /** Answers a request for a WebSocket. */
   fetch?(request: Request): Promise<Response>;
@@ -30,10 +30,10 @@ export interface RoleObject {
   webSocketClose?(socket: WebSocket, code: number): Promise<void>;
 }
 
-/** A role that objects of an endpoint can have, from the part that needs it. */
+/** A role that objects of an endpoint can have. Provided by the part that needs it. */
 export interface ObjectRole<Env> {
   readonly name: RoleName;
-  /** Makes a {@link RoleObject}, with the methods that the Worker calls. */
+  /** Creates a {@link RoleObject} with the methods that the Worker calls. */
   create(ctx: DurableObjectState, env: Env): object;
 }
 
@@ -43,16 +43,16 @@ export interface McpObjectClass<Env> {
   new (ctx: DurableObjectState, env: Env): McpObject<Env>;
 }
 
-/** What a part adds to the app: the class to export. */
+/** The class that a part adds to the app, for the Worker to export. */
 export interface WithMcpObject<Env> {
   /** The Durable Object class: `export class McpObject extends app.McpObject {}`. */
   readonly McpObject: McpObjectClass<Env>;
 }
 
-/** What `edge()` needs for objects, from each part that needs them: without one, none of this is bundled. */
+/** The functions for objects. Each part that needs objects passes them to `edge()`; otherwise they are not bundled. */
 export const OBJECTS = { makeClass, findProblems };
 
-/** Makes the class of an endpoint. */
+/** Creates the object class of an endpoint. */
 function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
   claimClass(place);
   const byName = new Map(roles.map((role) => [role.name as string, role]));
@@ -66,20 +66,20 @@ function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): 
 
 type Roles<Env> = ReadonlyMap<string, ObjectRole<Env>>;
 
-/** Roles whose sockets have their name as a tag. */
+/** Roles whose WebSockets are tagged with the name of the role. */
 const TAGGED: readonly RoleName[] = ["hub", "once"];
 
-/** How long the alarm of a role waits that this deploy does not serve: the next deploy may serve it again. */
+/** Milliseconds until the next alarm of an object whose role this deploy does not have. A later deploy may have it again. */
 const UNSERVED_MS = 24 * 60 * 60_000;
 
-/** Finds what an object plays its role with, once it has one. For tests. */
+/** The member of an object that returns its role object, if it has one. For tests. */
 export const ROLE = Symbol("role");
 
 /** The object of one session, hub, key ring, call or task. `edge()` makes the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
   readonly #roles: Roles<Env>;
   readonly #className: string;
-  /** Who is served, once that is known: its target and its object. */
+  /** The target and the role object, once the role is known. */
   #target: string | undefined;
   #role: RoleObject | undefined;
 
@@ -90,7 +90,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     this.#className = className;
   }
 
-  /** Called by the Worker. @throws {KitError} `binding-crossed` when another role or endpoint is meant. */
+  /** Called by the Worker. @throws {KitError} `binding-crossed` when the call is meant for another role or endpoint. */
   async callRole(target: string, method: string, ...args: unknown[]): Promise<unknown> {
     if (target !== this.#target && this.#isNoTask(target, method)) return undefined;
     const role = this.#enter(target) as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>;
@@ -129,9 +129,9 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   }
 
   /**
-   * The role that a call is meant for.
+   * Returns the role object for a call.
    *
-   * @throws {KitError} `binding-crossed` when this object has another one, or is of another endpoint.
+   * @throws {KitError} `binding-crossed` when this object has another role, or belongs to another endpoint.
    */
   #enter(target: string): RoleObject {
     if (target === this.#target && this.#role) return this.#role;
@@ -143,7 +143,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     return role;
   }
 
-  /** A client can send any id as that of a task. Only an object that stores a task is called as one. */
+  /** Returns whether a call is meant for a task but this object stores none: a client can send any object id as a task id. */
   #isNoTask(target: string, method: string): boolean {
     return method !== "create" && target === targetOf("task", this.#className) && this.#knownRole() !== "task";
   }
@@ -159,7 +159,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     return name === undefined ? storedRole(this.ctx.storage.kv) : name.slice(0, name.indexOf(":"));
   }
 
-  /** Undefined when the endpoint has no such role. */
+  /** Creates the role object. Returns undefined if the endpoint has no such role. */
   #play(name: string): RoleObject | undefined {
     const role: RoleObject | undefined = this.#roles.get(name)?.create(this.ctx, this.env);
     if (role) {

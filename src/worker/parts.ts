@@ -1,7 +1,7 @@
 /**
- * What `edge()` and the parts of an endpoint (sessions, hub, keys, once, tasks, replay, HTTP+SSE) are to each other.
+ * The interfaces between `edge()` and the parts of an endpoint (sessions, hub, keys, once, tasks, replay, HTTP+SSE).
  *
- * Objects import this module, so it imports nothing of Hono but types.
+ * Objects import this module, so it imports only types from Hono.
  *
  * @module
  */
@@ -42,15 +42,15 @@ export interface EdgeRuntime<Env> {
   readonly hasNotices: boolean;
   /** Serves messages of HTTP+SSE clients; undefined if the part `httpSse` is missing. */
   readonly deliver: Deliver | undefined;
-  /** Lets calls outlive their object; undefined if the part `replay` is missing. */
+  /** Lets calls survive a restart of their object; undefined if the part `replay` is missing. */
   readonly replay: ReplayPart | undefined;
   /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
   /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions<Env>["extend"];
-  /** Runs calls once. @param place The session they belong to; undefined: none. */
+  /** Runs calls once. @param place The session they belong to. Undefined without a session. */
   readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
-  /** The server for a stored request. Without a request it has only what is the same for all requests. */
+  /** Returns the server for a stored request. Without a request, the server factory gets an empty one. */
   serverFor(
     request: PlainRequest | undefined,
     env: unknown,
@@ -58,7 +58,7 @@ export interface EdgeRuntime<Env> {
   ): Registry | Promise<Registry>;
 }
 
-/** Keeps sessions. Made by `sessions()` of `mcp-edge/worker/sessions`: code that is not imported is not bundled. */
+/** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/sessions`; bundled only if imported. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
@@ -67,7 +67,7 @@ export interface SessionsPart<Env, Objects extends object> extends ObjectPart<En
   };
 }
 
-/** What a part that needs objects gives to `edge()` when it is attached. */
+/** The role that a part gives to `edge()` when it is attached. */
 export interface WithRole<Env> {
   readonly role: ObjectRole<Env>;
 }
@@ -76,9 +76,9 @@ export interface WithRole<Env> {
 export interface ObjectPart<Env, Objects extends object> {
   /** The class of the objects, which is the same for all parts. */
   readonly objects: {
-    /** Makes the class of all roles of the endpoint. */
+    /** Creates the class for all roles of the endpoint. */
     makeClass(roles: readonly ObjectRole<Env>[], place: ObjectPlace): Objects;
-    /** Finds what the Worker lacks for its objects. */
+    /** Finds problems in the configuration of the Worker, such as a missing migration. */
     findProblems(env: unknown, place: ObjectPlace): Problem[];
   };
 }
@@ -90,20 +90,20 @@ export interface RoutesPart<Env> {
   /**
    * Adds paths of its own, if there are any.
    *
-   * @param gate Undefined: there are no sessions.
-   * @returns Serves those requests to the endpoint's path that belong to this transport; undefined for any other.
+   * @param gate Undefined if there are no sessions.
+   * @returns A function that serves the requests of this transport to the endpoint's path. It returns undefined for others.
    * @throws {KitError} `options-invalid` without sessions.
    */
   mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
 }
 
-/** A page for browsers at the endpoint's URL. Made by `page()` of `mcp-edge/worker/page`. */
+/** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker/page`. */
 export interface PagePart {
   /**
    * Adds the page to the app.
    *
    * @param path Path of the endpoint within the app.
-   * @returns Serves the requests to the endpoint's path that ask for the page; undefined for any other.
+   * @returns A function that serves requests for the page to the endpoint's path. It returns undefined for others.
    */
   mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): ServeSome<Env>;
 }
@@ -114,56 +114,56 @@ export type ServeSome<Env> = (
   execution: Execution | undefined,
 ) => Response | Promise<Response> | undefined;
 
-/** Delivers notices of all isolates. Made by `hub()` of `mcp-edge/worker/hub`. */
+/** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/hub`. */
 export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly notices: HttpNotices<Env>;
-    /** Passes on what a server publishes. Called for each server, again for one it knows. */
+    /** Forwards the notices that a server publishes. May be called more than once for the same server. */
     watch(server: Registry): void;
   };
 }
 
-/** The ring of a purpose, with the key of something sealed if it can be had. */
+/** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are requested again. */
 export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
 
-/** A way to have sealing keys. `keys()` of `mcp-edge/worker/keys` is one. */
+/** Provides sealing keys. Created by `keys()` of `mcp-edge/worker/keys`. */
 export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   attach(place: ObjectPlace): WithRole<Env> & { readonly ring: KeysOf };
 }
 
-/** Calls that outlive what runs them. `replay()` of `mcp-edge/worker/replay` makes it. */
+/** Lets calls survive a restart of what runs them. Created by `replay()` of `mcp-edge/worker/replay`. */
 export interface ReplayPart {
-  /** Runs handlers that ask in the middle. */
+  /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;
   calls(host: LastingHost): LastingCalls;
 }
 
-/** A way to remember calls that run once. `once()` of `mcp-edge/worker/once` is one. */
+/** Stores the outcomes of calls that run once. Created by `once()` of `mcp-edge/worker/once`. */
 export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime<Env>["once"]> };
 }
 
-/** A way to run calls as tasks. `tasks()` of `mcp-edge/worker/tasks` is one. */
+/** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/tasks`. */
 export interface TasksPart<Env, Objects extends object, Classes extends object = Record<never, never>>
   extends ObjectPart<Env, Objects> {
-  /** @param drive Gives the object that runs a task in the place of its own alarm. */
+  /** @param drive Creates an object that runs the task in place of its alarm. */
   attach(
     runtime: EdgeRuntime<Env>,
     drive?: DriveTask<Env>,
   ): WithRole<Env> & {
     readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
   };
-  /** Makes further classes for the Worker to export. */
+  /** Creates further classes for the Worker to export. */
   makeClasses?(place: ObjectPlace): Classes;
-  /** Finds what the Worker lacks for these. */
+  /** Finds problems in the configuration of these classes. */
   findProblems?(env: unknown): Problem[];
 }
 
-/** Makes the object that a task plays its role through. */
+/** Creates the role object of a task. */
 export type DriveTask<Env> = (task: TaskObject<Env>, ctx: DurableObjectState, env: Env) => RoleObject;
 
-/** A request as author's functions see it, away from where it arrived. */
+/** Returns a request in the form that functions of the author receive. */
 export function factsOf({ url, headers }: PlainRequest): RequestFacts {
   return { url, headers: new Headers(headers as [string, string][]) };
 }

@@ -1,21 +1,21 @@
 /**
- * The roles that objects of the one class play.
+ * The roles of objects, and how the role of an object is found.
  *
  * @module
  */
 
-/** What an object does. */
+/** The role of an object. */
 export type RoleName = "session" | "hub" | "keys" | "once" | "task";
 
-/** Name of the hub object that tells of the subjects of a shard. */
+/** Returns the name of the hub object of a shard. */
 export function hubName(shard: number): string {
   return `hub:${shard}`;
 }
 
-/** Name of the object that makes the sealing keys. */
+/** Name of the object that creates the sealing keys. */
 export const KEYS_NAME = "keys:sealing";
 
-/** What the first key begins with that objects of a role store. A hub stores nothing; a session stores anything else. */
+/** Prefixes of the first stored key, and the role they identify. A hub stores nothing; any other key is of a session. */
 const STORED: readonly (readonly [string, RoleName])[] = [
   ["claim", "once"],
   ["entry/", "task"],
@@ -23,12 +23,12 @@ const STORED: readonly (readonly [string, RoleName])[] = [
   ["start/", "task"],
 ];
 
-/** What is read of an object's key-value store. Without types of Workers, since `mcp-edge/testing` refers to this. */
+/** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the types of Workers. */
 interface Stored {
   list(options: { limit: number }): Iterable<readonly [string, unknown]>;
 }
 
-/** The role of an object as its keys tell it; undefined where it has none, as hubs and most sessions do. */
+/** Returns the role of an object from its stored keys. Undefined if it stores none, like hubs and most sessions. */
 export function storedRole(kv: Stored): RoleName | undefined {
   const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
   if (first === undefined) return undefined;

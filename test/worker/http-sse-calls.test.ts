@@ -294,7 +294,7 @@ describe("notifications beyond the limits", () => {
       .toBe(true);
     reader.stream.resume();
     expect(await reader.answer(1)).toMatchObject({ result: { content: [{ text: "said 45" }] } });
-    expect(reader.stream.raw).toMatch(/"\d+ earlier messages are no longer kept\."/);
+    expect(reader.stream.raw).toMatch(/"\d+ earlier messages are no longer stored\."/);
     const heard = reader.progress();
     expect(heard).toEqual([...new Set(heard)].sort((a, b) => a - b));
     expect(heard.length).toBeLessThan(45);

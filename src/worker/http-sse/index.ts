@@ -1,6 +1,6 @@
 /**
- * mcp-edge/worker/http-sse: serves clients that speak HTTP+SSE, the transport of 2024-11-05, at the URL that serves
- * everybody else.
+ * mcp-edge/worker/http-sse: serves clients that use HTTP+SSE, the transport of 2024-11-05, at the URL that serves all
+ * other clients.
  *
  * @module
  */
@@ -103,13 +103,13 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
       if (options.path !== undefined || options.messagesPath !== undefined) {
         app.all(path, (context) => {
           const { raw } = context.req;
-          // The app may be mounted below a path of another.
+          // The app may be mounted below a path of another app.
           const base = new URL(raw.url).pathname.slice(0, -path.length);
           return serve(raw, context.env as Env, executionOf(context), "GET", base + messagesPath);
         });
         app.all(messagesPath, (context) => {
           const { raw } = context.req;
-          // Both paths are one endpoint: the id that the stream names is good where the stream says.
+          // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
           const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
           return serve(raw, context.env as Env, executionOf(context), "POST", undefined, base + path);
         });

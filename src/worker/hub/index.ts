@@ -75,7 +75,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
         watch: (server) => {
           const failed = (error: unknown) =>
             server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
-          // A server that each request is given anew publishes once.
+          // The key avoids duplicate subscriptions when a server factory returns the same server again.
           server.notices.subscribe((notices) => {
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
             for (const [shard, part] of parts) afterwards(() => publish(shard, part), failed);
@@ -92,12 +92,12 @@ function claimOf(owner: string | undefined, size: number, limits: Limits): HubCl
   return { ...(owner ? { owner } : {}), ownerMax, size, streamsMax, charsMax };
 }
 
-/** Does what nobody waits for. A failure changes nothing for whoever published. */
+/** Delivers in the background. A failure is reported, but does not affect the publisher. */
 function afterwards(deliver: () => Promise<void>, failed: (error: unknown) => void): void {
   try {
     waitUntil(Promise.resolve());
   } catch {
-    // While modules load nobody can be called, and no client of this isolate can be waiting.
+    // While modules are loading, no object can be called, and no client of this isolate can be listening.
     return;
   }
   waitUntil(deliver().catch(failed));

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/keys: sealing keys that nobody has to make, copy or rotate.
+ * mcp-edge/worker/keys: sealing keys that are created, distributed and rotated automatically.
  *
  * @module
  */

@@ -21,7 +21,7 @@ export interface OnceOptions {
 
 const OPTIONS: OptionTable<OnceOptions> = { keepMs: [100, PERIOD[1]] };
 
-/** Units of an outcome that is kept: below what a row holds. */
+/** Maximum UTF-16 units of a stored outcome, below the limit of a row. */
 const OUTCOME_MAX = 512 * 1024;
 
 /**
@@ -53,20 +53,20 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
 function keeperOf(env: unknown, place: ObjectPlace, keepMs: number): OutcomeKeeper {
   const objects = new RoleObjects("once", place);
   return (presented, run) => {
-    // First: what is missing is said before anything is presented.
+    // Before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);
     const { name, ...rest } = presented;
     const presentation: Presentation = { ...rest, keepMs, run: crypto.randomUUID() };
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
     const dial = () => objects.dial(objects.named(env, `once:${name}`), headers);
     const outcome = present(dial, run);
-    // A client that leaves takes nothing away from those who come for the outcome later.
+    // Continues when the client disconnects, for those who request the outcome later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;
   };
 }
 
-/** Presents a call to its object and gives its outcome, running it if it is the first. */
+/** Presents a call to its object and returns its outcome. Runs the call if it is presented for the first time. */
 function present(dial: () => Promise<Response>, run: () => Promise<string>): Promise<string> {
   return new Promise((resolve, reject) => {
     let running: Promise<string> | undefined;
@@ -76,16 +76,16 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
       settled();
     };
     const onMessage = (text: string) => {
-      // Who has run it keeps its own, which may be too large for others.
+      // If the call ran here, its own outcome is returned, since it may be too large to store for others.
       if (text !== RUN) return done(() => resolve(running ?? text));
-      // Told again after a loss of the link: the run goes on, and what came of it is said again.
+      // After a reconnect this message arrives again. The run continues, and its outcome is sent again.
       running ??= run();
       void running.then((outcome) => link?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome));
     };
-    // What has run has an outcome, also when nobody could keep it.
+    // A call that ran here has an outcome, even if it could not be stored.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
     Link.open({ dial, onMessage, onEnd }).then((opened) => {
-      // The state has expired and nothing came of it: the run refuses it.
+      // The request state has expired without an outcome. The run refuses it with the right error.
       if (opened instanceof Response && opened.status === 404) resolve(run());
       else if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
       else link = opened;
@@ -94,5 +94,5 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
 }
 
 function unreachable(): KitError {
-  return new KitError("object-unreachable", "The object that keeps what came of this call cannot be reached.");
+  return new KitError("object-unreachable", "The object that stores the outcome of this call cannot be reached.");
 }

@@ -42,7 +42,7 @@ export function page(options: PageOptions = {}): PagePart {
   const { root = true } = options;
   return {
     mount: (app, endpoint, path) => {
-      // A path with variables does not tell where the endpoint is.
+      // A path with variables does not give the URL of the endpoint.
       if (root && !/[:*]/.test(path)) showAtRoot(app, endpoint, path);
       return (request, env, execution) => {
         const form = pageForm(request);
@@ -60,12 +60,12 @@ function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path:
     const form = pathname === "/" ? pageForm(raw) : undefined;
     const response =
       form && (await show(endpoint, raw, context.env as Env, executionOf(context), form, origin + path, path));
-    // A refusal stays the endpoint's: at `/` there is nothing then.
+    // If the endpoint refuses the page, `/` answers 404.
     return response?.ok ? response : context.text("404 Not Found", 404);
   });
 }
 
-/** @param at Path of the endpoint, where it is another than that of the request. */
+/** Serves the page. @param at Path of the endpoint, if it differs from that of the request. */
 function show<Env>(
   endpoint: Endpoint<Env>,
   request: Request,
@@ -80,8 +80,8 @@ function show<Env>(
 }
 
 /**
- * The endpoint refuses requests of other sites. A person who follows a link from there to the page is none: what a
- * navigation brings is shown to the person, and the other site cannot read it.
+ * Removes the header by which the endpoint recognizes requests of other sites, if the request is a navigation. A person may
+ * follow a link from another site to the page, because that site cannot read the page.
  */
 function withoutSite(request: Request): Request {
   if (request.headers.get("Sec-Fetch-Mode") !== "navigate") return request;

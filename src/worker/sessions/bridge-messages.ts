@@ -1,6 +1,6 @@
 /**
- * What the Worker and the object of a session say to each other over their WebSocket. A deploy reaches them at
- * different moments, so either may be older: kinds are only ever added, and unknown ones are ignored.
+ * The messages on the WebSocket between the Worker and the object of a session. A deploy reaches them at different times,
+ * so either may be older: new kinds may be added, and unknown kinds are ignored.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { StreamTarget } from "../../http/sessions.ts";
 import type { Caller } from "./session-state.ts";
 
-/** How the Worker asks for a socket: in a header, since an upgrade has no body. */
+/** The Worker's request for a socket. Sent in a header, since a WebSocket upgrade has no body. */
 export interface Attach {
   readonly caller: Caller;
   readonly target:
     | StreamTarget
-    /** Up to row `after`, `rank` has been passed on, over a link that was lost. */
+    /** A reconnect: everything up to the row at `after` and `rank` was forwarded before the link was lost. */
     | { readonly kind: "again"; readonly stream: number; readonly after: number; readonly rank?: number };
 }
 
@@ -29,47 +29,50 @@ export function decodeAttach(text: string): Attach {
 
 /** From the object to the Worker. */
 export type FromObject =
-  /** First of all: which stream it is, from which place on, and the frame a new response begins with. */
+  /** The first message: the number of the stream, the position it starts from, and the first frame of a new response. */
   | {
       readonly kind: "hello";
       readonly stream: number;
       readonly seq: number;
-      /** The stream has begun only when it is said so. */
+      /** If true, the stream has begun only when the message "begun" arrives. */
       readonly waits: boolean;
       readonly frames: string;
     }
-  /** `rank` below 0: a part of event `seq`, which so many more rows go on with. */
+  /** `rank` below 0: a part of event `seq`, of which `-rank` more rows follow. */
   | { readonly kind: "events"; readonly seq: number; readonly rank?: number; readonly frames: string }
-  /** The last ones: the response ends with them. */
+  /** The last frames. The response ends after them. */
   | { readonly kind: "final"; readonly seq: number; readonly frames: string }
-  /** The response ends here, the stream does not. */
+  /** The response ends here, but the stream continues. */
   | { readonly kind: "retry"; readonly retryMs: number }
   | { readonly kind: "begun" }
-  /** What this stream is to tell of; to be acknowledged by its number. */
+  /** The notices to deliver on this stream from now on. The Worker acknowledges with the number. */
   | { readonly kind: "filter"; readonly number: string; readonly filter: NoticeFilter };
 
-/** One JSON line, then the frames as they are. */
+/** Encodes a message as one line of JSON, followed by the unchanged frames. */
 export function encodeBridge(message: FromObject): string {
   const { frames = "", ...head } = message as FromObject & { frames?: string };
   return `${JSON.stringify(head)}\n${frames}`;
 }
 
-/** From the Worker to the object: its client has taken so many units more. Anything else is the number of a filter. */
+/**
+ * Encodes the Worker's report that its client has read this many more units. A message that is neither this nor a receipt
+ * is the number of a filter.
+ */
 export function encodeTaken(units: number): string {
   return `t${units}`;
 }
 
-/** From the Worker to the object: everything up to this event has arrived, and will never be asked for again. */
+/** Encodes the Worker's receipt: everything up to this event has arrived and will never be requested again. */
 export function encodeReceived(seq: number): string {
   return `r${seq}`;
 }
 
-/** Undefined for what is no such message. */
+/** Returns the number of the event, or undefined if the text is not a receipt. */
 export function decodeReceived(text: string): number | undefined {
   return /^r\d+$/.test(text) ? Number(text.slice(1)) : undefined;
 }
 
-/** Undefined for what is no such message. */
+/** Returns the number of units, or undefined if the text is not a report. */
 export function decodeTaken(text: string): number | undefined {
   return /^t\d+$/.test(text) ? Number(text.slice(1)) : undefined;
 }

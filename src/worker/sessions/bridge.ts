@@ -1,6 +1,6 @@
 /**
- * The Worker's half of a session's stream: it holds the response of the client and a WebSocket to the object, which may
- * sleep. After a reset of the object the WebSocket is dialled again from where it was; the client notices nothing.
+ * The Worker's half of a session's stream. It holds the response to the client and a WebSocket to the object, which may
+ * hibernate. After a reset of the object it reconnects at the last position, and the client notices nothing.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { encodeEvent, encodeRetry } from "../../http/sse.ts";
 import { GONE, Link } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
-/** Bytes that the client takes before the object is told: each telling wakes it. A part of its window. */
+/** Bytes that the client reads between two reports to the object, since each report wakes it. A part of the window. */
 const REPORTED = 256 * 1024;
 
 /** Longest delay in milliseconds before the object learns which events a client that cannot resume has received. */
@@ -27,11 +27,11 @@ export interface BridgeOptions {
   /** The client's response. */
   readonly to: EventStream;
   readonly notices: SessionNotices | undefined;
-  /** Asks the object for a WebSocket. */
+  /** Requests a WebSocket from the object. */
   readonly dial: (target: Attach["target"]) => Promise<Response>;
 }
 
-/** Begins a bridge between a stream and its client. Resolves when it has begun, or with why it cannot. */
+/** Opens a bridge between a stream and its client. Resolves when the stream has begun, or with the refusal. */
 export async function openBridge(options: BridgeOptions): Promise<Refusal | undefined> {
   const bridge = new Bridge(options);
   return bridge.open();
@@ -40,13 +40,13 @@ export async function openBridge(options: BridgeOptions): Promise<Refusal | unde
 class Bridge {
   readonly #options: BridgeOptions;
   #link: Link | undefined;
-  /** Where to go on after a loss. */
+  /** The position to continue from after a reconnect. */
   #place: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
-  /** Taken by the client, and not yet told to the object. */
+  /** Bytes that the client has read and that are not reported yet. */
   #taken = 0;
   #receipt: ReturnType<typeof setTimeout> | undefined;
   #tap: NoticeTap | undefined;
-  /** Filters are taken one after the other. */
+  /** Filters are applied one after the other. */
   #listening: Promise<void> = Promise.resolve();
   #greet: () => void = () => undefined;
   #refuse: (error: unknown) => void = () => undefined;
@@ -57,7 +57,7 @@ class Bridge {
 
   async open(): Promise<Refusal | undefined> {
     const { to, target } = this.#options;
-    // A stream of the session's own has begun once it hears of notices.
+    // A standalone stream has begun when its subscription to notices is in effect.
     const greeted = new Promise<void>((resolve, reject) => {
       this.#greet = resolve;
       this.#refuse = reject;
@@ -123,7 +123,7 @@ class Bridge {
     this.#tap = await notices.source.open(offered, (notice) => this.#tell(notice), claim);
     void this.#tap.ended.then(() => this.#end());
     if (target.kind !== "resume") return;
-    // What was told while this stream was cut is not known: one notice for each subject stands for it.
+    // Notices published while this stream was disconnected are unknown, so one is sent for each subject.
     for (const kind of offered.lists) this.#tell({ kind });
     for (const uri of offered.uris) this.#tell({ kind: "resource", uri });
   }
@@ -135,13 +135,13 @@ class Bridge {
     else to.notify(frame);
   }
 
-  /** What stands for log messages that the client was too slow for. */
+  /** Returns the message that replaces log messages dropped because the client reads too slowly. */
   #logsDropped(level: LoggingLevel): string {
     const data = "Log messages were dropped, because this client reads its stream too slowly.";
     return encodeEvent(JSON.stringify(logNotification(level, data, "mcp-edge")));
   }
 
-  /** The object sends no more than a window beyond what it hears of; hearing of each event would wake it for nothing. */
+  /** Reports read bytes, because the object sends at most a window beyond them. Reporting each event would wake it often. */
   #report(bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < REPORTED) return;
@@ -155,21 +155,21 @@ class Bridge {
   }
 
   /**
-   * Frames for a client that cannot resume: the object may forget them, and they have no ids, which a browser would
-   * send when it connects again.
+   * Returns the frames for a client that cannot resume, without ids, which a browser would send when it reconnects.
+   * Reports the events as received, so that the object can delete them.
    */
   #once(frames: string): string {
     this.#receipt ??= setTimeout(() => {
       this.#receipt = undefined;
       const { after = 0, rank = 0 } = this.#place ?? {};
-      // Of an event that has come in part the rest is still to come, by its place.
+      // An event of which only a part has arrived is not reported: its rest must still be found in the log.
       this.#link?.send(encodeReceived(rank < 0 ? after - 1 : after));
     }, RECEIVED_MS);
-    // A part of a long frame may begin with any text of its data, but never with a line that another follows.
+    // A part of a long frame may begin with any text of its data, but the pattern cannot match there, since the data has no line break.
     return frames.replace(/^id: \S+\n(?=event: )/gm, "");
   }
 
-  /** Notices cannot be had: a stream that has not begun is refused, another ends, so that its client comes again. */
+  /** Called when notices are unavailable. Refuses a stream that has not begun; ends another, so that its client reconnects. */
   readonly #fail = (error: unknown): void => {
     this.#refuse(error);
     this.#end();
@@ -188,7 +188,7 @@ function rankOf(message: FromObject): number {
   return (message.kind === "events" && message.rank) || 0;
 }
 
-/** What the object's refusal of a WebSocket means to the client. */
+/** Returns the refusal for the client when the object has refused a WebSocket. */
 function refusalOf({ status }: Response, target: StreamTarget): Refusal {
   const cursor = target.kind === "resume" ? target.lastEventId : "";
   if (status === 400) return cursorInvalid(cursor);

@@ -1,6 +1,6 @@
 /**
- * Ids of SSE events: `tag-stream-event`, at most 64 visible characters. The tag is a keyed hash of the session and the
- * number of the stream, so only numbers that this session was given are accepted, although none of them is stored.
+ * Ids of SSE events have the form `tag-stream-event`, with at most 64 visible characters. The tag is a keyed hash of the
+ * session and the stream number. So only stream numbers issued to this session are accepted, without storing them.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
@@ -8,17 +8,18 @@
 
 import { fingerprint } from "../../core/protocol/bytes.ts";
 
-/** A place in a stream: right after event `seq`; 0 is its beginning. */
+/** A position in a stream, directly after event `seq`. 0 is the beginning of the stream. */
 export interface Cursor {
   readonly stream: number;
   readonly seq: number;
 }
 
-/** Gives the tag of a stream of one session. */
+/** Returns the tag of a stream of one session. */
 export type TagOf = (stream: number) => string;
 
 /**
- * The tags of one session. Their key is the id of its object, which only sealed session ids contain.
+ * Returns the function that computes the tags of one session. Its key is the id of the object, which only sealed session
+ * ids contain.
  *
  * @param objectId 64 hexadecimal digits.
  * @param session Number of the session within its object.
@@ -30,16 +31,16 @@ export function tagsOf(objectId: string, session: number): TagOf {
   };
 }
 
-/** An event id as text. @param tag Of the stream. */
+/** Encodes an event id. @param tag The tag of the stream. */
 export function encodeCursor(tag: string, { stream, seq }: Cursor): string {
   return `${tag}-${stream.toString(36)}-${seq.toString(36)}`;
 }
 
 /**
- * The place that an event id names, or undefined when the id was not made for this session.
+ * Returns the position that an event id names, or undefined if the id was not issued to this session.
  *
- * @param earlierTag The one tag of the session in ids of version 0.1, which tell nothing about the number of the stream:
- *   `isEarlier` says that the id is one of these.
+ * @param earlierTag Returns the tag in event ids of version 0.1, which does not depend on the stream number. The result
+ *   then has `isEarlier`.
  */
 export function decodeCursor(
   text: string,
@@ -53,18 +54,18 @@ export function decodeCursor(
   return encodeCursor(earlierTag(), cursor) === text ? { ...cursor, isEarlier: true } : undefined;
 }
 
-/** Streams of the session itself have odd numbers, those of calls even ones. */
+/** Returns whether a stream is standalone. Standalone streams have odd numbers, those of calls even ones. */
 export function isOwnStream(stream: number): boolean {
   return stream % 2 === 1;
 }
 
-/** The tag of a session in event ids of version 0.1. Logs and clients may still have some. */
+/** Returns the tag of a session in event ids of version 0.1, which logs and clients may still contain. */
 export function earlierTagOf(objectId: string, session: number): string {
   return fingerprint(session === 0 ? objectId : `${objectId} ${session}`).toString(36);
 }
 
 /**
- * SipHash-2-4 of whole words of 64 bits, which takes no await as the functions of `crypto.subtle` do.
+ * Computes SipHash-2-4 of 64-bit words. Unlike the functions of `crypto.subtle` it is synchronous.
  *
  * @see https://www.aumasson.jp/siphash/siphash.pdf
  */

@@ -1,8 +1,8 @@
 /**
- * The event log of an object, in its SQLite database: what was said on the streams of its sessions, as encoded SSE
- * frames. The tables are made when the first stream begins, so that a session that never streams stores nothing.
+ * The event log of an object, in its SQLite database. It contains the events on the streams of its sessions as encoded SSE
+ * frames. The tables are created when the first stream begins, so that a session without streams stores nothing.
  *
- * Sizes are in UTF-16 units, which is what a string tells for nothing; in UTF-8 most text takes one byte for each.
+ * Sizes are in UTF-16 units, the length of a string. In UTF-8 most text takes one byte per unit.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { isOwnStream } from "./event-id.ts";
 import { createTables, openTables } from "./log-schema.ts";
 
-/** What a stream carries. */
+/** The purpose of a stream. */
 export const StreamKind = {
-  /** The answers of one POST. */
+  /** Carries the answers of one POST. */
   Call: 0,
-  /** What belongs to no call. */
+  /** A standalone stream, for messages that belong to no call. */
   Own: 1,
-  /** Likewise, said while the client had no stream open for it: the next one it opens is this. */
+  /** A standalone stream whose messages wait for the client to open one. It becomes the next one that the client opens. */
   Waiting: 2,
-  /** Nothing: a call of an HTTP+SSE client that has no outcome yet. `requests` is a {@link HeardCall}. */
+  /** Not a stream but the record of an unanswered call of an HTTP+SSE client. `requests` is a {@link HeardCall}. */
   Heard: 3,
 } as const;
 export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
 
-/** What may become of a row. */
+/** The retention of a row. */
 export const EventKind = {
-  /** Progress and the like: goes first when there is too much. */
+  /** Progress and logs. Deleted first when the log is full. */
   News: 0,
-  /** The last of its stream. */
+  /** The last row of its stream. */
   Final: 1,
-  /** Kept as long as its stream: the call hangs on it. */
+  /** Kept as long as its stream, since the call depends on it. */
   Kept: 2,
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
@@ -38,7 +38,7 @@ export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 export interface StreamRow {
   readonly id: number;
   readonly session: number;
-  /** The requests served on it, as JSON text of their ids; none for a stream of the session's own. */
+  /** The ids of the requests served on it, as JSON. Null for a standalone stream. */
   readonly requests: string | null;
 }
 
@@ -46,18 +46,19 @@ interface StoredStream extends StreamRow {
   readonly kind: StreamKind;
 }
 
-/** Where a call of an HTTP+SSE client is answered: there is a row of it until it is. */
+/** The record of a call of an HTTP+SSE client, stored until the call is answered. */
 export interface HeardCall {
   /** Number of the stream that the client reads. */
   readonly own: number;
+  /** Ids of the requests. The name is part of the stored format. */
   readonly heard: readonly RequestId[];
 }
 
-/** A place in a stream: after a row. */
+/** A position in a stream, directly after a row. */
 export interface Position {
   /** Number of the last event in the row. */
   readonly seq: number;
-  /** 0, or in an event of several rows minus the number of those that follow. */
+  /** 0, or if the event has several rows, minus the number of its rows that follow. */
   readonly rank: number;
 }
 
@@ -66,26 +67,26 @@ export interface StreamEnd extends Position {
   readonly isFinal: boolean;
 }
 
-/** Frames of one turn, or a part of a frame too long for one row. */
+/** Frames of one turn, or a part of a frame that is too long for one row. */
 export interface EventRow extends Position {
   readonly kind: EventKind;
   readonly frames: string;
 }
 
-/** How long things are kept, in milliseconds, and when it is now. */
+/** The retention times in milliseconds, and the current time. */
 export interface Keeping {
   readonly nowMs: number;
-  /** After the last word on a stream. */
+  /** How long a stream is kept after its last event. */
   readonly resumeMs: number;
-  /** For news on a stream that goes on. */
+  /** How long progress and logs are kept on a stream that has not ended. */
   readonly newsMs: number;
-  /** Whether a client holds a stream of a session's own. */
+  /** Returns whether a client has a standalone stream open. */
   readonly isOpen: (stream: StreamRow) => boolean;
 }
 
 const EMPTY_BYTES = 4096;
 
-/** The newest event of a stream stays, because the next one takes its number from it. */
+/** The newest event of a stream is never deleted, because the number of the next event is derived from it. */
 const NOT_NEWEST = "event_2.seq < (SELECT MAX(seq) FROM event_2 AS newest WHERE newest.stream = event_2.stream)";
 
 export class EventLog {
@@ -97,7 +98,7 @@ export class EventLog {
     this.#sql = sql;
   }
 
-  /** A number no stream of this object has had: from the clock, since the log forgets what it has collected. */
+  /** Returns an unused stream number. It is derived from the clock, because the log does not remember deleted streams. */
   nextStream(kind: "call" | "own"): number {
     this.#lastStream ||= this.#newest();
     const next = Math.max(this.#lastStream + 1, Date.now());
@@ -113,7 +114,7 @@ export class EventLog {
     this.#sql.exec("INSERT OR IGNORE INTO stream_2 VALUES (?, ?, ?, ?)", id, session, kind, requests);
   }
 
-  /** Stores rows that follow all there are: each of them, or none when it throws. */
+  /** Appends rows. Stores all of them, or none if it throws. */
   append(stream: number, rows: readonly EventRow[]): void {
     try {
       for (const { seq, rank, kind, frames } of rows) {
@@ -125,7 +126,7 @@ export class EventLog {
     }
   }
 
-  /** Nothing follows event `seq`, though it is no answer. */
+  /** Marks the stream as ended at event `seq`, without an answer. */
   finish(stream: number, seq: number): void {
     const query = "UPDATE event_2 SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
     if (this.#sql.exec(query, stream, seq).rowsWritten > 0) return;
@@ -136,7 +137,7 @@ export class EventLog {
     return this.#rows<StreamRow>("SELECT id, session, requests FROM stream_2 WHERE id = ?", stream)[0];
   }
 
-  /** The rows after a place, in order; read as far as the caller goes on. */
+  /** Yields the rows after a position in order. Rows are read lazily. */
   *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
     if (!this.#exists()) return;
     const query =
@@ -144,14 +145,14 @@ export class EventLog {
     for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
-  /** The end of a stream. */
+  /** Returns the end of a stream. */
   last(stream: number): StreamEnd {
     const query = "SELECT seq, rank, kind FROM event_2 WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
     const [row] = this.#rows<EventRow>(query, stream);
     return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
   }
 
-  /** Streams of calls that have no final event, and calls of HTTP+SSE clients that have no outcome. */
+  /** Returns the streams of calls without a final event, and the unanswered calls of HTTP+SSE clients. */
   unfinished(): StreamRow[] {
     const query =
       "SELECT id, session, requests FROM stream_2 WHERE kind IN (0, 3) AND NOT EXISTS " +
@@ -159,18 +160,18 @@ export class EventLog {
     return this.#rows(query);
   }
 
-  /** The stream on which messages of a session wait for a client to open one. */
+  /** Returns the stream whose messages wait for the client of a session to open one. */
   waiting(session: number): number | undefined {
     const query = "SELECT id FROM stream_2 WHERE session = ? AND kind = 2 ORDER BY id DESC LIMIT 1";
     return this.#rows<{ id: number }>(query, session)[0]?.id;
   }
 
-  /** A client has opened the stream on which messages waited. */
+  /** Called when a client has opened the stream of waiting messages. */
   adopt(stream: number): void {
     this.#sql.exec("UPDATE stream_2 SET kind = 1 WHERE id = ?", stream);
   }
 
-  /** What is stored of a session, or of one stream of it. */
+  /** Returns the stored size of a session, or of one of its streams. */
   size(session: number, stream?: number): number {
     const { where, bindings } = within(session, stream);
     const query = `SELECT SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id WHERE ${where}`;
@@ -178,10 +179,10 @@ export class EventLog {
   }
 
   /**
-   * Forgets the oldest news of a session, or of one stream of it, until so much is free: whole events, and never the
-   * newest of a stream. Returns how much is.
+   * Deletes the oldest progress and logs of a session, or of one of its streams, until `toFree` is freed. Deletes whole
+   * events, and never the newest one of a stream. Returns the freed size.
    *
-   * @param isNeeded Says which events stay nevertheless.
+   * @param isNeeded Returns true for events that must not be deleted.
    */
   prune(session: number, toFree: number, isNeeded: (stream: number, seq: number) => boolean, stream?: number): number {
     const { where, bindings } = within(session, stream);
@@ -199,10 +200,10 @@ export class EventLog {
   }
 
   /**
-   * Forgets the events of a stream that its reader has received, when it never asks for one again. The number of the
-   * newest stays, because the next one takes its number from it.
+   * Deletes the events that the reader of a stream has received, if the stream cannot be resumed. Keeps the number of the
+   * newest event, because the number of the next one is derived from it.
    *
-   * @returns How much was freed.
+   * @returns The freed size.
    */
   release(stream: number, seq: number): number {
     const query = "SELECT SUM(LENGTH(frames)) AS size FROM event_2 WHERE stream = ? AND seq <= ?";
@@ -214,8 +215,8 @@ export class EventLog {
   }
 
   /**
-   * Forgets streams that are over and had their time, and old news. Says whether anything is left, and whether that
-   * waits for time to pass or for a client to close its stream.
+   * Deletes ended streams that can no longer be resumed, and old progress and logs. Returns "nothing" if no stream is left,
+   * "open" if all remaining streams wait for their clients to close them, and "some" otherwise.
    */
   collect({ nowMs, resumeMs, newsMs, isOpen }: Keeping): "nothing" | "open" | "some" {
     if (!this.#exists()) return "nothing";
@@ -226,7 +227,7 @@ export class EventLog {
     const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);
     for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
       const { id } = row;
-      // The last one stays, because the next takes its number from it.
+      // The last event is kept, because the number of the next one is derived from it.
       if (isHeld(row)) this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
       else this.drop(id);
     }
@@ -235,19 +236,19 @@ export class EventLog {
     return left.every(isHeld) ? "open" : "some";
   }
 
-  /** Forgets the streams of a session that nobody writes to. */
+  /** Deletes the streams of a session that are not being written. */
   forget(session: number, isWritten: (stream: number) => boolean): void {
     for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session)) {
       if (!isWritten(id)) this.drop(id);
     }
   }
 
-  /** The tables are gone: everything stored was deleted. */
+  /** Called when all storage of the object, and with it the tables, was deleted. */
   reset(): void {
     this.#hasTables = false;
   }
 
-  /** Forgets a stream. */
+  /** Deletes a stream. */
   drop(stream: number): void {
     this.#sql.exec("DELETE FROM event_2 WHERE stream = ?", stream);
     this.#sql.exec("DELETE FROM stream_2 WHERE id = ?", stream);
@@ -258,7 +259,7 @@ export class EventLog {
   }
 
   #exists(): boolean {
-    // Most sessions store nothing, and are not to read a row for it: an empty database is one page at most.
+    // An empty database has at most one page. Checking the size avoids reading a row in the many sessions that store nothing.
     this.#hasTables ??= this.#sql.databaseSize > EMPTY_BYTES && openTables(this.#sql);
     return this.#hasTables;
   }

@@ -1,8 +1,8 @@
 /**
  * mcp-edge/worker/sessions: legacy sessions on Durable Objects.
  *
- * What makes what: `initialize` seals an id and wakes no object; the first use of the id makes the object; DELETE
- * leaves a tombstone, which goes when the id would have expired anyway.
+ * `initialize` seals an id and calls no object. The first use of the id creates the object. DELETE stores a tombstone,
+ * which is deleted when the id would have expired anyway.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * The tables of the event log. Their names carry the version of their layout, so that knowing it costs no row.
+ * The tables of the event log. Their names contain the version of the layout, so that it needs no row of its own.
  *
  * @module
  */
@@ -12,7 +12,7 @@ const TABLES = `
   ) WITHOUT ROWID;
 `;
 
-/** Layout 1: one session to an object, one row to the frames of a turn however long they are. */
+/** Migrates layout 1, which had one session per object, and one row for the frames of a turn, however long. */
 const FROM_1 = `
   ${TABLES}
   INSERT INTO stream_2 SELECT id, 0, CASE WHEN requests IS NULL THEN 1 ELSE 0 END, requests FROM stream;
@@ -21,7 +21,7 @@ const FROM_1 = `
   DROP TABLE stream;
 `;
 
-/** Whether there is a log. Brings one of an older layout to this one. */
+/** Returns whether the object has a log. Migrates a log with an older layout. */
 export function openTables(sql: SqlStorage): boolean {
   const names = sql.exec("SELECT name FROM sqlite_master WHERE name IN ('event', 'event_2')").toArray();
   if (names.length === 0) return false;

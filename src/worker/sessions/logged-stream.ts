@@ -1,6 +1,6 @@
 /**
- * One stream of a session while the object is awake: what is said on it goes to the log first, then to whoever holds
- * its response.
+ * One stream of a session, while the object is in memory. Its messages are written to the log first, and then sent to the
+ * Worker that holds the response.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
 import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";
 
-/** What a call says its messages on. */
+/** The stream on which a call sends its messages. */
 export interface CallStream extends Pick<LoggedStream, "id" | "hasBegun" | "begun" | "begin" | "write" | "end"> {
-  /** Absent on a stream that a client cannot come back to. */
+  /** Absent on a stream that a client cannot resume. */
   disconnect?(retryMs: number): void;
 }
 
 export interface LoggedStreamOptions {
-  /** Undefined: a new stream, which has a number once somebody asks for it. */
+  /** Undefined for a new stream, which gets its number on first use. */
   readonly id: number | undefined;
-  /** Number of an event that its client has, though the log may have forgotten it. */
+  /** Number of the last event that the client has. The log may have deleted it. */
   readonly after: number;
   readonly session: number;
-  /** Of the call; null: it belongs to none. */
+  /** Ids of the requests of the call. Null for a stream that belongs to no call. */
   readonly requests: readonly RequestId[] | null;
   readonly kind: StreamKind;
   readonly tagOf: TagOf;
@@ -29,21 +29,21 @@ export interface LoggedStreamOptions {
   readonly owner: StreamOwner;
 }
 
-/** Who has a stream, and tells its readers: whoever holds its response now. */
+/** The owner of a stream. It forwards rows to the sockets that carry the stream. */
 export interface StreamOwner {
-  /** It is first written to. */
+  /** Called when the stream begins. */
   begun(stream: LoggedStream): void;
-  /** So much has been stored of it. @returns How much of it was forgotten for that. */
+  /** Called when rows were stored. @returns The size of older rows of this stream that were deleted to make room. */
   stored(stream: number, streamSize: number, added: number): number;
-  /** Follows everything before it. */
+  /** Called with each new row, in order. */
   row(stream: number, row: EventRow): void;
-  /** Nothing follows the place. */
+  /** Called when the stream has ended at this position. */
   over(stream: number, place: Position): void;
-  /** The response ends once everything before is sent, and its client comes back. */
+  /** Ends the response after everything before was sent. The client reconnects after `retryMs`. */
   retry(stream: number, retryMs: number): void;
 }
 
-/** Units of one row at most: three bytes each, they are below the megabyte that a row should have. */
+/** Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte. */
 export const ROW_MAX = 256 * 1024;
 
 interface Frame {
@@ -57,14 +57,14 @@ export class LoggedStream {
   #id: number | undefined;
   #tag: string | undefined;
   #seq = 0;
-  /** What is stored of it. */
+  /** Size of the stored rows. */
   #size = 0;
   #frames: Frame[] = [];
   #hasBegun = false;
   #isOver = false;
   #begun: Promise<void> | undefined;
   #announce: () => void = () => undefined;
-  /** Milliseconds after which the client is to come back, when its connection is to be ended as soon as it is there. */
+  /** Set if the connection must be closed as soon as there is one: milliseconds after which the client reconnects. */
   retryMs: number | undefined;
 
   constructor(options: LoggedStreamOptions) {
@@ -89,7 +89,7 @@ export class LoggedStream {
     return this.#hasBegun;
   }
 
-  /** Resolves when there is such a stream: the response is to be one. */
+  /** Resolves when the stream begins, so that the response must be a stream. */
   get begun(): Promise<void> {
     this.#begun ??= new Promise((resolve) => {
       this.#announce = resolve;
@@ -97,7 +97,7 @@ export class LoggedStream {
     return this.#begun;
   }
 
-  /** Stores that there is such a stream. Written to or not, it can be resumed from now on. */
+  /** Stores the stream. From now on it can be resumed, even if nothing was written to it. */
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -108,9 +108,9 @@ export class LoggedStream {
   }
 
   /**
-   * Says one message. Messages of one turn share a row and a message to the Worker.
+   * Sends one message. Messages of one turn share a row and a message to the Worker.
    *
-   * @param isNews It may be forgotten when there is too much.
+   * @param isNews Whether the message may be deleted when the log is full, such as progress.
    */
   write(text: string, isNews: boolean): void {
     if (this.#isOver) return;
@@ -119,14 +119,14 @@ export class LoggedStream {
     this.#add(text, isNews ? EventKind.News : EventKind.Kept);
   }
 
-  /** Says one message at once. @throws {Error} when it cannot be stored; then nobody is sent it. */
+  /** Sends one message immediately. @throws {Error} when it cannot be stored. Then it is not sent either. */
   say(text: string): void {
     this.begin();
     this.#add(text, EventKind.Kept);
     this.#flush();
   }
 
-  /** Says the last one and ends the stream. @param text Undefined: the request was cancelled, and no answer is due. */
+  /** Sends the last message and ends the stream. @param text Undefined if the request was cancelled and needs no answer. */
   end(text: string | undefined): void {
     if (this.#isOver) return;
     this.begin();
@@ -142,12 +142,12 @@ export class LoggedStream {
     owner.over(this.id, { seq: this.#seq, rank: 0 });
   }
 
-  /** So much of what is stored of it was forgotten. */
+  /** Called when rows of the stream with this size were deleted. */
   shrunk(by: number): void {
     this.#size -= by;
   }
 
-  /** Ends the connection of whoever holds the response now, or of the next one to come. */
+  /** Closes the connection that carries the stream now, or else the next one. */
   disconnect(retryMs: number): void {
     if (this.#isOver) return;
     this.begin();
@@ -166,7 +166,7 @@ export class LoggedStream {
   #flush(): void {
     const { log, owner } = this.#options;
     const rows = toRows(this.#frames.splice(0));
-    // All of them first: nobody is to see a part of an event whose rest could not be stored.
+    // Store all rows before sending any, so that no client gets a part of an event whose rest could not be stored.
     log.append(this.id, rows);
     let added = 0;
     for (const row of rows) {
@@ -178,7 +178,7 @@ export class LoggedStream {
   }
 }
 
-/** Few rows, none too long, and none of them both to be kept and not. */
+/** Groups frames into as few rows as possible. All frames of a row have the same kind, and no row is too long. */
 export function toRows(frames: readonly Frame[]): EventRow[] {
   const rows: EventRow[] = [];
   let held: EventRow | undefined;
@@ -193,11 +193,11 @@ export function toRows(frames: readonly Frame[]): EventRow[] {
   return held ? [...rows, held] : rows;
 }
 
-/** A frame too long for one row. The last part is what makes it an event, so it alone has the kind of one. */
+/** Splits a frame that is too long for one row. Only the last part can have the kind `Final`. */
 function parts(seq: number, text: string, kind: EventKind): EventRow[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; ) {
-    // A pair of surrogates is one character: halves would be stored as none.
+    // Do not split a surrogate pair: half of one cannot be stored.
     const end = at + ROW_MAX - (isHighSurrogate(text.charCodeAt(at + ROW_MAX - 1)) ? 1 : 0);
     pieces.push(text.slice(at, end));
     at = end;

@@ -23,7 +23,7 @@ export interface PostRun<Env> {
   readonly heard?: Heard<Env> | undefined;
   readonly post: SessionPost;
   readonly stream: CallStream;
-  /** The part of the call that outlives its object; undefined: nothing does. */
+  /** The part of the call that survives a restart of its object. Undefined if the call does not. */
   readonly memory: CallMemory | undefined;
 }
 

@@ -1,9 +1,9 @@
 /**
- * The Worker's side of sessions: seals ids, opens them, and calls the object of the session they name.
+ * The Worker's side of sessions. It seals and opens session ids, and calls the objects of sessions.
  *
- * An id goes through three checks before an object wakes: the seal, which opens only at the endpoint that made it, the
- * principal in it, and the tag that the platform puts into ids of objects. Whether its time is over only the object
- * knows, which may have renewed it.
+ * An id passes three checks before its object is called: the seal, which opens only at the endpoint that created it, the
+ * principal, and the tag that the platform puts into object ids. The object checks the expiry, since it may have renewed
+ * the id.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import { type Caller, clientOf } from "./session-state.ts";
 
 export interface GateOptions<Env> {
   readonly place: ObjectPlace;
-  /** Milliseconds a session id is good for when made. */
+  /** Milliseconds for which a new session id is valid. */
   readonly lengthMs: number;
   readonly key: SessionKey<Env> | undefined;
 }
@@ -44,19 +44,19 @@ export interface GateOptions<Env> {
  */
 export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
-/** Keys of this purpose open nothing else. */
+/** Keys are derived for this purpose, so they cannot open anything else. */
 const PURPOSE = "session id";
 
-/** Ids whose facts are remembered: less than a kilobyte each. */
+/** Maximum number of opened ids in the cache. Each takes less than a kilobyte. */
 const KNOWN_MAX = 4096;
 
-/** An id that was opened, and the one endpoint it is good at. */
+/** The facts of an opened id, and the only endpoint where it is valid. */
 interface KnownId {
   readonly endpoint: string;
   readonly facts: SessionFacts;
 }
 
-/** Sessions on Durable Objects. */
+/** Opens and finds sessions in Durable Objects. */
 export class DurableGate<Env> implements SessionGate<Env> {
   readonly #options: GateOptions<Env>;
   readonly #objects: RoleObjects<SessionRpc>;
@@ -64,7 +64,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
-  /** @param keysOf Where keys come from; undefined: the secret. */
+  /** @param keysOf Provides the keys. Undefined: they come from the secret `MCP_KEYS`. */
   constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;
@@ -73,7 +73,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async open(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
-    // First: without a binding there is no use for keys, and the message names what is missing.
+    // Before the keys, so that a missing namespace is reported first.
     const namespace = this.#namespace(env);
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
@@ -96,7 +96,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
 
   async find(id: string, { principal, env, endpoint }: SessionPlace<Env>): Promise<FoundSession | undefined> {
     const { ring, ids } = this.#known;
-    // Opening an id costs as much as the rest of a call: what it said is known as long as its keys are.
+    // Opening an id is as expensive as the rest of a call, so its facts are cached while the keys are the same.
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
     const facts = known?.endpoint === endpoint ? known.facts : await this.#open(id, env, endpoint);
     if (!facts) return undefined;
@@ -122,7 +122,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return facts;
   }
 
-  /** What an id is sealed with, without containing it: the class tells endpoints apart whose paths are the same. */
+  /** Returns the text that an id is bound to by its seal. The class distinguishes endpoints with the same path. */
   #boundTo(endpoint: string): string {
     return `${this.#options.place.className} ${endpoint}`;
   }
@@ -134,7 +134,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
       const id = namespace.idFromString(objectId);
       return new DurableSession(caller, objects, () => objects.get(namespace, id));
     } catch {
-      // An id of another class or account, sealed with a shared key: not a session of this server.
+      // The id is from another class or account that shares the key, so it is not a session of this server.
       return undefined;
     }
   }
@@ -155,7 +155,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 }
 
-/** A session in its object. A stub is good for one request to it, and made for each. */
+/** A session in its object. Each request uses a new stub. */
 class DurableSession implements FoundSession {
   readonly client: ClientFacts;
   readonly #caller: Caller;
@@ -173,7 +173,7 @@ class DurableSession implements FoundSession {
     return this.#objects.call(this.#stub(), "admit", this.#caller);
   }
 
-  /** As text, which crosses faster than objects do; but what a principal is made of is its author's affair. */
+  /** Sends the post as text, which is faster than as an object. The principal may have members without a JSON form. */
   async post(post: SessionPost): Promise<PostOutcome | undefined> {
     const { principal, ...caller } = this.#caller;
     const outcome = await this.#objects.call(this.#stub(), "post", JSON.stringify({ caller, post }), principal);
@@ -193,14 +193,19 @@ class DurableSession implements FoundSession {
   }
 }
 
-/** @throws {KitError} `options-invalid`: made into text, a Promise or null would put strangers into one object. */
+/**
+ * Checks the result of the option `key`. Converted to text, a Promise or null would put sessions of strangers into one
+ * object.
+ *
+ * @throws {KitError} `options-invalid`.
+ */
 function checkName(name: unknown): string | undefined {
   if (name === undefined || (typeof name === "string" && name !== "")) return name;
   const what = name === "" ? "an empty string" : unfit(name);
   throw new KitError("options-invalid", `sessions(): key returned ${what}. Return a non-empty string, or undefined.`);
 }
 
-/** Unlike 0, and unlike every other session of its object: 48 bits. */
+/** Returns a random session number of 48 bits that is not 0, and differs from all others in practice. */
 function randomNumber(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (high >>> 16) * 2 ** 32 + low || 1;

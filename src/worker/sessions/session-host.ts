@@ -26,6 +26,6 @@ export interface SessionHost<Env> {
   readonly resumeMs: number;
   /** When the object was started last (epoch). */
   readonly bornAtMs: number;
-  /** Asks for an alarm, no later than this. */
+  /** Requests an alarm at this time or earlier. */
   wakeAt(atMs: number): Promise<void>;
 }

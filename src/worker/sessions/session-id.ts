@@ -1,17 +1,17 @@
 /**
- * What a session id says. The whole of a session that never streamed is its id: no row is stored for it.
+ * The content of a session id. For a session without streams the id is everything: no row is stored.
  *
- * | bytes | what |
+ * | bytes | content |
  * | --- | --- |
  * | 32 | id of the object |
- * | 1 | protocol version, as its place in the version table |
+ * | 1 | protocol version, as its index in the version table |
  * | 2 | capabilities of the client, as bits |
- * | 16 | hash of the principal; zeros: opened anonymously |
- * | 4 | when it was made, in seconds since 1970 |
- * | 4 | until when it is good, in seconds since 1970 |
- * | 6 | number of the session within its object; zeros: it has the object to itself |
- * | 1 | length of the name of the client in bytes; absent, with what follows, where the client is not known |
- * | 0 to 94 | name and version of the client in UTF-8, each cut to fit |
+ * | 16 | hash of the principal; zeros if the session was opened anonymously |
+ * | 4 | when the id was created, in seconds since 1970 |
+ * | 4 | when the id expires, in seconds since 1970 |
+ * | 6 | number of the session within its object; zeros if the object has no other session |
+ * | 1 | length of the client's name in bytes; absent, like the next field, if the client is unknown |
+ * | 0 to 94 | name and version of the client in UTF-8, each truncated to fit |
  *
  * Sealed (32 bytes more) and in base64url, that is 130 to 256 characters.
  *
@@ -28,14 +28,14 @@ const FIXED_BYTES = OBJECT_ID_BYTES + 1 + 2 + PRINCIPAL_BYTES + 4 + 4 + 6;
 const BYTES_MAX = 160;
 /** Bytes of a client's name and version together. */
 const INFO_MAX = BYTES_MAX - FIXED_BYTES - 1;
-/** Bytes of them that a long name leaves to the version. */
+/** Bytes that a long name leaves for the version. */
 const VERSION_MAX = 32;
 const SECOND_MS = 1000;
 
-/** The hash of nobody: a session opened anonymously. */
+/** The principal hash of a session that was opened anonymously. */
 export const ANONYMOUS = "0".repeat(PRINCIPAL_BYTES * 2);
 
-/** What is sealed into a session id. */
+/** The content of a session id. */
 export interface SessionFacts {
   /** 64 hexadecimal digits. */
   readonly objectId: string;
@@ -50,11 +50,11 @@ export interface SessionFacts {
   readonly expiresAtMs: number;
   /** Below 2^48. */
   readonly session: number;
-  /** Name and version of the client, cut as {@link fitInfo} does; undefined where the client is not known. */
+  /** Name and version of the client, truncated by {@link fitInfo}. Undefined if the client is unknown. */
   readonly info?: Implementation | undefined;
 }
 
-/** Facts as bytes, to be sealed. */
+/** Encodes facts as bytes, to be sealed. */
 export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
   const { name, version } = facts.info ? fitInfo(facts.info) : EMPTY;
   const info = encodeText(name + version);
@@ -77,7 +77,7 @@ export function encodeFacts(facts: SessionFacts): Uint8Array<ArrayBuffer> {
 
 const EMPTY: Implementation = { name: "", version: "" };
 
-/** Facts from opened bytes; undefined when they are of another length or a version this build does not know. */
+/** Decodes facts. Returns undefined if the bytes have a wrong length or a protocol version unknown to this build. */
 export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   const { length } = bytes;
   if (length < FIXED_BYTES || length > BYTES_MAX) return undefined;
@@ -98,7 +98,7 @@ export function decodeFacts(bytes: Uint8Array): SessionFacts | undefined {
   };
 }
 
-/** Name and version, cut between characters so that a session id can carry them. */
+/** Returns name and version, truncated between characters to fit into a session id. */
 export function fitInfo({ name, version }: Implementation): Implementation {
   const kept = Math.min(encodeText(version).length, VERSION_MAX);
   const fitted = cut(name, INFO_MAX - kept);
@@ -106,21 +106,21 @@ export function fitInfo({ name, version }: Implementation): Implementation {
 }
 
 const encoder = new TextEncoder();
-// A mark at the beginning is a part of the name.
+// A byte order mark at the beginning is part of the name.
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
-/** As much of a text as fits into so many bytes of UTF-8. */
+/** Returns as much of a text as fits into `bytesMax` bytes of UTF-8. */
 function cut(text: string, bytesMax: number): string {
   const bytes = new Uint8Array(bytesMax);
-  // Writes whole characters only.
+  // encodeInto writes only whole characters.
   const { written } = encoder.encodeInto(text, bytes);
   return decoder.decode(bytes.subarray(0, written));
 }
 
-/** A short hash of issuer and subject; {@link ANONYMOUS} for nobody. */
+/** Returns a short hash of issuer and subject, or {@link ANONYMOUS} without a principal. */
 export async function hashPrincipal(principal: Principal | undefined): Promise<string> {
   if (!principal) return ANONYMOUS;
-  // As JSON, so that no issuer and subject can run into one another.
+  // As JSON, so that different pairs of issuer and subject never give the same text.
   const text = encodeText(JSON.stringify([principal.issuer, principal.subject]));
   const digest = await crypto.subtle.digest("SHA-256", text);
   return toHex(new Uint8Array(digest).subarray(0, PRINCIPAL_BYTES));

@@ -1,8 +1,8 @@
 /**
- * The Durable Object that sessions live in: one each, or those of a user or a team together. It passes each request on
- * to its session, and keeps the one alarm, which collects what is old.
+ * The Durable Object of one session, or of several sessions that share a key, such as those of a user. It forwards each
+ * request to its session. It has one alarm for all sessions, which deletes expired data.
  *
- * What is stored: see session-state.ts and event-log.ts. When nothing is left, nothing is: the database goes as well.
+ * For the stored data see session-state.ts and event-log.ts. When none is left, the whole database is deleted.
  *
  * @module
  */
@@ -32,31 +32,31 @@ export interface SessionRpc {
   end(caller: Caller): Promise<boolean>;
 }
 
-/** What a POST is on its way to the object, as JSON. */
+/** A POST as it is sent to the object, as JSON. */
 interface Wire {
   readonly caller: Caller;
   readonly post: SessionPost;
 }
 
 export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
-  /** Milliseconds that news are kept for on a stream that goes on. */
+  /** Milliseconds that progress and logs are kept on a stream that is still open. */
   readonly newsMs: number;
 }
 
-/** Sessions that are held in memory before it is looked which of them are idle. */
+/** Number of sessions in memory from which on idle ones are removed. */
 const HELD_MIN = 32;
 
-/** How soon what an open stream has left is looked at again, should nobody tell of its end. */
+/** Milliseconds until the log of an open stream is checked again, in case the close of its socket is never reported. */
 const LATER_MS = 24 * 60 * 60_000;
 
-/** An object in the role of one session, or of several that share it. */
+/** An object with the role "session": one session, or several that share the object. */
 export class SessionObject<Env> implements RoleObject, SessionRpc {
   readonly #ctx: DurableObjectState;
   readonly #options: SessionObjectOptions;
   readonly #host: SessionHost<Env>;
   readonly #log: EventLog;
   readonly #sessions = new Map<number, Session<Env>>();
-  /** How many sessions may be held before the idle ones are let go: each look at them is paid for by as many new ones. */
+  /** Number of sessions in memory at which idle ones are removed. It grows with the sessions, so that checks stay rare. */
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
@@ -92,7 +92,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
 
   // Sockets
 
-  /** The Worker asks for a socket that carries a stream. */
+  /** Opens a WebSocket that carries a stream to the Worker. */
   async fetch(request: Request): Promise<Response> {
     const { caller, target } = decodeAttach(request.headers.get(ATTACH_HEADER) ?? "");
     const attached = await this.#use(caller, (session) => session.attach(caller, target), true);
@@ -106,11 +106,11 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const { stream } = socket.deserializeAttachment() as Attached;
     await this.#held(this.#sessionOf(socket), (session) => session.left(socket, code === GONE));
-    // While it was open the alarm left it alone.
+    // The alarm did not collect this stream while the socket was open.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
   }
 
-  // Time
+  // Alarm
 
   async alarm(): Promise<void> {
     this.#alarmAtMs = undefined;
@@ -135,14 +135,14 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     else await this.#forget();
   }
 
-  // Within
+  // Internal
 
   async #forget(): Promise<void> {
     await this.#ctx.storage.deleteAll();
     this.#log.reset();
   }
 
-  /** A Worker from before objects could be shared names none. */
+  /** Returns a session. Workers deployed before objects could be shared send no session number. */
   #session(number = 0): Session<Env> {
     let session = this.#sessions.get(number);
     if (!session) {
@@ -153,18 +153,18 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     return session;
   }
 
-  /** Lets go of the sessions that nothing needs in memory: what they stored is read again when it is needed. */
+  /** Removes idle sessions from memory. Their stored state is read again when it is needed. */
   #letGo(): void {
     for (const [number, session] of this.#sessions) if (session.isIdle) this.#sessions.delete(number);
     this.#heldMax = Math.max(HELD_MIN, this.#sessions.size * 2);
   }
 
-  /** Sessions held in memory. For tests. */
+  /** Number of sessions in memory. For tests. */
   get sessionsHeld(): number {
     return this.#sessions.size;
   }
 
-  /** Does something with a session, which is not let go of meanwhile. */
+  /** Uses a session and keeps it in memory until then. */
   async #held<T>(session: Session<Env>, use: (session: Session<Env>) => Promise<T>): Promise<T> {
     session.users += 1;
     try {
@@ -174,7 +174,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     }
   }
 
-  /** Does something with the session of a caller; resolves undefined when it has ended or is not the caller's. */
+  /** Uses the session of a caller. Resolves undefined if the session has ended or does not belong to the caller. */
   async #use<T>(
     caller: Caller,
     use: (session: Session<Env>) => T | Promise<T>,
@@ -194,10 +194,10 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     return this.#session(Number(tag?.slice(1)));
   }
 
-  /** One alarm, at the earliest time anything is due. Each setting is a row, so a later time does not move it. */
+  /** Sets the alarm unless an earlier one is set. Setting it writes a row. */
   async #wakeAt(atMs: number): Promise<void> {
     const stored = this.#alarmAtMs === undefined ? await this.#ctx.storage.getAlarm() : undefined;
-    // Only now: another may have set one while this looked.
+    // Assigned after the await, since a concurrent call may have set the alarm.
     this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;

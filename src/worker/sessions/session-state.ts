@@ -1,15 +1,15 @@
 /**
- * What a session stores beside its log, one key in the object's key-value store. Each write is one row, and one more
- * for the alarm that deletes it.
+ * The stored state of a session, except its log: one key in the object's key-value store. Each write is one row, plus one
+ * for the alarm that deletes the state when the session id expires.
  *
- * | written when | deleted when |
+ * | event | written |
  * | --- | --- |
- * | DELETE: that it has ended | the time its id is good for ends |
- * | its id is used late in that time: until when it is good now | likewise |
- * | `logging/setLevel`, `resources/subscribe`, a URL elicitation: what the client wants to hear of | likewise |
- * | an anonymous session is first used by a principal: who that is | likewise |
+ * | DELETE | the session has ended |
+ * | the id is used in the last part of its validity | the new expiry |
+ * | `logging/setLevel`, `resources/subscribe`, a URL elicitation | the notices that the client wants |
+ * | a principal uses an anonymous session for the first time | the hash of the principal |
  *
- * Nothing else writes: a session that was only opened, or only answered calls as JSON, leaves nothing behind.
+ * Nothing else is written: a session that was only opened, or whose calls were all answered with JSON, stores nothing.
  *
  * @module
  */
@@ -22,48 +22,48 @@ import {
 import type { LoggingLevel } from "../../core/protocol/logging.ts";
 import { VERSIONS } from "../../core/protocol/versions.ts";
 
-/** Who calls, as the Worker read it from the sealed id and the request. Plain data: it crosses to the object. */
+/** The caller, read by the Worker from the sealed id and the request. Plain data, since it is sent to the object. */
 export interface Caller {
-  /** Name of the endpoint, of which an app that is mounted at several paths has several. */
+  /** Name of the endpoint. An app that is mounted at several paths may have several. */
   readonly endpoint: string;
-  /** Number of the session within its object; 0 where it has the object to itself. */
+  /** Number of the session within its object. 0 if the object has no other session. */
   readonly session: number;
   readonly versionIndex: number;
   readonly capabilityBits: number;
-  /** Name and version of the client, cut to fit; undefined where it is not known. */
+  /** Name and version of the client, truncated to fit. Undefined if unknown. */
   readonly info?: Implementation | undefined;
   readonly principal: Principal | undefined;
-  /** Of the request; the Worker has compared it with that of the session unless the session was opened anonymously. */
+  /** Hash of the request's principal. The Worker has compared it with the id, unless the session was opened anonymously. */
   readonly principalHash: string;
   readonly isOpenedAnonymously: boolean;
-  /** What the id says of the end of its time; the session may know a later one. */
+  /** When the id expires (epoch). The session may have stored a later time. */
   readonly expiresAtMs: number;
 }
 
 export interface StoredState {
   readonly isEnded?: boolean;
-  /** Until when the id is good, once that is later than it says itself. */
+  /** When the id expires (epoch), if it was renewed. */
   readonly goodUntilMs?: number;
-  /** The principal an anonymous session came to belong to. */
+  /** Hash of the principal that an anonymous session was bound to. */
   readonly boundTo?: string;
-  /** What `logging/setLevel` asked for. */
+  /** The level set by `logging/setLevel`. */
   readonly logLevel?: LoggingLevel;
-  /** Resources subscribed to. */
+  /** URIs of the subscribed resources. */
   readonly uris?: readonly string[];
-  /** The latest URL elicitations. */
+  /** Ids of the latest URL elicitations. */
   readonly elicitations?: readonly string[];
-  /** Who the client of an HTTP+SSE session is. */
+  /** The client of an HTTP+SSE session, from its handshake. */
   readonly handshake?: Pick<Caller, "versionIndex" | "capabilityBits" | "info">;
   readonly caller?: Caller;
 }
 
-/** How long an id is good for. */
+/** The validity of a session id. */
 export interface Period {
-  /** Milliseconds it is good for when made, and again when renewed. */
+  /** Milliseconds for which an id is valid when it is created or renewed. */
   readonly lengthMs: number;
-  /** It is renewed when used with less than this left: so long it is good for after its last use, at least. */
+  /** An id is renewed when it is used with less than this left, so it is valid for at least this long after its last use. */
   readonly renewBelowMs: number;
-  /** Whether each stream has to renew it too, because the period is short. */
+  /** Whether opening a stream always renews the id, because the period is short. */
   readonly countsStreams: boolean;
 }
 
@@ -80,13 +80,13 @@ export class SessionState {
     this.#key = session === 0 ? PREFIX : `${PREFIX}:${session}`;
   }
 
-  /** The sessions of an object that have something stored. */
+  /** Returns the numbers of the sessions of an object that have stored state. */
   static stored(kv: SyncKvStorage): number[] {
     const keys = [...kv.list({ prefix: PREFIX })].map(([key]) => key);
     return keys.map((key) => Number(key.slice(PREFIX.length + 1)));
   }
 
-  /** The sessions of an object that have calls stored: see replay/lasting-calls.ts. */
+  /** Returns the numbers of the sessions of an object that have stored calls: see replay/lasting-calls.ts. */
   static withCalls(kv: SyncKvStorage): Set<number> {
     return new Set([...kv.list({ prefix: "call:" })].map(([key]) => Number(key.split(":")[1])));
   }
@@ -96,13 +96,13 @@ export class SessionState {
     return this.#state;
   }
 
-  /** Adds to what is stored. Who called last is kept for hooks that run when nobody calls, without a name. */
+  /** Adds to the stored state. The last caller is stored without its principal, for hooks that run without a request. */
   put(state: StoredState, caller: Caller): void {
     this.#state = { ...this.get(), ...state, caller: { ...caller, principal: undefined } };
     this.#kv.put(this.#key, this.#state);
   }
 
-  /** Leaves nothing but this. */
+  /** Replaces the stored state, except a renewed expiry. */
   replace(state: StoredState, caller: Caller): void {
     const { goodUntilMs } = this.get();
     this.#state = goodUntilMs === undefined ? {} : { goodUntilMs };
@@ -115,9 +115,10 @@ export class SessionState {
   }
 }
 
-/** @throws {Error} when the Worker is of a later deploy than the object. */
+/** Returns the client of a caller. @throws {Error} when the Worker runs a later deploy than the object. */
 export function clientOf({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
-  if (!rules) throw new Error("The Worker is of a later deploy than the object.");
+  if (!rules)
+    throw new Error("The Worker runs a later deploy than the object, and uses a protocol version unknown to it.");
   return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);
 }

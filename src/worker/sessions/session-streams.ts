@@ -1,6 +1,6 @@
 /**
- * The streams of one session, in its object: which are being written, which sockets carry them, and what a client that
- * comes back is given.
+ * The streams of one session in its object: the streams being written, the sockets that carry them, and the events that a
+ * reconnecting client receives.
  *
  * @module
  */
@@ -26,32 +26,32 @@ import type { StreamHost } from "./stream-host.ts";
 import type { Attached } from "./stream-socket.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 
-/** Where a socket begins, and the row of its stream where there is one. */
+/** The position where a socket begins, and the row of its stream if there is one. */
 interface Start extends Position {
   readonly stream: number;
   readonly row?: StreamRow | undefined;
-  /** The end of its log, where that has been looked up. */
+  /** The end of the stream's log, if it was looked up. */
   readonly end?: StreamEnd;
 }
 
-/** Bytes of messages that wait for a client to open a stream. */
+/** Size of the messages that may wait for a client to open a stream. */
 const WAITING_MAX = 64 * 1024;
-/** What is freed at once, as a part of the cap: pruning is not to run for each event. */
+/** Fraction of a limit that is freed at once, so that pruning does not run for each event. */
 const FREED = 0.25;
 
 export class SessionStreams implements StreamOwner {
   readonly #host: StreamHost;
   readonly #tagOf: TagOf;
-  /** Streams of calls that run in this life of the object. */
+  /** Streams of the calls that are running. */
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
-  /** Calls of an HTTP+SSE client that run in this life of the object. */
+  /** Calls of an HTTP+SSE client that are running. */
   readonly #heard = new Set<number>();
-  /** Its streams whose client is gone. */
+  /** Streams whose client has left for good. */
   readonly #gone = new Set<number>();
   /** When a socket of the session was last lost. */
   #lostAtMs = 0;
-  /** Called when a Worker has come for a stream. */
+  /** Called when a Worker attaches to a stream. */
   readonly #onBack = new Set<() => void>();
   readonly #sockets: StreamSockets;
   #bytes: number | undefined;
@@ -62,44 +62,44 @@ export class SessionStreams implements StreamOwner {
     this.#tagOf = tagsOf(`${host.ctx.id}`, host.session);
   }
 
-  /** A stream for a call about to run. Nothing is stored before it begins. @param id Of one that was begun before. */
+  /** Creates the stream of a call. Nothing is stored before it begins. @param id The number of an existing stream. */
   forCall(requests: readonly RequestId[], id?: number): LoggedStream {
     return this.#make(id, StreamKind.Call, requests);
   }
 
-  /** The call has ended, and what it said is in the log. */
+  /** Called when a call has ended and its messages are in the log. */
   settle(stream: CallStream): void {
     if (stream.hasBegun) this.#running.delete(stream.id);
   }
 
-  // Of HTTP+SSE clients: see http-sse/
+  // HTTP+SSE clients: see http-sse/
 
-  /** The stream that the client reads: the latest of the session's own. */
+  /** The stream that the client reads: the latest standalone stream. */
   get speaking(): number | undefined {
     const socket = this.#sockets.latestOwn();
     return socket && this.#sockets.carrier(socket).attached.stream;
   }
 
   /**
-   * Milliseconds for which a Worker may still come back to the stream of the client, which it lost; not above 0 when the
-   * client is gone: a Worker that held its response would have come back by now.
+   * Milliseconds in which a Worker may still reconnect to the stream of the client. At most 0 if the client has left: a
+   * Worker that holds its response would have reconnected by now.
    */
   get backWithinMs(): number {
     if (this.#gone.size > 0) return 0;
     return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();
   }
 
-  /** Whether a socket was lost so recently that its Worker may still be dialling again. */
+  /** Whether a socket was lost so recently that its Worker may still reconnect. */
   get isAwaited(): boolean {
     return this.#lostAtMs + BACK_MS > Date.now();
   }
 
-  /** How many wait in {@link back}. */
+  /** Number of messages that wait in {@link back}. */
   get awaiting(): number {
     return this.#onBack.size;
   }
 
-  /** Resolves when a Worker has come for a stream, or can no longer be expected to. */
+  /** Resolves when a Worker attaches to a stream, or when none is expected to any more. */
   back(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -112,7 +112,7 @@ export class SessionStreams implements StreamOwner {
     });
   }
 
-  /** Stores that a call was accepted, which is answered on `own`. @returns Its number. */
+  /** Stores that a call was accepted, whose answer will be sent on the stream `own`. @returns The number of the record. */
   accept(own: number, heard: readonly RequestId[]): number {
     const { log, session, onBegin } = this.#host;
     const id = log.nextStream("call");
@@ -123,15 +123,15 @@ export class SessionStreams implements StreamOwner {
     return id;
   }
 
-  /** An accepted call has its outcome. */
+  /** Deletes the record of an accepted call that has been answered. */
   answered(id: number): void {
     this.#heard.delete(id);
     this.#host.log.drop(id);
   }
 
   /**
-   * Says the answer of a call on the stream that the client reads. When it cannot be stored, an error takes its place,
-   * which is not stored either: the client would wait in vain.
+   * Sends the answer of a call on the stream that the client reads. If the answer cannot be stored, an error is sent
+   * instead, without storing it, because the client would wait forever otherwise.
    */
   answerOn(own: number, text: string, requests: readonly RequestId[]): void {
     if (this.#gone.has(own)) return;
@@ -144,7 +144,7 @@ export class SessionStreams implements StreamOwner {
     }
   }
 
-  /** Says something on the stream that the client reads, whether or not a Worker is there now. */
+  /** Sends a message on the stream that the client reads, even if no Worker is attached now. */
   sayOn(own: number, text: string, isNews: boolean): void {
     if (!this.#gone.has(own)) this.#ownOf(own).write(text, isNews);
   }
@@ -154,14 +154,14 @@ export class SessionStreams implements StreamOwner {
     return this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own);
   }
 
-  /** Ends a call with an error in place of its answer, which could not be stored. */
+  /** Ends a call with an error because its answer could not be stored. */
   fail(stream: CallStream, requests: readonly RequestId[], error: unknown): void {
     this.#host.onError(error);
     this.settle(stream);
     this.#conclude(stream.id, requests.map(unstored));
   }
 
-  // Of its streams
+  // Called by the streams
 
   begun(stream: LoggedStream): void {
     if (stream.kind === StreamKind.Call) this.#running.set(stream.id, stream);
@@ -185,25 +185,25 @@ export class SessionStreams implements StreamOwner {
     return this.#sockets.own.length > 0;
   }
 
-  /** Whether nothing more can be stored. */
+  /** Whether the logs of the session have reached their limit. */
   get isFull(): boolean {
     return this.#size() >= this.#host.caps.sessionBytesMax;
   }
 
-  /** Says something that belongs to no call, on one GET stream: the latest. */
+  /** Sends a message that belongs to no call, on the latest GET stream. */
   say(text: string, whenNobodyListens: "wait" | "drop"): void {
     const socket = this.#sockets.latestOwn();
     if (socket) this.#own(this.#sockets.carrier(socket).attached, StreamKind.Own).write(text, false);
     else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
-  /** Tells the Worker that holds the latest GET stream what the session wants to hear of; resolves when it does. */
+  /** Sends the filter of the session to the Worker of the latest GET stream. Resolves when it is in effect. */
   async tell(filter: NoticeFilter): Promise<void> {
     const socket = this.#sockets.latestOwn();
     if (socket) await this.#sockets.tell(socket, filter);
   }
 
-  /** A Worker let go of a stream. When it was the one that told of notices, another does. */
+  /** Called when a socket was closed. If it delivered the notices, the latest remaining GET stream takes over. */
   async left(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
     const { stream, order } = this.#sockets.carrier(socket).attached;
     if (isGone) this.#gone.add(stream);
@@ -214,7 +214,7 @@ export class SessionStreams implements StreamOwner {
     if (speaker && this.#sockets.carrier(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);
   }
 
-  /** What a Worker says: what its client has taken, what has arrived for good, or that a filter holds. */
+  /** Processes a message of a Worker: a report of read units, a receipt, or the acknowledgement of a filter. */
   heard(socket: WebSocket, message: string): void {
     const taken = decodeTaken(message);
     const received = decodeReceived(message);
@@ -223,7 +223,7 @@ export class SessionStreams implements StreamOwner {
     else this.#sockets.carrier(socket).taken(taken);
   }
 
-  /** Gives a Worker the socket it asked for; 400 and 405 as the client is to be told. */
+  /** Opens a socket for a Worker, or answers 400 or 405, which the Worker returns to the client. */
   attach(target: Attach["target"], rules: VersionRules, filter: NoticeFilter): Response {
     const from = this.#find(target);
     if (!from) return new Response(null, { status: 400 });
@@ -245,7 +245,7 @@ export class SessionStreams implements StreamOwner {
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
-  /** Ends the GET streams that are open. */
+  /** Ends all open GET streams. */
   endOwn(): void {
     for (const socket of this.#sockets.own) {
       this.#gone.add(this.#sockets.carrier(socket).attached.stream);
@@ -254,11 +254,11 @@ export class SessionStreams implements StreamOwner {
     this.#owned.clear();
   }
 
-  /** Ends every stream but those of calls that run, and forgets what was said: the session is over. */
+  /** Called when the session ends. Ends every stream except those of running calls, and deletes the logs. */
   end(): void {
     this.endOwn();
     const { log, session } = this.#host;
-    // Somebody may be waiting for a call that was lost.
+    // A client may be waiting for an interrupted call.
     for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);
     log.forget(session, (stream) => this.isRunning(stream));
   }
@@ -267,7 +267,7 @@ export class SessionStreams implements StreamOwner {
     return this.#running.has(stream) || this.#heard.has(stream);
   }
 
-  /** The outcome of a call whose run was lost with a former life of the object. */
+  /** Answers a call that was interrupted by a restart of the object with an error. */
   interrupt({ id, requests }: StreamRow): void {
     if (this.isRunning(id)) return;
     const lost = JSON.parse(requests ?? "[]") as RequestId[] | HeardCall;
@@ -279,7 +279,7 @@ export class SessionStreams implements StreamOwner {
     this.#conclude(id, lost.map(interrupted));
   }
 
-  /** Ends the stream of a call that nobody writes to. Whoever waits is told even when it cannot be stored. */
+  /** Ends the stream of a call that does not run. The client gets the messages even if they cannot be stored. */
   #conclude(id: number, texts: readonly string[]): void {
     let { seq } = this.#host.log.last(id);
     let frames = "";
@@ -297,7 +297,7 @@ export class SessionStreams implements StreamOwner {
     this.row(id, row);
   }
 
-  /** Calls of an HTTP+SSE client that were lost with a former life of the object, whose Worker is back. */
+  /** Answers the interrupted calls of an HTTP+SSE client whose Worker has reconnected. */
   #interruptOn(own: number): void {
     for (const row of this.#host.log.unfinished()) {
       if (row.session === this.#host.session && row.requests?.startsWith(`{"own":${own},`)) this.interrupt(row);
@@ -310,7 +310,7 @@ export class SessionStreams implements StreamOwner {
     if (this.#bytes !== undefined) this.#bytes -= freed;
   }
 
-  /** What was stored has become less, or nothing. */
+  /** Discards cached sizes. Called when rows were deleted. */
   forgetSizes(): void {
     this.#bytes = undefined;
     for (const [id] of this.#owned) if (this.#sockets.of(id).length === 0) this.#owned.delete(id);
@@ -321,12 +321,12 @@ export class SessionStreams implements StreamOwner {
     return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }
 
-  /** Keeps to the caps. Returns what was forgotten of this stream. */
+  /** Enforces the limits. Returns the size of the rows of this stream that were deleted. */
   stored(stream: number, streamSize: number, added: number): number {
     const { log, session, caps } = this.#host;
     const all = this.#size(added);
     let freed = 0;
-    // A client that cannot resume has no use for half of an event.
+    // The rest of an event that was partly sent must not be deleted.
     const isNeeded = (...event: [number, number]) =>
       this.#sockets.carriersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
@@ -340,14 +340,14 @@ export class SessionStreams implements StreamOwner {
     return freed;
   }
 
-  /** What is stored of this session, with what has just been added. Counted once in a life of the object. */
+  /** Returns the size of the logs of this session, including what was just added. Queried once, then counted in memory. */
   #size(added = 0): number {
     if (this.#bytes === undefined) this.#bytes = this.#host.log.size(this.#host.session);
     else this.#bytes += added;
     return this.#bytes;
   }
 
-  /** The writer of a GET stream. In a new life of the object it goes on where the log ends, or else its reader began. */
+  /** Returns the writer of a GET stream. After a restart it continues at the end of the log, or where its reader began. */
   #own({ stream: id, after }: Pick<Attached, "stream" | "after">, kind: StreamKind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
@@ -364,7 +364,7 @@ export class SessionStreams implements StreamOwner {
       this.#own({ stream: id }, StreamKind.Waiting).write(text, false);
   }
 
-  /** Where a target begins; undefined when it names what this session was never given. */
+  /** Returns where a target begins, or undefined if it names a stream or event that this session never had. */
   #find(target: Attach["target"]): Start | undefined {
     switch (target.kind) {
       case "call":
@@ -378,7 +378,7 @@ export class SessionStreams implements StreamOwner {
     }
   }
 
-  /** Undefined for a stream of another session in the same object. */
+  /** Adds the row of the stream. Returns undefined for a stream of another session in the same object. */
   #ours(start: Start): Start | undefined {
     if (this.#running.has(start.stream)) return start;
     const row = this.#host.log.find(start.stream);
@@ -394,11 +394,11 @@ export class SessionStreams implements StreamOwner {
       const end = log.last(start.stream);
       return start.seq > end.seq ? undefined : { ...start, end };
     }
-    // An earlier id does not show that its number was ever given out, so nothing is to be made of that number.
+    // An id of version 0.1 does not prove that its stream number was ever issued, so the number is not reused.
     return cursor.isEarlier && isOwnStream(start.stream) ? this.#find({ kind: "standalone" }) : start;
   }
 
-  /** The stream a client opens for what belongs to no call: that of the messages that wait for it, or a new one. */
+  /** Returns the number for a new standalone stream: the stream of the messages that wait for one, or a new number. */
   #standalone(): number {
     const { log, session } = this.#host;
     const waiting = log.waiting(session);
@@ -407,7 +407,7 @@ export class SessionStreams implements StreamOwner {
     return waiting;
   }
 
-  /** Whether anything can still come on the stream of a call after a place in it. */
+  /** Returns whether the stream of a call has or may still get events after the position. */
   #isHeld({ stream, seq, row, end }: Start): boolean {
     if (this.#running.has(stream)) return true;
     if (!row) return false;

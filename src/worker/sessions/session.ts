@@ -1,8 +1,8 @@
 /**
- * One session, in its object. It alone knows whether it was ended, and runs its client's calls, because a disconnect is
- * not a cancellation in the legacy era.
+ * One session in its object. It stores whether the session has ended. It runs the calls of its client, because in the
+ * legacy era a disconnect does not cancel a call.
  *
- * What counts as use: any request with the id that the object hears of, and a stream that is open.
+ * Each request that reaches the object and each open stream count as use of the session.
  *
  * @module
  */
@@ -34,7 +34,7 @@ import { type Caller, clientOf, SessionState, type StoredState } from "./session
 import { SessionStreams } from "./session-streams.ts";
 import { WantedNotices } from "./wanted-notices.ts";
 
-/** How a POST is answered whose messages are answered elsewhere, if at all. */
+/** The answer to a POST whose messages need no answer, or are answered on another stream. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
 
 export class Session<Env> {
@@ -44,16 +44,16 @@ export class Session<Env> {
   readonly #streams: SessionStreams;
   readonly #notices: WantedNotices<Env>;
   readonly #posts = new RunningPosts();
-  /** How many handlers of custom notifications run. */
+  /** Number of handlers of custom notifications that are running. */
   #handling = 0;
-  /** Those somebody in memory waits for. */
+  /** The questions that runs in memory wait for. */
   readonly #questions = new PendingQuestions();
   readonly #roots = new RootsTeller();
-  /** Calls that outlive this life of the object; undefined: none does. */
+  /** The calls that survive a restart of the object. Undefined without `replay()`. */
   readonly #lasting: LastingCalls | undefined;
-  /** Who called last. */
+  /** The last caller. */
   #caller!: Caller;
-  /** Requests and events of sockets that are using it now. */
+  /** Number of requests and socket events that are using the session now. */
   users = 0;
   readonly #subscribing = subscribeMethods({
     read: () => this.#state.get().uris ?? [],
@@ -81,7 +81,7 @@ export class Session<Env> {
     this.#notices = new WantedNotices(host, this.#state, this.#streams, this);
   }
 
-  /** Whether the session lives and belongs to the caller. Binds a session opened anonymously to its first principal. */
+  /** Returns whether the session is alive and belongs to the caller. Binds an anonymous session to its first principal. */
   async admit(caller: Caller, isStream = false): Promise<boolean> {
     if (!this.#isOf(caller)) return false;
     const nowMs = Date.now();
@@ -89,12 +89,12 @@ export class Session<Env> {
     const binds = caller.isOpenedAnonymously && caller.principalHash !== ANONYMOUS && boundTo === undefined;
     const { lengthMs, renewBelowMs, countsStreams } = this.#host.period;
     const renews = goodUntilMs - nowMs < renewBelowMs || (isStream && countsStreams);
-    // Whoever has these open is not known to be the principal, whose questions and answers they would carry.
+    // The open streams may belong to another client, which must not receive the questions and answers of the principal.
     if (binds) this.#streams.endOwn();
     if (binds || renews) {
       const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
       await this.store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
-      // Meanwhile another request may have ended it, or taken it over.
+      // During the await, another request may have ended the session or bound it to another principal.
       return this.#isOf(caller);
     }
     return true;
@@ -105,7 +105,7 @@ export class Session<Env> {
     return !isEnded && goodUntilMs > Date.now() && (!isOpenedAnonymously || boundTo === principalHash);
   }
 
-  /** Undefined: an HTTP+SSE client has no stream open to be answered on. */
+  /** Returns undefined if an HTTP+SSE client has no open stream for the answer. */
   async post(caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
     return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
   }
@@ -128,8 +128,7 @@ export class Session<Env> {
   }
 
   /**
-   * Serves the requests of a POST. Before anything is waited for, their places are taken and repetitions of them are
-   * known as such.
+   * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
    */
   #serve(caller: Caller, ids: readonly RequestId[], run: PostRun<Env>): RunningPost {
     const { post, stream, memory, heard } = run;
@@ -166,7 +165,7 @@ export class Session<Env> {
       this.#notices.watch(message, caller);
       stream.write(JSON.stringify(message), !("id" in message));
     });
-    // A run holds the object awake, but not while it waits for a person.
+    // A run keeps the object in memory, except while it waits for a person.
     if (memory) {
       const hold = () => this.hold(Promise.race([outcome, memory.atRest]));
       memory.onAnswer = hold;
@@ -175,7 +174,7 @@ export class Session<Env> {
     return outcome;
   }
 
-  /** Who the client said it was, where that came after its session id. */
+  /** The client from the handshake, for an HTTP+SSE client, whose handshake follows its session id. */
   get handshake(): StoredState["handshake"] {
     return this.#state.get().handshake;
   }
@@ -188,12 +187,12 @@ export class Session<Env> {
     return this.#streams;
   }
 
-  /** Keeps the object awake until it settles. */
+  /** Keeps the object in memory until the work settles. */
   hold(work: Promise<unknown>): void {
     this.#host.ctx.waitUntil(work);
   }
 
-  /** Ends it for ever. */
+  /** Ends the session permanently. */
   async end(caller: Caller): Promise<void> {
     const { uris = [] } = this.#state.get();
     this.#state.replace({ isEnded: true }, caller);
@@ -214,23 +213,23 @@ export class Session<Env> {
     this.#streams.heard(socket, message);
   }
 
-  /** @param isGone The client of the stream is gone, and cannot come back: its session is over. */
+  /** Called when a socket was closed. @param isGone Whether the client has left for good, which ends its session. */
   async left(socket: WebSocket, isGone: boolean): Promise<void> {
     await this.#streams.left(socket, this.#notices.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
-  /** A call that died with a former life of the object goes on, or has its outcome now. */
+  /** Continues a call that was interrupted by a restart of the object, or answers it with an error. */
   interrupt(row: StreamRow): void {
     if (!this.#streams.isRunning(row.id) && !this.#lasting?.goesOn(row)) this.#streams.interrupt(row);
   }
 
-  /** Gives up questions that have had their time. @returns When the next of them has had its own. */
+  /** Times out the questions that have expired. @returns When the next question expires. */
   expireQuestions(nowMs: number): number {
     return this.#lasting?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs a lost call again, on the stream it had. */
+  /** Runs an interrupted call again, on the same stream. */
   async #rerun(memory: CallMemory): Promise<void> {
     const { caller, post, stream: id } = memory;
     const ids = requestIds(post.messages);
@@ -240,12 +239,12 @@ export class Session<Env> {
     await this.#serve(caller, ids, { post, stream, memory }).ready;
   }
 
-  // Time
+  // Expiry
 
   /**
-   * Forgets what is stored of it when its time is over. An open stream is use, and gives it more.
+   * Deletes the stored state if the session has expired. A session with an open stream is renewed instead.
    *
-   * @returns When its time is over now; undefined when nothing is stored of it.
+   * @returns When the session expires, or undefined if nothing is stored.
    */
   async expire(nowMs: number): Promise<number | undefined> {
     const { caller, isEnded } = this.#state.get();
@@ -259,7 +258,7 @@ export class Session<Env> {
     return undefined;
   }
 
-  /** Leaves nothing stored. */
+  /** Deletes everything that is stored for the session. */
   async #forget(): Promise<void> {
     const { caller, uris = [] } = this.#state.get();
     if (caller) await this.#notices.release(uris, { ...caller, principal: undefined });
@@ -267,7 +266,7 @@ export class Session<Env> {
     this.#state.delete();
   }
 
-  /** Some of what was stored is gone. */
+  /** Called when rows of the log have been deleted. */
   collected(): void {
     this.#streams.forgetSizes();
   }
@@ -277,10 +276,10 @@ export class Session<Env> {
     return sockets.some((socket) => socket.readyState === WebSocket.OPEN);
   }
 
-  /** Whether nothing is lost when it is let go of: nothing runs, no socket is open, and all it knows is stored. */
+  /** Whether the session can be removed from memory: nothing runs, no socket is open, and its whole state is stored. */
   get isIdle(): boolean {
     const isUsed = this.users + this.#posts.size + this.#handling > 0 || this.#roots.isRunning;
-    // How often a client was sampled is counted in memory, for as long as its session id is good.
+    // The sampling requests to a client are counted in memory while its session id is valid.
     const isCounting = this.#questions.isCounting && this.#isOf(this.#caller);
     return !isUsed && !isCounting && !this.#isHeld && !this.#streams.isAwaited;
   }
@@ -308,7 +307,7 @@ export class Session<Env> {
     }
   }
 
-  /** The answer to a POST: JSON, or the stream that carries it. */
+  /** Returns the answer to a POST: JSON, or the number of the stream that will carry it. */
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
     const { stream, post, memory, outcome } = running;
@@ -322,7 +321,7 @@ export class Session<Env> {
       return TAKEN;
     }
     stream.begin();
-    // It may have ended since, and then nobody else ends what had not begun.
+    // The run may have finished before the stream began. Then the stream must be ended here.
     if (running.over) {
       this.#end(running);
       this.#streams.settle(stream);
@@ -330,7 +329,7 @@ export class Session<Env> {
     return { stream: stream.id };
   }
 
-  /** Why so many more requests cannot be served now; undefined: they can. */
+  /** Returns the refusal if this many more requests cannot be served now, or undefined if they can. */
   tooMany(asked: number): Refusal | undefined {
     if (asked === 0) return undefined;
     const { caps, resumeMs } = this.#host;
@@ -344,7 +343,7 @@ export class Session<Env> {
     return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
-  /** A refusal when a POST would start more handlers of custom notifications than requests may be in flight. */
+  /** Returns a refusal if a POST would start more handlers of custom notifications than `inFlightMax`. */
   #tooManyHandlers({ messages }: SessionPost, { server }: LegacyContext<Env>): Refusal | undefined {
     const { inFlightMax } = this.#host.caps;
     const asked = messages.filter(
@@ -379,7 +378,7 @@ export class Session<Env> {
       principal,
       endpoint,
       client,
-      // The handshake of HTTP+SSE declares no more than these.
+      // The handshake of HTTP+SSE declares only these methods.
       methods: (stream?.disconnect && runtime.extend?.(methods, env, client, this)) ?? methods,
       logging: {
         level: this.#state.get().logLevel,
@@ -397,7 +396,7 @@ export class Session<Env> {
       awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
-      // Only these clients know how to come back.
+      // Only clients of these versions reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => {
         this.#handling += 1;
@@ -414,7 +413,7 @@ export class Session<Env> {
     return context;
   }
 
-  /** What a handler of a notification may do: it has no stream of its own, so it speaks on a GET stream. */
+  /** Returns the context for the handler of a notification. It has no stream of its own, so it uses a GET stream. */
   #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call {
     const { client, limits } = context;
     const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
@@ -430,7 +429,7 @@ export class Session<Env> {
     if (method !== "notifications/cancelled") return;
     const id = params?.requestId as RequestId;
     const lost = this.#lasting?.cancelled(id) ?? [];
-    // Nothing of these runs: their streams end without an answer.
+    // These calls are not running, so their streams are ended here, without an answer.
     for (const number of lost) {
       const stream = this.#streams.forCall([id], number);
       stream.end(undefined);

@@ -1,6 +1,6 @@
 /**
- * One socket to a Worker, and how far it has carried its stream. The log is the queue: a reader that is behind is sent
- * no more than a window beyond what it has taken, and the rest waits where it is stored.
+ * One socket to a Worker, and its position in the stream. The log is the queue: a slow reader is sent at most a window
+ * beyond what it has read, and the rest stays in the log.
  *
  * @module
  */
@@ -10,17 +10,17 @@ import { OVER } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
 
-/** Units that may be on their way to a client. */
+/** UTF-16 units that may be sent but not yet read by the client. */
 export const WINDOW = 1024 * 1024;
 
-/** What is known of a socket whatever becomes of the object: it is attached to the socket. */
+/** The state of a socket that survives hibernation: it is attached to the socket. */
 export interface Attached {
   readonly stream: number;
   /** Number of the event after which its client began. */
   readonly after?: number;
-  /** Its place in the order of attaching. */
+  /** Higher for sockets that were attached later. */
   readonly order: number;
-  /** Where it stopped, when there is more in the log. */
+  /** The position up to which events were sent. Undefined if the log has no more events. */
   readonly behind?: Position | undefined;
 }
 
@@ -29,18 +29,18 @@ export class Carrier {
   readonly #log: EventLog;
   #attached: Attached;
   #place: Position;
-  /** Sent, and not yet taken by the client. After a sleep of the object it counts from nothing again. */
+  /** Units sent but not yet read by the client. Starts at 0 again after hibernation. */
   #underWay = 0;
   #retryMs: number | undefined;
 
-  /** A socket just accepted. @param place Its client has what came before. */
+  /** Creates the carrier of a new socket. @param place The client has everything up to this position. */
   static begin(socket: WebSocket, log: EventLog, attached: Attached, place: Position): Carrier {
     const carrier = new Carrier(socket, log, attached, place);
     carrier.#keep(place);
     return carrier;
   }
 
-  /** A socket from a former life of the object. */
+  /** Creates the carrier of a socket that was accepted before the object hibernated. */
   static again(socket: WebSocket, log: EventLog): Carrier {
     const attached = socket.deserializeAttachment() as Attached;
     return new Carrier(socket, log, attached, attached.behind ?? log.last(attached.stream));
@@ -57,36 +57,36 @@ export class Carrier {
     return this.#attached;
   }
 
-  /** Whether an event was sent in part: the rest of it has to follow. */
+  /** Returns whether only a part of this event was sent, so that its rest must follow. */
   isWithin(stream: number, seq: number): boolean {
     return this.#place.rank < 0 && this.#place.seq === seq && this.#attached.stream === stream;
   }
 
-  /** Takes a row just stored. */
+  /** Sends a row that was just stored, unless the reader is behind. */
   row(row: EventRow): void {
     if (this.#attached.behind) return;
     if (this.#underWay < WINDOW) this.#send(row, row.frames);
     else this.#keep(this.#place);
   }
 
-  /** Nothing follows a place. Who is behind reads so in the log. */
+  /** Reports the end of the stream. A reader that is behind finds it in the log. */
   over({ seq }: Position): void {
     if (!this.#attached.behind) this.#say(encodeBridge({ kind: "final", seq, frames: "" }));
   }
 
-  /** Ends the response when everything before is sent. */
+  /** Ends the response when everything before it was sent. */
   retry(retryMs: number): void {
     if (this.#attached.behind) this.#retryMs = retryMs;
     else this.#say(encodeBridge({ kind: "retry", retryMs }));
   }
 
-  /** The client has taken this much. */
+  /** Called when the client has read this many units. */
   taken(units: number): void {
     this.#underWay = Math.max(0, this.#underWay - units);
     if (this.#attached.behind) this.pump();
   }
 
-  /** Sends what is in the log, as far as the window goes. */
+  /** Sends events from the log until the window is full. */
   pump(): void {
     for (const row of this.#log.after(this.#attached.stream, this.#place)) {
       if (this.#underWay >= WINDOW) {
@@ -97,7 +97,7 @@ export class Carrier {
       this.#send(row, this.#fitting(row));
     }
     if (this.#place.rank < 0) {
-      // Half of an event was sent, and the rest was forgotten. A client drops half of one, and comes back after the last.
+      // The rest of a partly sent event was deleted. The client drops that event, and resumes after the last complete one.
       this.#socket.close(OVER);
       return;
     }
@@ -106,8 +106,8 @@ export class Carrier {
   }
 
   /**
-   * The frames of a row less those the client has: a row can hold earlier ones. Where some are missing that were
-   * forgotten, the client is told.
+   * Returns the frames of a row without those that the client already has. If events before the row were deleted, a
+   * warning for the client comes first.
    */
   #fitting({ rank, frames }: EventRow): string {
     const { seq } = this.#place;
@@ -138,14 +138,14 @@ export class Carrier {
   }
 }
 
-/** The number of the event a frame begins with; undefined where a frame only goes on. */
+/** Returns the number of the first event in the frames, or undefined if they begin in the middle of an event. */
 function eventNumber(frames: string): number | undefined {
   const [, number] = /^id: \S+-(\w+)\n/.exec(frames) ?? [];
   return number === undefined ? undefined : Number.parseInt(number, 36);
 }
 
 function warning(missing: number): string {
-  const data = `${missing} earlier messages are no longer kept.`;
+  const data = `${missing} earlier messages are no longer stored.`;
   const params: JsonObject = { level: "warning", logger: "mcp-edge", data };
   return encodeEvent(JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params }));
 }

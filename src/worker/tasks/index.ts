@@ -54,7 +54,7 @@ const OPTIONS: OptionTable<TasksOptions> = {
 };
 
 const MINUTE_MS = 60_000;
-/** Milliseconds one request waits for a task before it asks anew: what it waits on may have gone. */
+/** Milliseconds one request waits for a task before it is repeated, since the object may have been reset. */
 const WAIT_MS = 25_000;
 
 /**
@@ -95,7 +95,7 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpOb
   };
 }
 
-/** Methods by who the client is: tasks are an extension of its version, or its own, or there are none. */
+/** Adds the methods of tasks: those of the extension, those of 2025-11-25, or none, depending on the client. */
 function extension<Env>(runtime: EdgeRuntime<Env>, storable: Storable): ExtendMethods<Env> {
   const objects = new RoleObjects<TaskRpc>("task", runtime.place);
   const changes = new WeakMap<object, TaskChanges>();
@@ -118,7 +118,7 @@ function keeperOf<Env>(
   storable: Storable,
 ): WaitingKeeper {
   const { className } = runtime.place;
-  /** What the object of a task answers; undefined when there can be none. */
+  /** Calls the object of a task. Resolves undefined if the id cannot be that of a task. */
   const ask = async <T>(
     taskId: string,
     { principal, endpoint }: Call,
@@ -127,7 +127,7 @@ function keeperOf<Env>(
     const namespace = objects.namespace(env);
     const id = findId(namespace, taskId);
     const who = ownerOf({ principal, endpoint, className });
-    // All of it may be asked twice.
+    // All calls are idempotent.
     return id && twice(() => question(objects.get(namespace, id), who));
   };
   return {
@@ -156,18 +156,18 @@ function findId(namespace: ObjectNamespace, taskId: string): DurableObjectId | u
   try {
     return id === undefined ? undefined : namespace.idFromString(id);
   } catch {
-    // Not made here.
+    // The id is not from this namespace.
     return undefined;
   }
 }
 
-/** At the edge it is a web `Request`. */
+/** Returns the request as plain data. In a Worker it is a web `Request`. */
 function plain({ request }: Call): PlainRequest | undefined {
   if (!request) return undefined;
   return { url: request.url, headers: [...(request.headers as Headers)] };
 }
 
-/** `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
+/** Checks that `Mcp-Name` is the task's id. @throws {McpError} -32020. @see tasks, "Streamable HTTP: Routing Headers" */
 function checkName({ params }: JSONRPCRequest, { request }: Call): void {
   const header = request?.headers.get("Mcp-Name") ?? null;
   const taskId = params?.taskId;

@@ -42,9 +42,9 @@ export interface WithWorkflow {
 /** Which workflow() of this isolate uses which binding. It decides nothing but whether a second one is refused. */
 const owners = new Map<string, object>();
 
-/** Tells an instance that its task was answered, or should be looked at. */
+/** The event that resumes an instance, because its task was answered or must be checked. */
 const GO_ON = "go-on";
-/** Instances that do nothing more until they are begun anew. */
+/** The states of instances that do nothing until they are restarted. */
 const ENDED: readonly string[] = ["errored", "terminated", "complete"];
 
 /**
@@ -118,7 +118,7 @@ function createWorkflowClass(place: ObjectPlace, config: WorkflowStepConfig): Wo
       for (let round = 1; ; round += 1) {
         const { status, waitMs } = await step.do(`run ${round}`, config, async () => {
           const turn = await objects.call(objects.get(namespace, id), "work");
-          // Where no task is stored any more, its time was over.
+          // If no task is stored any more, it has expired.
           return { ...(turn ?? { status: "failed", waitMs: 0, steps: [] as string[] }) };
         });
         if (status !== "working" && status !== "input_required") return { status };
@@ -128,12 +128,12 @@ function createWorkflowClass(place: ObjectPlace, config: WorkflowStepConfig): Wo
   };
 }
 
-/** The next run finds out why: it was answered, it is time, or the task's time is over. */
+/** Waits until the task was answered, the next run is due, or the task has expired. The next run finds out which. */
 async function goesOn(step: WorkflowStep, round: number, timeout: number): Promise<void> {
   await step.waitForEvent(`wait ${round}`, { type: GO_ON, timeout }).catch(() => undefined);
 }
 
-/** Makes the instance of a task, or tells the one there is to go on. */
+/** Creates the instance of a task, or resumes an existing one. */
 async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<void> {
   const id = instanceOf(task.taskId);
   const found = await workflow.get(id).catch(() => undefined);
@@ -146,7 +146,7 @@ async function drive(workflow: Workflow<DrivenTask>, task: DrivenTask): Promise<
   else await found.sendEvent({ type: GO_ON, payload: {} });
 }
 
-/** Ids of instances begin with a letter. */
+/** Returns the id of the instance of a task. It must begin with a letter. */
 function instanceOf(taskId: string): string {
   return `task-${taskId}`;
 }
