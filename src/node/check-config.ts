@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** What is read of a wrangler configuration. */
+/** The members of a wrangler configuration that are checked. */
 interface Config {
   readonly main?: string;
   readonly compatibility_date?: string;
@@ -39,7 +39,7 @@ interface Missing {
   readonly lines: readonly string[];
 }
 
-/** Where handlers hear of clients that leave without a flag. */
+/** The first compatibility date at which request signals need no flag. */
 const SIGNAL_DATE = "2026-11-17";
 const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
@@ -87,7 +87,7 @@ function failed(message: string): number {
 async function loadWrangler(folder: string): Promise<Wrangler> {
   const path = createRequire(join(folder, "package.json")).resolve("wrangler");
   const loaded = (await import(pathToFileURL(path).href)) as Wrangler & { default?: Wrangler };
-  // Of a CommonJS module Node may find only some of the names.
+  // For a CommonJS module Node may detect only some of the exported names.
   return { ...loaded.default, ...loaded };
 }
 
@@ -142,7 +142,7 @@ function* findPlatform(file: string, config: Config, needsObjects: boolean, isJs
   if (date < SIGNAL_DATE && !flags.includes("enable_request_signal")) {
     const all = [...flags, "enable_request_signal"].map((flag) => `"${flag}"`).join(", ");
     const line = isJson ? `"compatibility_flags": [${all}]` : `compatibility_flags = [${all}]`;
-    const text = "Without the flag enable_request_signal handlers do not hear of clients that leave.";
+    const text = "Without the flag enable_request_signal, ctx.signal does not abort when a client disconnects.";
     yield { code: "flag-missing", text, file, lines: [line] };
   }
 }

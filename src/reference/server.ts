@@ -127,7 +127,7 @@ export function createReferenceServer(): McpServer {
       () => {
         if (kind === "tool") server.toolsChanged();
         else server.promptsChanged();
-        return "Told.";
+        return "Notified.";
       },
     );
   }

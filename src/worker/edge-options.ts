@@ -109,7 +109,7 @@ export function watchForTasks(onError: ErrorReporter): (server: Registry) => voi
       .map(({ name }) => name);
     if (names.length === 0) return;
     isReported = true;
-    const message = `Nobody can call ${names.join(", ")}: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".`;
+    const message = `No client can call ${names.join(", ")}: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".`;
     const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
     server.report(new KitError("options-invalid", message), where, onError);
   };

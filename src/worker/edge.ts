@@ -117,7 +117,7 @@ export type EdgeApp<Env, Objects extends object> = Hono<HonoEnv<Env>> & Objects;
 
 type None = Record<never, never>;
 
-/** The purpose of keys for what clients carry from round to round. */
+/** The purpose of the keys that seal request states, which clients send back in the next round. */
 const STATE = "request state";
 
 /**
@@ -144,7 +144,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   const mistakes = findOptionProblems(source, options);
   let isReady = false;
   let isTold = false;
-  /** The answer to every request while something is wrong. What is right once is not looked at again. */
+  /** Answers every request while the configuration has problems. It is not checked again once it has none. */
   const guard = (env: unknown) => {
     if (isReady) return undefined;
     const problems = [
@@ -160,7 +160,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
     return misconfigured(problems);
   };
   const { app, roles } = mistakes.length > 0 ? refusing<Env>(given, guard) : assemble(source, given, place, guard);
-  // Object.assign passes over what is not there.
+  // Object.assign ignores undefined.
   return Object.assign(app, objects?.makeClass(roles, place) as Objects, tasks?.makeClasses?.(place) as Classes);
 }
 
@@ -169,7 +169,7 @@ interface Assembled<Env> {
   readonly roles: readonly ObjectRole<Env>[];
 }
 
-/** An app that serves nothing, since the options of its endpoint are wrong. */
+/** Returns an app that refuses every request, because the options of its endpoint are wrong. */
 function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: (env: unknown) => Response | undefined) {
   const app = new Hono<HonoEnv<Env>>();
   app.all(path, (context) => guard(context.env) ?? context.notFound());
@@ -183,7 +183,7 @@ function assemble<Env>(
   guard: (env: unknown) => Response | undefined,
 ): Assembled<Env> {
   const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
-  // Each by its name: a rest of the options would lack what an instance of a class inherits, such as its hook `auth`.
+  // By name: a rest object would lack inherited members, such as an `auth` method of a class instance.
   const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly, middleware = [] } = options;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
@@ -234,7 +234,7 @@ function assemble<Env>(
   });
   const app = new Hono<HonoEnv<Env>>();
   if (middleware.length > 0) app.use(...middleware);
-  // Hono's Bindings are the Env of the server: the type only widens where Env is unknown.
+  // Hono's Bindings are the Env of the server. They only differ in type if Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
   const servePage = page?.mount(app, endpoint, path);
@@ -274,10 +274,10 @@ function placeOf<Env>({ className = CLASS_NAME, binding, ...rest }: EdgeOptions<
   return { className, binding: binding ?? (className === CLASS_NAME ? "MCP" : undefined), jurisdiction, locationHint };
 }
 
-/** What a function of the request is given where there is none: when a session ends by itself. */
+/** The request that a server factory gets when there is none, such as when a session expires. */
 const NO_REQUEST: RequestFacts = { url: "about:blank", headers: { get: () => null } };
 
-/** Into the Worker's log, with the reference the client got. */
+/** Writes an error to the Worker's log, with the reference that the client received. */
 const logError: ErrorReporter = (error, where) => {
   console.error(failureLine(where), error);
 };

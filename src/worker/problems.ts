@@ -1,11 +1,11 @@
 /**
- * What is wrong with the configuration of an endpoint. It is collected, and told all at once to whoever sends the first
- * request, in the log and in the answer.
+ * Problems in the configuration of an endpoint. All of them are reported together: once in the log, and in the answer
+ * to each request.
  *
  * @module
  */
 
-/** Identifies what is wrong, in the log and in answers. */
+/** Identifies a problem in the log and in answers. */
 export type ProblemCode =
   /** `edge()` got an option that does not exist. */
   | "option-unknown"
@@ -26,10 +26,10 @@ export type ProblemCode =
   /** A compatibility flag is missing. */
   | "flag-missing";
 
-/** One thing that is wrong, as a line of text that says what to write. */
+/** A problem, as a line of text that says what to write. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
-/** What the platform lacks: Durable Objects are called by RPC, and handlers hear of clients that leave. */
+/** Finds missing features of the platform: RPC, which objects need, and request signals, which report disconnects. */
 export function findFlagProblems(needsObjects: boolean): Problem[] {
   const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   const { rpc, enable_request_signal } = Cloudflare?.compatibilityFlags ?? {};
@@ -40,15 +40,15 @@ export function findFlagProblems(needsObjects: boolean): Problem[] {
     );
   if (enable_request_signal === false)
     problems.push(
-      `[flag-missing] Without it handlers do not hear of clients that leave. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]`,
+      `[flag-missing] Without the flag, ctx.signal does not abort when a client disconnects. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]`,
     );
   return problems;
 }
 
-/** What precedes the lines of what is wrong. */
+/** The line before the list of problems. */
 export const CONFIGURED_WRONGLY = "This server is not configured correctly.";
 
-/** The answer to every request while something is wrong: one line for each problem. */
+/** Returns the answer to every request while there are problems, with one line for each. */
 export function misconfigured(problems: readonly Problem[]): Response {
   const message = `${CONFIGURED_WRONGLY}\n${problems.join("\n")}`;
   return Response.json(

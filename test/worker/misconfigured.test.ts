@@ -114,7 +114,7 @@ describe("tools that need a part", () => {
   test.each(["/bare", "/varying"])('A27: task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
-      'options-invalid: Nobody can call background: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".',
+      'options-invalid: No client can call background: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".',
     ]);
   });
 
@@ -143,7 +143,7 @@ test("A27: an old compatibility date and a missing flag are reported, with the l
   try {
     expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
       '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
-      '[flag-missing] Without it handlers do not hear of clients that leave. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]',
+      '[flag-missing] Without the flag, ctx.signal does not abort when a client disconnects. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]',
     ]);
   } finally {
     await old.stop();

@@ -76,7 +76,7 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   return {
     deliver,
     mount: (app, endpoint, gate) => {
-      // What edge() has refused: see findOptionProblems().
+      // edge() has already refused this: see findOptionProblems().
       if (!gate) return () => undefined;
       const serve = (
         request: Request,

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/once: calls that run once, whoever repeats them and wherever.
+ * mcp-edge/worker/once: calls that run once, even if a client repeats them elsewhere.
  *
  * @module
  */

@@ -296,8 +296,7 @@ export class Session<Env> {
   // Calls
 
   /**
-   * Says the answer of a run that is over, or an error when it cannot be stored: nothing else would end the wait for
-   * it.
+   * Sends the answer of a finished run, or an error if it cannot be stored. Otherwise the client would wait forever.
    */
   #end({ post, stream, over }: RunningPost): void {
     try {

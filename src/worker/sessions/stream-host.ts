@@ -21,18 +21,18 @@ export interface StreamCaps {
   readonly sessionBytesMax: number;
 }
 
-/** What a session's streams need of its object. */
+/** The services that the streams of a session get from its object. */
 export interface StreamHost {
   readonly ctx: DurableObjectState;
   readonly log: EventLog;
   readonly session: number;
   readonly caps: StreamCaps;
-  /** When this life of the object began: every socket of the life before was lost by then. */
+  /** When the object was last started. Sockets that did not survive a restart were lost by then. */
   readonly bornAtMs: number;
-  /** Reports that something could not be stored. */
+  /** Called when something could not be stored. */
   readonly onError: (error: unknown) => void;
   /** Called when something is stored. */
   readonly onBegin: () => void;
-  /** Whether a call whose run was lost goes on nevertheless. */
+  /** Returns whether an interrupted call continues. */
   readonly goesOn: (row: StreamRow) => boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * The open sockets of one session's streams. They are found by their tags, because they outlive the object in memory.
+ * The open sockets of one session's streams. They are found by their tags, because they survive hibernation.
  *
  * @module
  */
@@ -10,8 +10,9 @@ import type { Position } from "./event-log.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { Carrier } from "./stream-socket.ts";
 
-/** Milliseconds a Worker has to confirm a filter. After it, the answer that waits for the filter is sent all the same. */
+/** Milliseconds to wait until a Worker confirms a filter. Afterwards the answer is sent without the confirmation. */
 const FILTER_WAIT_MS = 2_000;
+
 /** The open sockets of the streams of one session. */
 export class StreamSockets {
   readonly #host: StreamHost;
@@ -24,7 +25,7 @@ export class StreamSockets {
     this.#host = host;
   }
 
-  /** The socket of the latest GET stream, which delivers notices. */
+  /** Returns the socket of the latest GET stream, which delivers the notices. */
   latestOwn(except?: WebSocket): WebSocket | undefined {
     const order = (socket: WebSocket) => this.carrier(socket).attached.order;
     const sockets = this.own.filter((socket) => socket !== except);
@@ -36,7 +37,7 @@ export class StreamSockets {
     return this.#open(`own${this.#host.session}`);
   }
 
-  /** The open sockets of a stream. */
+  /** Returns the open sockets of a stream. */
   of(stream: number): WebSocket[] {
     return this.#open(socketTag(this.#host.session, stream));
   }
@@ -45,12 +46,12 @@ export class StreamSockets {
     return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
   }
 
-  /** What sends a stream to its open sockets. */
+  /** Returns the carriers of a stream, one for each open socket. */
   carriersOf(stream: number): Carrier[] {
     return this.of(stream).map((socket) => this.carrier(socket));
   }
 
-  /** What sends a stream to a socket. */
+  /** Returns the carrier of a socket. */
   carrier(socket: WebSocket): Carrier {
     let carrier = this.#carriers.get(socket);
     if (!carrier) {
@@ -61,8 +62,8 @@ export class StreamSockets {
   }
 
   /**
-   * Accepts a socket for a stream. It replaces the sockets the stream had, and the oldest GET stream where there are
-   * too many.
+   * Accepts a socket for a stream. It replaces the stream's earlier sockets, and the oldest GET stream if there are too
+   * many.
    */
   accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): Carrier {
     const { ctx, caps, session, log } = this.#host;
@@ -76,7 +77,7 @@ export class StreamSockets {
     return carrier;
   }
 
-  /** Tells the Worker of a socket which notices it is to deliver. Resolves when it does, or after a while. */
+  /** Sends a filter to the Worker of a socket. Resolves when the Worker has confirmed it, or after {@link FILTER_WAIT_MS}. */
   tell(socket: WebSocket, filter: NoticeFilter): Promise<void> {
     const number = crypto.randomUUID();
     return new Promise((resolve) => {
@@ -87,25 +88,25 @@ export class StreamSockets {
       };
       const timer = setTimeout(settle, FILTER_WAIT_MS);
       this.#waiting.set(number, settle);
-      // A socket that closes meanwhile has nothing to say any more.
+      // A closed socket will not confirm the filter.
       if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "filter", number, filter }));
       else settle();
     });
   }
 
-  /** A Worker says that a filter holds. */
+  /** Called when a Worker confirms a filter. */
   confirm(number: string): void {
     this.#waiting.get(number)?.();
   }
 
-  /** A socket was closed. */
+  /** Called when a socket was closed. */
   forget(socket: WebSocket): void {
     this.#carriers.delete(socket);
   }
 
   /**
-   * Makes a new GET stream the one that delivers notices: each notice goes to exactly one. The new one begins before the
-   * others end, so that none is lost in between.
+   * Makes a new GET stream deliver the notices in place of the others, since each notice is sent on exactly one stream.
+   * The new stream starts before the others stop, so that no notice is lost.
    */
   async takeOver(socket: WebSocket, filter: NoticeFilter): Promise<void> {
     const others = this.own.filter((other) => other !== socket);
@@ -116,8 +117,8 @@ export class StreamSockets {
 }
 
 /**
- * Finds the sockets that carry a stream. Numbers of streams are unique within their object only as long as it knows
- * them.
+ * Returns the tag of the sockets that carry a stream. It contains the session, because stream numbers can be reused once
+ * the log has deleted them.
  */
 export function socketTag(session: number, stream: number): string {
   return `s${session} ${stream}`;

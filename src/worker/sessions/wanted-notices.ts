@@ -17,7 +17,7 @@ interface StateStore {
   store(state: StoredState, caller: Caller): Promise<void>;
 }
 
-/** URL elicitations whose end a client is told. With more of them, the first is forgotten. */
+/** Maximum number of URL elicitations of whose completion a client is notified. Beyond it the oldest is dropped. */
 const ELICITATIONS_MAX = 32;
 
 export class WantedNotices<Env> {
@@ -49,13 +49,13 @@ export class WantedNotices<Env> {
     if (logLevel !== this.#state.get().logLevel) await this.want({ logLevel }, caller);
   }
 
-  /** Remembers the URL elicitation of a message, if it is one, so that the client is told its end. */
+  /** If a message is a URL elicitation, remembers it, so that the client is notified when it is complete. */
   watch(message: JSONRPCNotification | JSONRPCRequest, caller: Caller): void {
     const id = elicitationIdOf(message);
     if (id !== undefined) this.#host.ctx.waitUntil(this.awaitElicitations([id], caller));
   }
 
-  /** Stores ids of URL elicitations. Resolves once the client will be told their end. */
+  /** Stores ids of URL elicitations. Resolves when the subscription to their completion is in effect. */
   async awaitElicitations(ids: readonly string[], caller: Caller): Promise<void> {
     const { elicitations: known = [] } = this.#state.get();
     if (!clientOf(caller).rules.elicitationModes) return;
