@@ -70,7 +70,7 @@ export class RoleObjects<Rpc> {
       // The result is a plain copy, so it does not need to be disposed of.
       return (await stub.callRole(this.#target, method, ...args)) as ResultOf<Rpc[K]>;
     } catch (error) {
-      throw explained(error, this.#place);
+      throw translateError(error, this.#place);
     }
   }
 
@@ -80,7 +80,7 @@ export class RoleObjects<Rpc> {
     try {
       response = await stub.fetch(this.#url, { headers: { Upgrade: "websocket", ...headers } });
     } catch (error) {
-      throw explained(error, this.#place);
+      throw translateError(error, this.#place);
     }
     if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());
     return response;
@@ -156,7 +156,7 @@ export function claimClass(place: ObjectPlace): void {
 }
 
 /** Returns the error to throw: `binding-crossed` if the object is of a foreign class, or else the error itself. */
-function explained(error: unknown, { className, binding }: ObjectPlace): unknown {
+function translateError(error: unknown, { className, binding }: ObjectPlace): unknown {
   const text = error instanceof Error ? error.message : "";
   if (!text.includes("does not implement the method") && !text.includes("does not export a fetch()")) return error;
   const message = `[class-wrong] The class ${className}${binding ? `, or the one that the binding "${binding}" names,` : ""} is not the one that edge() made. In the Worker's main module write: export class ${className} extends app.McpObject {}`;

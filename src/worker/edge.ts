@@ -143,7 +143,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
   const mistakes = findOptionProblems(source, options);
   let isReady = false;
-  let isTold = false;
+  let isReported = false;
   /** Answers every request while the configuration has problems. It is not checked again once it has none. */
   const guard = (env: unknown) => {
     if (isReady) return undefined;
@@ -155,8 +155,8 @@ export function edge<Env, Objects extends object = None, Classes extends object 
     ];
     isReady = problems.length === 0;
     if (isReady) return undefined;
-    if (!isTold) console.error(`mcp-edge: ${CONFIGURED_WRONGLY}\n${problems.join("\n")}`);
-    isTold = true;
+    if (!isReported) console.error(`mcp-edge: ${CONFIGURED_WRONGLY}\n${problems.join("\n")}`);
+    isReported = true;
     return misconfigured(problems);
   };
   const { app, roles } = mistakes.length > 0 ? refusing<Env>(given, guard) : assemble(source, given, place, guard);

@@ -46,7 +46,7 @@ export class SessionStreams implements StreamOwner {
   readonly #running = new Map<number, LoggedStream>();
   readonly #owned = new Map<number, LoggedStream>();
   /** Calls of an HTTP+SSE client that are running. */
-  readonly #heard = new Set<number>();
+  readonly #httpSseCalls = new Set<number>();
   /** Streams whose client has left for good. */
   readonly #gone = new Set<number>();
   /** When a socket of the session was last lost. */
@@ -118,14 +118,14 @@ export class SessionStreams implements StreamOwner {
     const id = log.nextStream("call");
     const call: HeardCall = { own, heard };
     log.begin({ id, session, requests: JSON.stringify(call) }, StreamKind.Heard);
-    this.#heard.add(id);
+    this.#httpSseCalls.add(id);
     onBegin();
     return id;
   }
 
   /** Deletes the record of an accepted call that has been answered. */
   answered(id: number): void {
-    this.#heard.delete(id);
+    this.#httpSseCalls.delete(id);
     this.#host.log.drop(id);
   }
 
@@ -264,7 +264,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   isRunning(stream: number): boolean {
-    return this.#running.has(stream) || this.#heard.has(stream);
+    return this.#running.has(stream) || this.#httpSseCalls.has(stream);
   }
 
   /** Answers a call that was interrupted by a restart of the object with an error. */
