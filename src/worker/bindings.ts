@@ -124,16 +124,16 @@ function boundIn(env: unknown, { binding }: ObjectPlace): unknown {
   return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
 }
 
-/** The endpoint of each class name in this isolate. Used only to refuse a second endpoint with the same name. */
-const owners = new Map<string, ObjectPlace>();
+/** The endpoint of each class name in this isolate. Undefined if several endpoints claim the name. */
+const owners = new Map<string, ObjectPlace | undefined>();
 
-/** Finds problems in the configuration of an endpoint's objects. The first endpoint with a class name keeps the name. */
+/** Finds problems in the configuration of an endpoint's objects. */
 export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   const { className, binding } = place;
   const migration = `In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"]`;
   const found = foundIn(env, place) as Partial<ObjectNamespace> | undefined;
   const problems: Problem[] = [];
-  if (owners.get(className) !== place)
+  if (!ownsClass(place))
     problems.push(
       `[name-taken] Two endpoints of this Worker use the class ${className}, so each would reach clients of the other. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}`,
     );
@@ -150,9 +150,14 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   return problems;
 }
 
-/** Reserves the name of a class for the first endpoint that uses it. */
+/** Reserves the name of a class for an endpoint. If another one has it, neither may use it: either class may be exported. */
 export function claimClass(place: ObjectPlace): void {
-  if (!owners.has(place.className)) owners.set(place.className, place);
+  owners.set(place.className, owners.has(place.className) ? undefined : place);
+}
+
+/** Returns whether an endpoint is the only one that claims its class name. */
+export function ownsClass(place: ObjectPlace): boolean {
+  return owners.get(place.className) === place;
 }
 
 /** Returns the error to throw: `binding-crossed` if the object is of a foreign class, or else the error itself. */

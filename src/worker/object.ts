@@ -16,6 +16,7 @@ import {
   MISDIRECTED,
   type ObjectPlace,
   type ObjectRpc,
+  ownsClass,
   targetOf,
   urlOf,
 } from "./bindings.ts";
@@ -58,7 +59,7 @@ function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): 
   const byName = new Map(roles.map((role) => [role.name as string, role]));
   class EndpointObject extends McpObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, byName, place.className);
+      super(ctx, env, ownsClass(place) ? byName : new Map(), place.className);
     }
   }
   return { McpObject: EndpointObject };
@@ -71,6 +72,9 @@ const TAGGED: readonly RoleName[] = ["hub", "once"];
 
 /** Milliseconds until the next alarm of an object whose role this deploy does not have. A later deploy may have it again. */
 const UNSERVED_MS = 24 * 60 * 60_000;
+
+/** Milliseconds until the next alarm of an object whose endpoint is refused as a whole, so that it has no roles. */
+const REFUSED_MS = 60_000;
 
 /** The member of an object that returns its role object, if it has one. For tests. */
 export const ROLE = Symbol("role");
@@ -117,7 +121,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const role = this.#role ?? this.#play(storedRole(this.ctx.storage.kv) ?? "session");
     if (role) await role.alarm?.(info);
-    else await this.ctx.storage.setAlarm(Date.now() + UNSERVED_MS);
+    else await this.ctx.storage.setAlarm(Date.now() + (this.#roles.size > 0 ? UNSERVED_MS : REFUSED_MS));
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {

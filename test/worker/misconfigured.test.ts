@@ -151,3 +151,31 @@ test("A27: an old compatibility date and a missing flag are reported, with the l
     await old.stop();
   }
 });
+
+test("an object of a class that two endpoints claim refuses calls, and its alarm is tried again within a minute", async () => {
+  const source = `
+    import { exports } from "cloudflare:workers";
+    import { McpServer } from "./src/core/index.ts";
+    import { edge } from "./src/worker/index.ts";
+    import { sessions } from "./src/worker/sessions/index.ts";
+    const make = (name) => edge(new McpServer({ name, version: "1.0.0" }), { sessions: sessions() });
+    make("first");
+    const second = make("second");
+    export class McpObject extends second.McpObject {
+      async wake() { await this.alarm(); return (await this.ctx.storage.getAlarm()) - Date.now(); }
+    }
+    export default { async fetch() {
+      const object = exports.McpObject.get(exports.McpObject.idFromName("session:one"));
+      const refused = await object.callRole("session/McpObject", "admit").catch(({ message }) => message);
+      return Response.json({ refused, waitMs: await object.wake() });
+    } };`;
+  const taken = await startWorker({ entry: { source }, objects: ["McpObject"] });
+  try {
+    const { refused, waitMs } = (await (await fetch(taken.url("/"))).json()) as { refused: string; waitMs: number };
+    expect(refused).toContain("A Durable Object of the role");
+    expect(waitMs).toBeGreaterThan(0);
+    expect(waitMs).toBeLessThanOrEqual(60_000);
+  } finally {
+    await taken.stop();
+  }
+});

@@ -39,8 +39,8 @@ export interface WithWorkflow {
   readonly McpTaskWorkflow: WorkflowClass;
 }
 
-/** Which workflow() of this isolate uses which binding. It decides nothing but whether a second one is refused. */
-const owners = new Map<string, object>();
+/** The workflow() of each binding in this isolate. Undefined if several endpoints use the binding: all are refused. */
+const owners = new Map<string, object | undefined>();
 
 /** The event that resumes an instance, because its task was answered or must be checked. */
 const GO_ON = "go-on";
@@ -80,7 +80,7 @@ export function workflow<Env>(
     objects: part.objects,
     attach: (runtime) => part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver)),
     makeClasses: (place) => {
-      if (!owners.has(binding)) owners.set(binding, owner);
+      owners.set(binding, owners.has(binding) ? undefined : owner);
       return { McpTaskWorkflow: createWorkflowClass(place, { retries, timeout } as WorkflowStepConfig) };
     },
     findProblems: (env) => {
