@@ -573,8 +573,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "a23-claim",
     file: "src/worker/bindings.ts",
-    find: "if (owners.get(className) !== place)",
-    replace: "if (!owners.has(className))",
+    find: "owners.set(place.className, owners.has(place.className) ? undefined : place);",
+    replace: "if (!owners.has(place.className)) owners.set(place.className, place);",
     tests: ["test/worker/endpoints.test.ts"],
     title: "A23:",
   },
