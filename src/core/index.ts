@@ -14,13 +14,14 @@
  */
 
 export type { ElicitResult, Root } from "./ask/answers.ts";
-export { readElicitResult } from "./ask/answers.ts";
+export { readElicitResult, readRoots } from "./ask/answers.ts";
 export type { ElicitationSchema } from "./ask/elicitation-schema.ts";
 export { QuestionError } from "./ask/question-errors.ts";
 export type { Question } from "./ask/questions.ts";
-export { elicitQuestion } from "./ask/questions.ts";
+export { elicitQuestion, rootsQuestion } from "./ask/questions.ts";
 export type { SampleHook, SampleRecord } from "./ask/sampling-audit.ts";
 export type { SampleParams, SampleResult } from "./ask/sampling-params.ts";
+export { readSampleResult, sampleQuestion } from "./ask/sampling-params.ts";
 export type { ElicitUrlResult, UrlElicitation } from "./ask/url-elicitation.ts";
 export { elicitUrlQuestion } from "./ask/url-elicitation.ts";
 export { withinRoots } from "./ask/within-roots.ts";

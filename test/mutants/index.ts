@@ -6,6 +6,7 @@ import { HTTP_ROOM } from "./lists/http.ts";
 import { PARTS } from "./lists/parts.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
 import { RARE } from "./lists/rare.ts";
+import { ROLE_CHANGES } from "./lists/roles.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
 import { STREAMS } from "./lists/streams.ts";
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SERVING,
   ...STREAMS,
   ...RARE,
+  ...ROLE_CHANGES,
 ];
 
 /** Changes that were considered and make no difference. */

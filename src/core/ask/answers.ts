@@ -78,7 +78,11 @@ export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   return checked.problem ?? { action: "accept", content: checked.value as never };
 }
 
-/** @throws {QuestionError} `invalid-answer`. */
+/**
+ * Reads the answer to a {@link rootsQuestion}, from `ctx.inputResponses`.
+ *
+ * @throws {QuestionError} `invalid-answer` if it is no list of roots.
+ */
 export function readRoots(answer: unknown): readonly Root[] {
   const roots = isObject(answer) ? answer.roots : undefined;
   if (!Array.isArray(roots) || !roots.every((root) => isObject(root) && typeof root.uri === "string")) {

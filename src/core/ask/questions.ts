@@ -49,6 +49,15 @@ export function elicitQuestion(message: string, schema: AnySchema | ElicitationS
   };
 }
 
+/**
+ * Returns the question for the folders that the user has opened to the server, for `inputRequired({ ... })`.
+ *
+ * @see MCP 2026-07-28, client/roots
+ */
+export function rootsQuestion(): Question {
+  return { method: "roots/list" };
+}
+
 /** @throws {QuestionError} `unsupported`, before anything is sent. */
 export function requireAnswerable(question: Question | Ping, client: ClientFacts): void {
   // Every client answers a ping.

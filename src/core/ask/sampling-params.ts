@@ -36,7 +36,20 @@ export interface SampleResult extends JsonObject {
   readonly stopReason?: string;
 }
 
-/** @throws {QuestionError} `invalid-answer`. */
+/**
+ * Returns the question that asks the client's model, for `inputRequired({ ... })`.
+ *
+ * @see MCP 2026-07-28, client/sampling
+ */
+export function sampleQuestion(params: SampleParams): Question {
+  return { method: "sampling/createMessage", params };
+}
+
+/**
+ * Reads the answer to a {@link sampleQuestion}, from `ctx.inputResponses`.
+ *
+ * @throws {QuestionError} `invalid-answer` if it is no sampling result.
+ */
 export function readSampleResult(answer: unknown): SampleResult {
   const invalid = (problem: string) => invalidAnswer("sampling/createMessage", problem);
   if (!isObject(answer) || typeof answer.model !== "string") throw invalid('it has no string "model"');
