@@ -3,7 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const ROLES = ["test/worker/roles.test.ts"];
 const MISCONFIGURED = ["test/worker/misconfigured.test.ts"];
-const TASKS = ["test/worker/tasks.test.ts"];
+const TASKS = ["test/conformance/10-9-tasks.test.ts"];
 
 export const ROLE_CHANGES: readonly Mutant[] = [
   {
@@ -47,13 +47,6 @@ export const ROLE_CHANGES: readonly Mutant[] = [
     find: "if (middleware.length === 0) skipRouter(app, path, handle);",
     replace: "skipRouter(app, path, handle);",
     tests: ["test/worker/middleware.test.ts"],
-  },
-  {
-    id: "task-notice-is-elicitation",
-    file: "src/core/tasks/task-methods.ts",
-    find: 'publish({ kind: "task", id })',
-    replace: 'publish({ kind: "elicitation", id })',
-    tests: TASKS,
   },
   {
     id: "listen-without-tasks",
