@@ -39,7 +39,7 @@ describe("10.5 the acknowledged subset", () => {
     const control = await open(EVERYTHING);
     const asker = await open(EVERYTHING, "limited", lab.toolsOnly.url);
     expect(asker.acknowledged).toEqual({ toolsListChanged: true });
-    // Both servers share a hub, so every notification would arrive if it were not filtered.
+    // Both servers publish every notification, so all of them would arrive if they were not filtered.
     await publishAll(control);
     await publish("tools");
     await asker.hears(TOOLS, 2);

@@ -38,7 +38,9 @@ describe("limits", () => {
         message: expect.stringContaining("limits.heartbeatMs"),
       });
       expect(() => createHttpHandler(createServer(), { limits, onError })).toThrow(invalid);
-      expect(() => edge(createServer(), { limits })).toThrow(invalid);
+      const refused = await edge(createServer(), { limits }).request("/mcp", { method: "POST" });
+      expect(refused.status).toBe(500);
+      expect(await refused.text()).toContain("limits.heartbeatMs");
       const [end] = createPair();
       await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
     },

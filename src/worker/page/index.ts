@@ -46,8 +46,9 @@ export function page(options: PageOptions = {}): PagePart {
       if (root && !/[:*]/.test(path)) showAtRoot(app, endpoint, path);
       return (request, env, execution) => {
         const form = pageForm(request);
+        if (!form) return undefined;
         const { origin, pathname } = new URL(request.url);
-        return form && show(endpoint, request, env, execution, form, origin + pathname);
+        return show(endpoint, request, env, execution, form, origin + pathname);
       };
     },
   };
