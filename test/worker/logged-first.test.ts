@@ -13,7 +13,7 @@ let worker: Workerd;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/durable.ts",
-    objects: [CLASS],
+    objects: [CLASS, "PlainObject"],
     bindings: { MCP_KEYS: newKeys() },
   });
 });

@@ -115,11 +115,12 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   async alarm(): Promise<void> {
     this.#alarmAtMs = undefined;
     const nowMs = Date.now();
-    const due: number[] = [];
     for (const number of SessionState.stored(this.#ctx.storage.kv)) {
-      const atMs = await this.#held(this.#session(number), (session) => session.expire(nowMs));
-      due.push(atMs ?? Number.POSITIVE_INFINITY);
+      await this.#held(this.#session(number), (session) => session.expire(nowMs));
     }
+    // From here on nothing waits: hooks of the author ran above, and other sessions may have stored something meanwhile.
+    const stored = [...SessionState.stored(this.#ctx.storage.kv)];
+    const due = stored.map((number) => this.#session(number).goodUntilMs);
     for (const number of SessionState.withCalls(this.#ctx.storage.kv)) {
       due.push(this.#session(number).expireQuestions(nowMs));
     }
@@ -138,6 +139,8 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   // Internal
 
   async #forget(): Promise<void> {
+    // This deletes the alarm too.
+    this.#alarmAtMs = undefined;
     await this.#ctx.storage.deleteAll();
     this.#log.reset();
   }

@@ -241,21 +241,18 @@ export class Session<Env> {
 
   // Expiry
 
-  /**
-   * Deletes the stored state if the session has expired. A session with an open stream is renewed instead.
-   *
-   * @returns When the session expires, or undefined if nothing is stored.
-   */
-  async expire(nowMs: number): Promise<number | undefined> {
+  /** Deletes the stored state if the session has expired. A session with an open stream is renewed instead. */
+  async expire(nowMs: number): Promise<void> {
     const { caller, isEnded } = this.#state.get();
-    if (!caller) return undefined;
-    if (this.#goodUntil(caller) > nowMs) return this.#goodUntil(caller);
-    if (!isEnded && this.#isHeld) {
-      this.#state.put({ goodUntilMs: nowMs + this.#host.period.lengthMs }, caller);
-      return this.#goodUntil(caller);
-    }
-    await this.#forget();
-    return undefined;
+    if (!caller || this.#goodUntil(caller) > nowMs) return;
+    if (isEnded || !this.#isHeld) await this.#forget();
+    else this.#state.put({ goodUntilMs: nowMs + this.#host.period.lengthMs }, caller);
+  }
+
+  /** When the session expires; Infinity if nothing is stored for it. */
+  get goodUntilMs(): number {
+    const { caller } = this.#state.get();
+    return caller ? this.#goodUntil(caller) : Number.POSITIVE_INFINITY;
   }
 
   /** Deletes everything that is stored for the session. */

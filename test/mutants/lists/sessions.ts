@@ -124,8 +124,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-open-stream-is-no-use",
     file: "src/worker/sessions/session.ts",
-    find: "if (!isEnded && this.#isHeld) {",
-    replace: "if (isEnded && this.#isHeld) {",
+    find: "if (isEnded || !this.#isHeld) await this.#forget();",
+    replace: "if (!isEnded || !this.#isHeld) await this.#forget();",
     tests: ["test/worker/durable.test.ts"],
     title: "M1 an open stream counts as use",
   },
@@ -202,8 +202,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-expiry-leaves-its-streams",
     file: "src/worker/sessions/session.ts",
-    find: "if (this.#goodUntil(caller) > nowMs) return this.#goodUntil(caller);",
-    replace: "if (this.#goodUntil(caller) > 0) return this.#goodUntil(caller);",
+    find: "if (!caller || this.#goodUntil(caller) > nowMs) return;",
+    replace: "if (!caller || this.#goodUntil(caller) > 0) return;",
     tests: ["test/worker/durable.test.ts"],
     title: "M1 a session that is not used for idleTimeoutMs",
   },
