@@ -106,7 +106,7 @@ describe("other mistakes", () => {
       '[option-unknown] edge(): there is no option "sesions". Did you mean "sessions"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
       "[option-invalid] auth is a value of type string; it must be a function.",
-      "[option-invalid] edge(): the option keys is secret; write keys: keys().",
+      "[option-invalid] edge(): the option keys is a value of type string; write keys: keys().",
       TEXTS.NotExported?.replaceAll("NotExported", "Many"),
     ]);
   });

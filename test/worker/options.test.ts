@@ -80,7 +80,7 @@ describe("names of options", () => {
       "no server":
         "edge(): the first argument is undefined; it must be a server made by new McpServer({ name, version }).",
       "a part that was not called": "edge(): the option sessions is a function; write sessions: sessions().",
-      "a part that is a text": "edge(): the option keys is secret; write keys: keys().",
+      "a part that is a text": "edge(): the option keys is a value of type string; write keys: keys().",
     }),
   )("A27: edge() with %s says so", (what, message) => {
     expect(answers.misused[what]).toBe(`options-invalid: ${message}`);
