@@ -95,7 +95,7 @@ describe("openStream", () => {
   test("reports what has arrived when the awaited event can no longer arrive", async () => {
     const stream = await openStream(worker.url("/events"));
     await expect(stream.waitFor("a fourth event", ({ events }) => events.length === 4)).rejects.toThrow(
-      /the stream ended \(complete\): a fourth event\..*a-3/s,
+      /the stream ended \(complete\)\): a fourth event\..*a-3/s,
     );
   });
 
