@@ -187,7 +187,7 @@ test("a second request for work joins the run in progress", async () => {
   const key = newKey();
   const taskId = await client.start("hold", { key });
   await hasBegun(key);
-  const work = async () => (await fetch(worker.url(`/work/${objectOf(taskId)}`), { method: "POST" })).json();
+  const work = async () => (await fetch(worker.url(`/run-task/${objectOf(taskId)}`), { method: "POST" })).json();
   const both = [work(), work()];
   // They have reached the object once it has answered later ones.
   for (let count = 0; count < 5; count += 1) await client.get(taskId);

@@ -50,7 +50,7 @@ export interface PromptOptions<Args extends PromptArguments = undefined, Env = u
   readonly complete?: Completers<Env>;
   /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 

@@ -35,7 +35,7 @@ export interface ResourceContent {
   readonly text?: string;
   /** The contents as bytes. Give this or `text`. */
   readonly blob?: Base64OrBytes;
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 
@@ -76,7 +76,7 @@ interface CommonOptions {
   readonly annotations?: Annotations;
   /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
   /** How long what is read may be kept. @default the server's hint for `resources/read` */
   readonly cache?: CacheHint;

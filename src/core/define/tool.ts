@@ -56,7 +56,7 @@ export interface ToolResult {
   readonly structuredContent?: unknown;
   /** Whether the tool failed. Then the output schema is not enforced. @default false */
   readonly isError?: boolean;
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 
@@ -104,7 +104,7 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly annotations?: ToolAnnotations;
   /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
   /**
    * Milliseconds the handler may run, at most 2^31 - 1; then `ctx.signal` aborts and the client gets an error result.

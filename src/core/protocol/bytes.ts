@@ -54,8 +54,8 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Returns a hash of 32 bits (FNV-1a over UTF-16 code units), the same in every isolate. It is not cryptographic: whoever
- * chooses the texts can make two that collide.
+ * Returns a hash of 32 bits (FNV-1a over UTF-16 code units), the same in every isolate. It is not cryptographic:
+ * collisions can be constructed on purpose.
  *
  * @param seed Another seed gives another number for the same text.
  * @param mixBits Folds the high bits into the low ones by this many places, so that two numbers of one text do not

@@ -39,7 +39,7 @@ export type Base64OrBytes = string | Uint8Array | ArrayBuffer;
 interface BlockCommon {
   /** Hints for the client about how to use the content. */
   readonly annotations?: Annotations;
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 
@@ -83,7 +83,7 @@ export interface TextResourceContents {
   readonly mimeType?: string;
   /** The text itself. */
   readonly text: string;
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 
@@ -95,7 +95,7 @@ export interface BlobResourceContents {
   readonly mimeType?: string;
   /** The bytes themselves. */
   readonly blob: Base64OrBytes;
-  /** Metadata for the client, kept as it is. */
+  /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
 }
 

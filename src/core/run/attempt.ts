@@ -1,7 +1,7 @@
 /**
  * One run of a handler over a journal. Answers and results in the journal are returned at once; other questions are asked,
  * and other steps run. Where the client cannot be asked in the middle of a request, the run is suspended once it can go no
- * further: it waits for an answer and no step is running. Nothing it does afterwards has any effect.
+ * further: it waits for an answer and no step is running. Later calls of its context have no effect.
  *
  * @module
  */

@@ -14,8 +14,8 @@ import { installRounds } from "./run-handler.ts";
  * Ends this run of a handler with questions. It runs again with `ctx.inputResponses` (by the same keys) and
  * `ctx.requestState` set; a response that is missing or does not fit is asked for by returning this again.
  *
- * The same handler works in both eras: modern clients get an `input_required` result and repeat the request; legacy
- * clients are asked over the stream of the request they are waiting on, and the handler is run again here.
+ * The same handler works in both eras: modern clients get an `input_required` result and repeat the request. Legacy
+ * clients receive the questions on the stream of the pending request, and the server runs the handler again itself.
  *
  * @throws {KitError} `options-invalid` when there is neither a question nor a state.
  * @param requestState Text to have back on the next run. It is sealed: clients can neither read nor change it, and it is

@@ -73,7 +73,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
   }
 
   async open(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
-    // Before the keys, so that a missing namespace is reported first.
+    // The namespace is looked up before the keys, so that a missing one is reported first.
     const namespace = this.#namespace(env);
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
