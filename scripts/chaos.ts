@@ -25,7 +25,7 @@ const [first, count, released, worlds] = [values.seed, values.seeds, values.rele
   number,
 ];
 const startedAtMs = Date.now();
-await runSeeds({ first, count, released, worlds, trustMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
+await runSeeds({ first, count, released, worlds, ttlMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
 console.log(`\n${tally.table()}\n${Math.round((Date.now() - startedAtMs) / 1000)} s`);
 // Released clients leave reconnect timers and sockets behind, which would keep the process alive.
 process.exit(tally.violations.length > 0 ? 1 : 0);

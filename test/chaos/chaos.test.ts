@@ -7,7 +7,7 @@ test("every event is received once and in order, every call ends, and nothing st
   const tally = new Tally();
   const lines: string[] = [];
   const report = (text: string) => lines.push(text);
-  const options = { first: 1, count: 16, released: 4, worlds: 2, trustMs: 14_000, resumeMs: 6_000, report };
+  const options = { first: 1, count: 16, released: 4, worlds: 2, ttlMs: 14_000, resumeMs: 6_000, report };
   await runSeeds(options, tally);
   expect(tally.violations, lines.join("\n")).toEqual([]);
   expect([tally.of("seeds"), tally.of("released")]).toEqual([16, 4]);

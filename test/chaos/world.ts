@@ -18,7 +18,7 @@ export interface SessionHome {
 
 export interface WorldOptions {
   /** Milliseconds that a session lasts. */
-  readonly trustMs: number;
+  readonly ttlMs: number;
   /** Milliseconds for which a stream can be resumed. */
   readonly resumeMs: number;
 }
@@ -42,7 +42,7 @@ export class World {
     const workerd = await Workerd.start({
       entry: "test/chaos/fixtures/chaos.ts",
       objects: ["McpObject", "TightObject", "SharedObject"],
-      bindings: { MCP_KEYS: newKeys(), TRUST_MS: options.trustMs, RESUME_MS: options.resumeMs },
+      bindings: { MCP_KEYS: newKeys(), TTL_MS: options.ttlMs, RESUME_MS: options.resumeMs },
     });
     return new World(workerd, options);
   }
@@ -111,7 +111,7 @@ export class World {
 
   /** Waits until every session has expired, and checks that nothing is left. */
   async expire(tally: Tally): Promise<void> {
-    const { trustMs, resumeMs } = this.#options;
+    const { ttlMs, resumeMs } = this.#options;
     for (const home of this.#left.filter(({ isDeleted }) => isDeleted)) {
       await this.#becomes(
         home,
@@ -126,7 +126,7 @@ export class World {
     for (const home of this.#left.splice(0)) {
       await this.#becomes(
         home,
-        home.sinceMs + trustMs,
+        home.sinceMs + ttlMs,
         "nothing is left of an expired session",
         tally,
         ({ keys, tables, alarmAtMs }) =>

@@ -91,7 +91,7 @@ function mount(path: string, binding: string, className: string, options: Parame
 }
 
 export const McpObject = mount("/mcp", "MCP", "McpObject", {});
-export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { trustMs: 2_000, resumeMs: 300 });
+export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 2_000, resumeMs: 300 });
 
 let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 

@@ -94,7 +94,7 @@ test("a key is rotated: published before it seals, and kept while what it sealed
 });
 
 test("keys() with custom options publishes, uses and drops keys at the right times", () => {
-  const rotation = { rotateMs: 100, publishMs: 10, keepMs: 1_000 };
+  const rotation = { rotateMs: 100, publishMs: 10, ttlMs: 1_000 };
   let keys: readonly StoredKey[] = [];
   const seen: [atMs: number, count: number][] = [];
   for (let atMs = 0; atMs <= 3_000; atMs += 5) {
@@ -188,12 +188,12 @@ describe("keys that are unavailable", () => {
     expect(await asked()).toBe(1);
   });
 
-  test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { keepMs: -1 }, { keepMs: Number.POSITIVE_INFINITY }])(
+  test.each([{ rotateMs: 1 }, { rotateMs: Number.NaN }, { ttlMs: -1 }, { ttlMs: Number.POSITIVE_INFINITY }])(
     "%j is refused when it is passed",
     async (options) => {
       const source = `import { keys } from "./src/worker/keys/index.ts";
         let said = "nothing";
-        try { keys({ rotateMs: ${options.rotateMs}, keepMs: ${options.keepMs} }); } catch (error) { said = error.code + " " + error.message; }
+        try { keys({ rotateMs: ${options.rotateMs}, ttlMs: ${options.ttlMs} }); } catch (error) { said = error.code + " " + error.message; }
         export default { fetch: () => new Response(said) };`;
       const worker = await startWorker({ entry: { source } });
       opened.push(() => worker.stop());

@@ -338,7 +338,7 @@ describe("a tool declared once", () => {
   });
 });
 
-test("the outcome of a call is forgotten completely after keepMs", async () => {
+test("the outcome of a call is forgotten completely after ttlMs", async () => {
   const client = new ModernClient(await at("/brief"));
   const key = newKey();
   expect((await call(client, "pay", { key }, keyed(key))).text).toBe("paid 1");
@@ -428,7 +428,7 @@ test("A12: an expired state gets its outcome if it was answered in time, and is 
   expect(resultOf(await present(client, "ask_and_pay", unpaid))).toMatchObject({ resultType: "input_required" });
 });
 
-test("A12: a call of several rounds is forgotten keepMs after its first request", async () => {
+test("A12: a call of several rounds is forgotten ttlMs after its first request", async () => {
   const client = new ModernClient(await at("/stateless"));
   const key = newKey();
   const asks = async (inputResponses: Members) => {

@@ -35,17 +35,17 @@ describe("numbers of options", () => {
   test("A7: a range is given in numbers and in words", () => {
     const said = (option: string, value: string) =>
       answers.tried.find((each) => each.option === option && each.value === value)?.said;
-    expect(said("sessions(): trustMs", "Infinity")).toBe(
-      "options-invalid: sessions(): trustMs is Infinity; use 1,000 to 31,536,000,000 ms (1 second to 1 year).",
+    expect(said("sessions(): ttlMs", "Infinity")).toBe(
+      "options-invalid: sessions(): ttlMs is Infinity; use 1,000 to 31,536,000,000 ms (1 second to 1 year).",
     );
     expect(said("sessions(): inFlightMax", '"5"')).toBe(
       'options-invalid: sessions(): inFlightMax is "5"; use 1 to 10,000.',
     );
-    expect(said("once(): keepMs", "NaN")).toBe(
-      "options-invalid: once(): keepMs is NaN; use 100 to 31,536,000,000 ms (100 ms to 1 year).",
+    expect(said("once(): ttlMs", "NaN")).toBe(
+      "options-invalid: once(): ttlMs is NaN; use 100 to 31,536,000,000 ms (100 ms to 1 year).",
     );
-    expect(said("sessions(): trustMs and idleTimeoutMs", "60000")).toBe(
-      "options-invalid: sessions(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+    expect(said("sessions(): ttlMs and idleTimeoutMs", "60000")).toBe(
+      "options-invalid: sessions(): ttlMs and idleTimeoutMs exclude each other; leave one of them out.",
     );
   });
 });

@@ -191,8 +191,8 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
   });
 
   test("the extended lifetime of a session, beyond the time in its id", async () => {
-    const trustMs = 6_000;
-    const overAtMs = Date.now() + trustMs;
+    const ttlMs = 6_000;
+    const overAtMs = Date.now() + ttlMs;
     const before = written("Brief");
     const kept = await Kept.open("Brief", {}, (session) =>
       until("it is renewed", async () => {

@@ -75,8 +75,8 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
 }
 
 /** Outcomes in the memory of one process. @param max How many; the oldest go first. */
-export function outcomesInMemory(max = 1_000, keepMs = 24 * 60 * 60_000): OutcomeKeeper {
-  checkNumbers("outcomesInMemory(): ", { max, keepMs }, { max: SIZE, keepMs: [1, PERIOD[1]] });
+export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): OutcomeKeeper {
+  checkNumbers("outcomesInMemory(): ", { max, ttlMs }, { max: SIZE, ttlMs: [1, PERIOD[1]] });
   const kept = new Map<string, KeptCall>();
   return async ({ name, digest, round }, run) => {
     for (const [each, { untilMs }] of kept) if (untilMs <= Date.now()) kept.delete(each);
@@ -86,7 +86,7 @@ export function outcomesInMemory(max = 1_000, keepMs = 24 * 60 * 60_000): Outcom
     // The state is refused, and that is not kept.
     if (round?.isExpired) return run();
     for (const [each] of kept) if (!first && kept.size >= max) kept.delete(each);
-    const { untilMs = Date.now() + keepMs, answered } = first ?? {};
+    const { untilMs = Date.now() + ttlMs, answered } = first ?? {};
     const call: KeptCall = { digest, outcome: run(), untilMs, answered: withAnswers(answered, round) };
     kept.set(name, call);
     call.text = await call.outcome;

@@ -22,7 +22,7 @@ export interface KeysOptions {
    *
    * @default 366 days
    */
-  readonly keepMs?: number;
+  readonly ttlMs?: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -31,7 +31,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const OPTIONS: OptionTable<KeysOptions> = {
   rotateMs: [MINUTE_MS, 3_650 * DAY_MS],
-  keepMs: [1_000, 3_650 * DAY_MS],
+  ttlMs: [1_000, 3_650 * DAY_MS],
 };
 
 /**
@@ -51,8 +51,8 @@ const OPTIONS: OptionTable<KeysOptions> = {
  */
 export function keys<Env>(options: KeysOptions = {}): KeysPart<Env, WithMcpObject<Env>> {
   checkOptions("keys(): ", options, OPTIONS);
-  const { rotateMs = 20 * DAY_MS, keepMs = 366 * DAY_MS } = options;
-  const rotation: Rotation = { rotateMs, keepMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
+  const { rotateMs = 20 * DAY_MS, ttlMs = 366 * DAY_MS } = options;
+  const rotation: Rotation = { rotateMs, ttlMs, publishMs: Math.min(HOUR_MS, rotateMs / 4) };
   return {
     objects: OBJECTS,
     attach: (place) => {

@@ -19,17 +19,17 @@ export interface Rotation {
   /** Milliseconds between the creation of a key and its first use, so that every isolate has refreshed its keys by then. */
   readonly publishMs: number;
   /** Milliseconds a key is kept after it has stopped sealing. */
-  readonly keepMs: number;
+  readonly ttlMs: number;
 }
 
 /** Returns the keys that should exist now, or the same array when nothing changes. */
 export function rotate(keys: readonly StoredKey[], rotation: Rotation, nowMs: number): readonly StoredKey[] {
-  const { rotateMs, publishMs, keepMs } = rotation;
+  const { rotateMs, publishMs, ttlMs } = rotation;
   const newest = keys.at(-1);
   // The first key seals immediately: no isolate has older keys.
   if (!newest) return [{ secret: newSecret(), sealsFromMs: nowMs }];
   // A key stops sealing when the next one begins.
-  const kept = keys.filter((_, place) => (keys[place + 1]?.sealsFromMs ?? Number.POSITIVE_INFINITY) + keepMs > nowMs);
+  const kept = keys.filter((_, place) => (keys[place + 1]?.sealsFromMs ?? Number.POSITIVE_INFINITY) + ttlMs > nowMs);
   if (newest.sealsFromMs + rotateMs <= nowMs + publishMs)
     return [...kept, { secret: newSecret(), sealsFromMs: nowMs + publishMs }];
   return kept.length === keys.length ? keys : kept;

@@ -16,10 +16,10 @@ import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-objec
 /** Options of {@link once}. */
 export interface OnceOptions {
   /** Milliseconds that an outcome is kept after its call arrived, from 100 ms to 1 year. @default 24 hours */
-  readonly keepMs?: number;
+  readonly ttlMs?: number;
 }
 
-const OPTIONS: OptionTable<OnceOptions> = { keepMs: [100, PERIOD[1]] };
+const OPTIONS: OptionTable<OnceOptions> = { ttlMs: [100, PERIOD[1]] };
 
 /** Maximum UTF-16 units of a stored outcome, below the limit of a row. */
 const OUTCOME_MAX = 512 * 1024;
@@ -40,23 +40,23 @@ const OUTCOME_MAX = 512 * 1024;
  */
 export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObject<Env>> {
   checkOptions("once(): ", options, OPTIONS);
-  const { keepMs = 24 * 60 * 60_000 } = options;
+  const { ttlMs = 24 * 60 * 60_000 } = options;
   return {
     objects: OBJECTS,
     attach: (place) => ({
-      once: (env, session) => onceWith(keeperOf(env, place, keepMs), session),
+      once: (env, session) => onceWith(keeperOf(env, place, ttlMs), session),
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
     }),
   };
 }
 
-function keeperOf(env: unknown, place: ObjectPlace, keepMs: number): OutcomeKeeper {
+function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeeper {
   const objects = new RoleObjects("once", place);
   return (presented, run) => {
     // Before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);
     const { name, ...rest } = presented;
-    const presentation: Presentation = { ...rest, keepMs, run: crypto.randomUUID() };
+    const presentation: Presentation = { ...rest, ttlMs, run: crypto.randomUUID() };
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
     const dial = () => objects.dial(objects.named(env, `once:${name}`), headers);
     const outcome = present(dial, run);

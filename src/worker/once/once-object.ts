@@ -16,14 +16,14 @@ export interface Presentation extends Omit<Presented, "name"> {
   /** Random id of this presentation. A reconnect sends the same id. */
   readonly run: string;
   /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
-  readonly keepMs: number;
+  readonly ttlMs: number;
 }
 
 export const PRESENT_HEADER = "X-Mcp-Once";
 /** Message of the object: run the call, or continue if it is running already. Any other message is the outcome. */
 export const RUN = "run";
 
-interface Claim extends Omit<Presentation, "keepMs" | "round"> {
+interface Claim extends Omit<Presentation, "ttlMs" | "round"> {
   readonly untilMs: number;
   /** See {@link withAnswers}; absent in what was stored before calls had rounds. */
   readonly answered?: readonly string[];
@@ -42,14 +42,14 @@ export class OnceObject implements RoleObject {
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { digest, run, keepMs, round } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
+    const { digest, run, ttlMs, round } = JSON.parse(request.headers.get(PRESENT_HEADER) ?? "") as Presentation;
     const found = this.#claim();
     if (found && found.digest !== digest) return new Response(null, { status: 409 });
     const isNext = found?.outcome !== undefined && goesOn(found.outcome, round, found.answered);
     if (round?.isExpired && (!found || isNext)) return new Response(null, { status: 404 });
     let claim = found;
     if (!claim || isNext) {
-      const { untilMs = Date.now() + keepMs, answered } = found ?? {};
+      const { untilMs = Date.now() + ttlMs, answered } = found ?? {};
       claim = { digest, run, untilMs, answered: withAnswers(answered, round) };
       this.#ctx.storage.kv.put(KEY, claim);
       if (!found) await this.#ctx.storage.setAlarm(untilMs);

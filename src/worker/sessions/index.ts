@@ -25,9 +25,9 @@ export interface SessionsOptions<Env> extends Partial<SessionCaps> {
    *
    * @default 14 days
    */
-  readonly trustMs?: number;
+  readonly ttlMs?: number;
   /**
-   * Milliseconds without use after which a session ends, instead of `trustMs`, from 1 second to 1 year. Every request
+   * Milliseconds without use after which a session ends, instead of `ttlMs`, from 1 second to 1 year. Every request
    * with the id and every open stream count as use. It may last up to a quarter longer, so that not each request costs
    * a row. Most clients do not recover from the 404 that follows. @default none
    */
@@ -44,7 +44,7 @@ export interface SessionsOptions<Env> extends Partial<SessionCaps> {
 }
 
 const OPTIONS: OptionTable<SessionsOptions<never>> = {
-  trustMs: PERIOD,
+  ttlMs: PERIOD,
   idleTimeoutMs: PERIOD,
   resumeMs: TIMER,
   newsMs: TIMER,
@@ -95,17 +95,17 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
   };
 }
 
-function periodOf({ trustMs, idleTimeoutMs }: SessionsOptions<never>): Period {
-  if (trustMs !== undefined && idleTimeoutMs !== undefined) {
+function periodOf({ ttlMs, idleTimeoutMs }: SessionsOptions<never>): Period {
+  if (ttlMs !== undefined && idleTimeoutMs !== undefined) {
     throw new KitError(
       "options-invalid",
-      "sessions(): trustMs and idleTimeoutMs exclude each other; leave one of them out.",
+      "sessions(): ttlMs and idleTimeoutMs exclude each other; leave one of them out.",
     );
   }
-  return periodOfOne(trustMs, idleTimeoutMs);
+  return periodOfOne(ttlMs, idleTimeoutMs);
 }
 
-function periodOfOne(trustMs = 14 * DAY_MS, idleTimeoutMs?: number): Period {
-  if (idleTimeoutMs === undefined) return { lengthMs: trustMs, renewBelowMs: trustMs / 3, countsStreams: false };
+function periodOfOne(ttlMs = 14 * DAY_MS, idleTimeoutMs?: number): Period {
+  if (idleTimeoutMs === undefined) return { lengthMs: ttlMs, renewBelowMs: ttlMs / 3, countsStreams: false };
   return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
 }

@@ -181,7 +181,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "keys-dropped-too-early",
     file: "src/worker/keys/rotation.ts",
-    find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
+    find: "?? Number.POSITIVE_INFINITY) + ttlMs > nowMs);",
     replace: "?? Number.POSITIVE_INFINITY) > nowMs);",
     tests: ["test/worker/keys.test.ts"],
     title: "publishes, uses and drops keys at the right times",
@@ -189,8 +189,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "keys-kept-for-ever",
     file: "src/worker/keys/rotation.ts",
-    find: "?? Number.POSITIVE_INFINITY) + keepMs > nowMs);",
-    replace: "?? Number.POSITIVE_INFINITY) + keepMs > 0);",
+    find: "?? Number.POSITIVE_INFINITY) + ttlMs > nowMs);",
+    replace: "?? Number.POSITIVE_INFINITY) + ttlMs > 0);",
     tests: ["test/worker/keys.test.ts"],
     title: "publishes, uses and drops keys at the right times",
   },
@@ -240,7 +240,7 @@ export const PARTS: readonly Mutant[] = [
     find: "await this.#ctx.storage.deleteAll();",
     replace: "",
     tests: ["test/worker/once.test.ts"],
-    title: "forgotten completely after keepMs",
+    title: "forgotten completely after ttlMs",
   },
   {
     id: "once-lost-run-is-waited-for",
@@ -640,8 +640,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "a7-once-keep",
     file: "src/worker/once/index.ts",
-    find: "keepMs: [100, PERIOD[1]] };",
-    replace: "keepMs: [0, PERIOD[1]] };",
+    find: "ttlMs: [100, PERIOD[1]] };",
+    replace: "ttlMs: [0, PERIOD[1]] };",
     tests: ["test/worker/options.test.ts"],
   },
 ];

@@ -5,10 +5,10 @@ export const RARE: readonly Mutant[] = [
   {
     id: "once-repeat-moves-the-end",
     file: "src/worker/once/once-object.ts",
-    find: "const { untilMs = Date.now() + keepMs, answered } = found ?? {};",
-    replace: "const { answered } = found ?? {}; const untilMs = Date.now() + keepMs;",
+    find: "const { untilMs = Date.now() + ttlMs, answered } = found ?? {};",
+    replace: "const { answered } = found ?? {}; const untilMs = Date.now() + ttlMs;",
     tests: ["test/worker/once.test.ts"],
-    title: "is forgotten keepMs after its first request",
+    title: "is forgotten ttlMs after its first request",
   },
   {
     id: "lasting-reruns-for-ever",

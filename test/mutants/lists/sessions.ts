@@ -739,10 +739,10 @@ export const SESSIONS: readonly Mutant[] = [
     title: "A0:",
   },
   {
-    id: "a7-trust-or-idle",
+    id: "a7-ttl-or-idle",
     file: "src/worker/sessions/index.ts",
-    find: "if (trustMs !== undefined && idleTimeoutMs !== undefined) {",
-    replace: "if (trustMs === Infinity && idleTimeoutMs !== undefined) {",
+    find: "if (ttlMs !== undefined && idleTimeoutMs !== undefined) {",
+    replace: "if (ttlMs === Infinity && idleTimeoutMs !== undefined) {",
     tests: ["test/worker/options.test.ts"],
   },
   {
