@@ -37,13 +37,7 @@ export async function serveStdio<Env>(server: McpServer<Env>, options: ServeStdi
   const limits = resolveLimits(options.limits, "serveStdio(): limits.");
   const { messages, giveBack } = options.output ? { messages: options.output, giveBack: undefined } : takeStdout();
   try {
-    const transport = new StdioServerTransport({
-      output: messages,
-      ...(input ? { input } : {}),
-      lineBytesMax: limits.bodyBytesMax,
-      lineDepthMax: limits.bodyDepthMax,
-      lineValuesMax: limits.bodyValuesMax,
-    });
+    const transport = new StdioServerTransport({ output: messages, ...(input ? { input } : {}) });
     const connection = await connect(server, transport, { env, onError: logError, limits });
     await transport.ended;
     await connection.idle();

@@ -5,11 +5,11 @@
  * @see MCP 2026-07-28, basic/transports/stdio
  */
 import type { Readable, Writable } from "node:stream";
-import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import { DepthGauge } from "../core/protocol/depth-gauge.ts";
 import { KitError } from "../core/protocol/errors.ts";
 import { type JSONRPCMessage, parseMessage } from "../core/protocol/jsonrpc.ts";
-import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../core/protocol/limits.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
 
 /** Options of {@link StdioServerTransport}. */
@@ -18,21 +18,9 @@ export interface StdioTransportOptions {
   readonly input?: Readable;
   /** The stream that messages are written to. @default process.stdout */
   readonly output?: Writable;
-  /** Bytes of one line. A longer one is answered with an error and skipped. @default limits.bodyBytesMax */
-  readonly lineBytesMax?: number;
-  /** Nesting of arrays and objects in one line. A deeper one is answered with an error and skipped. @default limits.bodyDepthMax */
-  readonly lineDepthMax?: number;
-  /** Values in one line. A line of more is answered with an error and skipped. @default limits.bodyValuesMax */
-  readonly lineValuesMax?: number;
 }
 
-const OPTIONS: OptionTable<StdioTransportOptions> = {
-  input: null,
-  output: null,
-  lineBytesMax: SIZE,
-  lineDepthMax: SIZE,
-  lineValuesMax: SIZE,
-};
+const OPTIONS: OptionTable<StdioTransportOptions> = { input: null, output: null };
 
 const NEWLINE = 0x0a;
 
@@ -43,15 +31,14 @@ const NEWLINE = 0x0a;
 export class StdioServerTransport implements Transport {
   readonly #input: Readable;
   readonly #output: Writable;
-  readonly #lineBytesMax: number;
-  readonly #lineDepthMax: number;
-  readonly #lineValuesMax: number;
   #depth = new DepthGauge();
   #parts: Buffer[] = [];
   #partBytes = 0;
   #isSkipping = false;
   #isClosed = false;
   #settleEnded: () => void = () => undefined;
+  /** The limits of the connection. A line that exceeds its `bodyBytesMax`, `bodyDepthMax` or `bodyValuesMax` is skipped. */
+  limits: Limits = DEFAULT_LIMITS;
   /** Receives each valid message. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
   /** Called once, when the transport is closed. */
@@ -66,16 +53,12 @@ export class StdioServerTransport implements Transport {
   /**
    * Creates a transport. Reading begins with `start`.
    *
-   * @throws {KitError} `options-invalid` for an option that does not exist
-   * or a number out of its range.
+   * @throws {KitError} `options-invalid` for an option that does not exist.
    */
   constructor(options: StdioTransportOptions = {}) {
     checkOptions("new StdioServerTransport(): ", options, OPTIONS);
     this.#input = options.input ?? process.stdin;
     this.#output = options.output ?? process.stdout;
-    this.#lineBytesMax = options.lineBytesMax ?? DEFAULT_LIMITS.bodyBytesMax;
-    this.#lineDepthMax = options.lineDepthMax ?? DEFAULT_LIMITS.bodyDepthMax;
-    this.#lineValuesMax = options.lineValuesMax ?? DEFAULT_LIMITS.bodyValuesMax;
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -152,12 +135,13 @@ export class StdioServerTransport implements Transport {
   #take(part: Buffer): void {
     if (this.#isSkipping) return;
     this.#partBytes += part.length;
-    if (this.#partBytes > this.#lineBytesMax) {
-      this.#skip({ reason: "too-large", message: `A line is larger than ${this.#lineBytesMax} bytes.` });
-    } else if (this.#depth.feed(part) > this.#lineDepthMax) {
-      this.#skip({ reason: "too-deep", message: `A line is nested deeper than ${this.#lineDepthMax} levels.` });
-    } else if (this.#depth.values > this.#lineValuesMax) {
-      this.#skip({ reason: "too-many-values", message: `A line has more than ${this.#lineValuesMax} values.` });
+    const { bodyBytesMax, bodyDepthMax, bodyValuesMax } = this.limits;
+    if (this.#partBytes > bodyBytesMax) {
+      this.#skip({ reason: "too-large", message: `A line is larger than ${bodyBytesMax} bytes.` });
+    } else if (this.#depth.feed(part) > bodyDepthMax) {
+      this.#skip({ reason: "too-deep", message: `A line is nested deeper than ${bodyDepthMax} levels.` });
+    } else if (this.#depth.values > bodyValuesMax) {
+      this.#skip({ reason: "too-many-values", message: `A line has more than ${bodyValuesMax} values.` });
     } else {
       this.#parts.push(part);
     }

@@ -1,13 +1,12 @@
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { type JSONRPCMessage, McpServer } from "../../src/core/index.ts";
+import { connect, DEFAULT_LIMITS, type JSONRPCMessage, type Limits, McpServer } from "../../src/core/index.ts";
 import { StdioServerTransport, serveStdio } from "../../src/node/index.ts";
 
-async function start(
-  options: { output?: Writable; lineBytesMax?: number; lineDepthMax?: number; lineValuesMax?: number } = {},
-) {
+async function start(options: { output?: Writable; limits?: Partial<Limits> } = {}) {
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const transport = new StdioServerTransport({ input, output, ...options });
+  const transport = new StdioServerTransport({ input, output: options.output ?? output });
+  transport.limits = { ...DEFAULT_LIMITS, ...options.limits };
   const received: unknown[] = [];
   const unreadable: string[] = [];
   transport.onmessage = (message) => received.push(message);
@@ -138,7 +137,7 @@ describe("W2 lines", () => {
 
   test("the limit is in bytes and inclusive", async () => {
     const fits = '{"a":"éé"}';
-    const open = await start({ lineBytesMax: Buffer.byteLength(fits) });
+    const open = await start({ limits: { bodyBytesMax: Buffer.byteLength(fits) } });
     open.input.write(`${fits}\n{"a":"ééé"}\n${fits}\n`);
     await end(open);
     expect(open.received).toHaveLength(2);
@@ -146,7 +145,7 @@ describe("W2 lines", () => {
   });
 
   test("a line over the limit is reported once, before it ends, and never as not JSON", async () => {
-    const open = await start({ lineBytesMax: 20 });
+    const open = await start({ limits: { bodyBytesMax: 20 } });
     for (let n = 0; n < 10; n++) open.input.write("x".repeat(15));
     await expect.poll(() => open.unreadable).toEqual(["too-large"]);
     open.input.write('\n{"a":1}\n');
@@ -188,7 +187,7 @@ describe("W2 serveStdio with streams of the author", () => {
 });
 
 test("B6 a line nested too deep is skipped as a whole; brackets in strings and in other lines do not count", async () => {
-  const { input, received, unreadable } = await start({ lineDepthMax: 2 });
+  const { input, received, unreadable } = await start({ limits: { bodyDepthMax: 2 } });
   input.write('{"a":{"b":');
   input.write('{}}}\n{"a":"{{{{"}\n{"b":[]}\n{"c":{}}\n');
   await expect.poll(() => received).toEqual([{ a: "{{{{" }, { b: [] }, { c: {} }]);
@@ -218,9 +217,22 @@ test.each([
 });
 
 test("A11: a line with too many values is skipped, wherever it was split, and the next one is read", async () => {
-  const { input, received, unreadable } = await start({ lineValuesMax: 4 });
+  const { input, received, unreadable } = await start({ limits: { bodyValuesMax: 4 } });
   input.write("[1,2");
   input.write(',3,{"a":1},5]\n{"a":",,,,,,,,"}\n[1,2,3,4]\n[1,2,3,4,5]\n{"a":1,"b":[1,2]}\n');
   await expect.poll(() => received).toEqual([{ a: ",,,,,,,," }, [1, 2, 3, 4], { a: 1, b: [1, 2] }]);
   expect(unreadable).toEqual(["too-many-values", "too-many-values"]);
+});
+
+test("connect() gives its limits to the transport, which has none of its own", async () => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const transport = new StdioServerTransport({ input, output });
+  const onError = () => undefined;
+  const connection = await connect(new McpServer({ name: "limits", version: "1.0.0" }), transport, {
+    limits: { bodyBytesMax: 50 },
+    onError,
+  });
+  input.write(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}${" ".repeat(50)}\n`);
+  await expect.poll(() => String(output.read() ?? "")).toContain("larger than 50 bytes");
+  await connection.close();
 });

@@ -82,7 +82,11 @@ describe("limits", () => {
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(await refused.json()).toMatchObject({
       id: "over",
-      error: { code: -32600, message: expect.stringContaining("inFlightMax"), data: { reason: "too-many" } },
+      error: {
+        code: -32600,
+        message: expect.stringContaining("(sessions(): inFlightMax)"),
+        data: { reason: "too-many" },
+      },
     });
     // Requests that run no handler are still served.
     expect((await readAnswer(session.request("tools/list"))).status).toBe(200);

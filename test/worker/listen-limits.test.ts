@@ -63,7 +63,10 @@ async function listen(uris: readonly string[] = ["test://open"], user?: string, 
   return new Stream(response, leave);
 }
 
-const TOO_MANY = { error: { code: -32600, data: { reason: "too-many" } } };
+/** The refusal that names where the limit is set. */
+const tooMany = (option: string) => ({
+  error: { code: -32600, message: expect.stringContaining(`(${option})`), data: { reason: "too-many" } },
+});
 const INVALID = { error: { code: -32602 } };
 
 test("A8: a listen stream is granted what resources/subscribe would grant, and gets nothing else", async () => {
@@ -107,7 +110,7 @@ test("A8: the number of streams per principal is limited, and closing one makes 
   const [first, second] = [await listen(undefined, "a"), await listen(undefined, "a")];
   await Promise.all([first.until("acknowledged"), second.until("acknowledged")]);
   const third = await listen(undefined, "a");
-  expect([third.status, await third.json()]).toMatchObject([429, TOO_MANY]);
+  expect([third.status, await third.json()]).toMatchObject([429, tooMany("limits.listensPerPrincipalMax")]);
   const [other, nobody] = [await listen(undefined, "b"), await listen()];
   expect([other.status, nobody.status]).toEqual([200, 200]);
   first.leave();
@@ -123,14 +126,14 @@ test("A8: the number of streams of the hub is limited, including those of sessio
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen()));
   await Promise.all(streams.map((stream) => stream.until("acknowledged")));
   const more = await listen(undefined, "a");
-  expect([more.status, await more.json()]).toMatchObject([429, TOO_MANY]);
+  expect([more.status, await more.json()]).toMatchObject([429, tooMany("hub(): streamsMax")]);
   const legacy = await LegacyClient.open(`${worker.origin}/mcp`);
   const get = () =>
     fetch(`${worker.origin}/mcp`, {
       headers: { ...(legacy.headers as Record<string, string>), accept: "text/event-stream" },
     });
   const refused = await get();
-  expect([refused.status, await refused.json()]).toMatchObject([429, TOO_MANY]);
+  expect([refused.status, await refused.json()]).toMatchObject([429, tooMany("hub(): streamsMax")]);
   streams[0]?.leave();
   await expect
     .poll(async () => {
@@ -146,6 +149,6 @@ test("A8: the characters of all subscriptions of the hub are limited together", 
   const streams = [await listen(many), await listen(many)];
   expect(streams.map(({ status }) => status)).toEqual([200, 200]);
   const third = await listen(many);
-  expect([third.status, await third.json()]).toMatchObject([429, TOO_MANY]);
+  expect([third.status, await third.json()]).toMatchObject([429, tooMany("hub(): charsMax")]);
   expect((await listen()).status).toBe(200);
 });

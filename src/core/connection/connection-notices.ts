@@ -105,7 +105,9 @@ export class ConnectionNotices {
       open: async (filter, listener, claim) => {
         const { listensPerPrincipalMax } = this.#options.limits;
         if (this.#listens >= listensPerPrincipalMax) {
-          throw new BusyError(`${this.#listens} listen requests are open, of ${listensPerPrincipalMax}`);
+          throw new BusyError(
+            `${this.#listens} listen requests are open, of ${listensPerPrincipalMax} (limits.listensPerPrincipalMax)`,
+          );
         }
         this.#listens += 1;
         const tap = await local.open(filter, listener, claim);

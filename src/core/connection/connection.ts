@@ -110,6 +110,7 @@ class ServerConnection implements Connection {
 
   start(): Promise<void> {
     const transport = this.#transport;
+    transport.limits = this.#limits;
     transport.onmessage = (message) => this.#track(this.#receive(message));
     transport.onunreadable = (problem) => this.#track(this.#sendText(encodeUnreadable(problem)));
     transport.onclose = () => {

@@ -65,17 +65,11 @@ export interface Limits {
    */
   readonly subscriptionCharsMax: number;
   /**
-   * Listen streams that one principal, or one connection, has open at a time. Callers without a principal share only
-   * `hubStreamsMax`. Stops one client from filling the hub; refused with 429. With shards it counts in each.
+   * Listen streams that one principal, or one connection, may have open at a time. At the edge, callers without a
+   * principal are bounded only by `streamsMax` of `hub()`, and each shard of the hub counts for itself. Stops one client
+   * from filling the hub; refused with 429.
    */
   readonly listensPerPrincipalMax: number;
-  /** Streams that one object of the hub tells of notices. The platform takes 32,768 WebSockets; refused with 429. */
-  readonly hubStreamsMax: number;
-  /**
-   * Characters that all streams of one object of the hub keep of their subscriptions, with 64 for each URI. Stops streams of
-   * many subscriptions from filling the memory of the Workers that hold them (128 MB each); refused with 429.
-   */
-  readonly hubCharsMax: number;
   /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
   readonly toolTimeoutMs: number;
   /**
@@ -109,8 +103,6 @@ export const DEFAULT_LIMITS: Limits = {
   subscriptionUrisMax: 1_000,
   subscriptionCharsMax: 64 * 1024,
   listensPerPrincipalMax: 64,
-  hubStreamsMax: 32_000,
-  hubCharsMax: 32 * MIB,
   toolTimeoutMs: 0,
   handlerTimeoutMs: 15 * 60_000,
 };
@@ -133,8 +125,6 @@ const RANGES: OptionTable<Limits> = {
   subscriptionUrisMax: COUNT,
   subscriptionCharsMax: COUNT,
   listensPerPrincipalMax: COUNT,
-  hubStreamsMax: COUNT,
-  hubCharsMax: COUNT,
   toolTimeoutMs: TIMER_OR_ZERO,
   handlerTimeoutMs: TIMER_OR_ZERO,
 };

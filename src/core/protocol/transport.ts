@@ -5,6 +5,7 @@
  * @module
  */
 import type { JSONRPCMessage } from "./jsonrpc.ts";
+import type { Limits } from "./limits.ts";
 
 /**
  * Carries whole JSON-RPC messages between two peers, in order. Set the callbacks before `start`.
@@ -24,6 +25,8 @@ export interface Transport {
   onclose?: (() => void) | undefined;
   /** Something went wrong that need not be fatal. */
   onerror?: ((error: Error) => void) | undefined;
+  /** Ours: the limits of the connection, which it sets before `start`. Received messages must fit them. */
+  limits?: Limits | undefined;
   /** Ours: sends a message that is JSON text already. */
   sendText?(text: string): Promise<void>;
   /** Ours: something arrived that is no JSON text, or too large or too deep to be read. */

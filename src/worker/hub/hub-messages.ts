@@ -15,7 +15,7 @@ export const CLAIM_HEADER = "Mcp-Edge-Claim";
  */
 export interface HubClaim {
   /** Hash of the principal. Absent for an anonymous client. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   readonly ownerMax: number;
   /** Characters that the Worker holds in memory for the stream. */
   readonly size: number;

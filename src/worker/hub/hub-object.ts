@@ -97,11 +97,13 @@ export class HubObject implements RoleObject, HubRpc {
     const open = (tag?: string) =>
       this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
     const own = owner ? open(owner).length : 0;
-    if (owner && own >= ownerMax) return `${own} listen streams are open, of ${ownerMax} for one principal`;
+    if (owner && own >= ownerMax)
+      return `${own} listen streams of this principal are open, of ${ownerMax} (limits.listensPerPrincipalMax)`;
     const sockets = open();
-    if (sockets.length >= streamsMax) return `${sockets.length} streams are open, of ${streamsMax}`;
+    if (sockets.length >= streamsMax) return `${sockets.length} streams are open, of ${streamsMax} (hub(): streamsMax)`;
     const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), size);
-    return chars > charsMax ? `the subscriptions of all streams have ${chars} characters, of ${charsMax}` : undefined;
+    if (chars <= charsMax) return undefined;
+    return `the subscriptions of all streams have ${chars} characters, of ${charsMax} (hub(): charsMax)`;
   }
 
   get #place(): HubPlace {

@@ -4,8 +4,7 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
-import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
-import type { Limits } from "../../core/protocol/limits.ts";
+import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
 import { RoleObjects } from "../bindings.ts";
@@ -29,10 +28,24 @@ export interface HubOptions {
    * @default 1
    */
   readonly shards?: number;
+  /**
+   * Streams that one object serves. One more is refused with 429. The platform allows an object 32,768 WebSockets.
+   *
+   * @default 32,000
+   */
+  readonly streamsMax?: number;
+  /**
+   * Characters that the streams of one object keep of their subscriptions, together, with 64 for each URI. Stops streams
+   * with many subscriptions from filling the memory of the Workers that hold them (128 MB each). A stream beyond it is
+   * refused with 429.
+   *
+   * @default 33,554,432
+   */
+  readonly charsMax?: number;
 }
 
 /** Each stream dials up to as many sockets as there are shards. */
-const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32] };
+const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], streamsMax: SIZE, charsMax: SIZE };
 
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
@@ -40,7 +53,7 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32] };
  * ones. Delivery is at least once, and one notice may stand for several. Needs the exported class `McpObject`. Each
  * endpoint has its own hub; a server at several endpoints publishes to each.
  *
- * @throws {KitError} `options-invalid` when `shards` is not an integer from 1 to 32.
+ * @throws {KitError} `options-invalid` naming the option, its value and its range.
  * @example
  * ```ts
  * const app = edge(server, { sessions: sessions(), notices: hub(), keys: keys() });
@@ -52,14 +65,15 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32] };
  */
 export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObject<Env>> {
   checkOptions("hub(): ", options, OPTIONS);
-  const { shards = 1 } = options;
+  const { shards = 1, streamsMax = 32_000, charsMax = 2 ** 25 } = options;
   return {
     objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);
       const dial = async (env: unknown, shard: number, { principal, size }: Claim) => {
         const owner = principal && (await hashPrincipal(principal));
-        const headers = { [CLAIM_HEADER]: JSON.stringify(claimOf(owner, size, limits)) };
+        const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
+        const headers = { [CLAIM_HEADER]: JSON.stringify(claim) };
         return twice(() => objects.dial(objects.named(env, hubName(shard)), headers));
       };
       const publish = async (shard: number, notices: readonly Notice[]) => {
@@ -85,11 +99,6 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
       };
     },
   };
-}
-
-function claimOf(owner: string | undefined, size: number, limits: Limits): HubClaim {
-  const { listensPerPrincipalMax: ownerMax, hubStreamsMax: streamsMax, hubCharsMax: charsMax } = limits;
-  return { ...(owner ? { owner } : {}), ownerMax, size, streamsMax, charsMax };
 }
 
 /** Delivers in the background. A failure is reported, but does not affect the publisher. */

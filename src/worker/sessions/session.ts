@@ -331,11 +331,11 @@ export class Session<Env> {
     const { caps, resumeMs } = this.#host;
     const running = this.#posts.requests + this.#streams.awaiting;
     if (running + asked > caps.inFlightMax) {
-      const what = `${running} requests in flight, of ${caps.inFlightMax} (inFlightMax)`;
+      const what = `${running} requests in flight, of ${caps.inFlightMax} (sessions(): inFlightMax)`;
       return tooMany(what, 1);
     }
     if (!this.#streams.isFull) return undefined;
-    const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessionBytesMax)`;
+    const what = `the logs of this session hold ${caps.sessionBytesMax} bytes (sessions(): sessionBytesMax)`;
     return tooMany(what, Math.ceil(resumeMs / 1000));
   }
 
@@ -346,7 +346,10 @@ export class Session<Env> {
       (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
     );
     if (asked.length === 0 || this.#handling + asked.length <= inFlightMax) return undefined;
-    return tooMany(`${this.#handling} notification handlers are running, of ${inFlightMax} (inFlightMax)`, 1);
+    return tooMany(
+      `${this.#handling} notification handlers are running, of ${inFlightMax} (sessions(): inFlightMax)`,
+      1,
+    );
   }
 
   async #context(

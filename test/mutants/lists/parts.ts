@@ -69,8 +69,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "a8-principals-streams-unbounded",
     file: "src/worker/hub/hub-object.ts",
-    find: "if (owner && own >= ownerMax) return",
-    replace: "if (owner && own > Infinity) return",
+    find: "if (owner && own >= ownerMax)",
+    replace: "if (owner && own > Infinity)",
     tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
@@ -85,8 +85,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "a8-subscriptions-unbounded",
     file: "src/worker/hub/hub-object.ts",
-    find: "return chars > charsMax ?",
-    replace: "return chars > Infinity ?",
+    find: "if (chars <= charsMax) return",
+    replace: "if (chars <= Infinity) return",
     tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },

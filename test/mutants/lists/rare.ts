@@ -107,22 +107,6 @@ export const RARE: readonly Mutant[] = [
     title: "of a list in a session",
   },
   {
-    id: "stdio-depth-limit-unused",
-    file: "src/node/serve-stdio.ts",
-    find: "lineDepthMax: limits.bodyDepthMax,",
-    replace: "",
-    tests: ["test/node/serve-stdio.test.ts"],
-    title: "limits of serveStdio",
-  },
-  {
-    id: "stdio-values-limit-unused",
-    file: "src/node/serve-stdio.ts",
-    find: "lineValuesMax: limits.bodyValuesMax,",
-    replace: "",
-    tests: ["test/node/serve-stdio.test.ts"],
-    title: "limits of serveStdio",
-  },
-  {
     id: "connection-failed-initialize-counts",
     file: "src/core/connection/connection.ts",
     find: 'if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)',
