@@ -31,7 +31,7 @@ type Wrangler = {
   unstable_readConfig(args: { config: string; env: string | undefined }, options: { hideWarnings: boolean }): Config;
 };
 
-/** One thing to add, and the file to add it to. */
+/** Lines to add, and the file to add them to. */
 interface Missing {
   readonly code: string;
   readonly text: string;
@@ -43,7 +43,7 @@ interface Missing {
 const SIGNAL_DATE = "2026-11-17";
 const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
-/** Parts whose objects need the class. */
+/** The imports of parts that need the exported class. */
 const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
@@ -52,7 +52,7 @@ const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g
 /**
  * Checks the configuration in a folder and prints what is missing.
  *
- * @param options `config`: path of the file, by default the one in the folder; `env`: an environment of it.
+ * @param options `config`: the path of the file, by default the one in the folder; `env`: the environment to check.
  * @returns The exit code: 0 if nothing is missing, 1 if something is, 2 if the configuration cannot be read.
  */
 export async function checkConfig(

@@ -11,11 +11,11 @@ import { checkConfig } from "./check-config.ts";
 import { dev } from "./dev.ts";
 
 const USAGE = `Usage:
-  mcp-edge dev [--path /mcp]  run wrangler dev, and print where the endpoint is; takes the options of wrangler dev
+  mcp-edge dev [--path /mcp]  run wrangler dev and print the endpoint's URL; takes the options of wrangler dev
   mcp-edge keys               print a new sealing key
-  mcp-edge keys --file FILE   put one into FILE as MCP_KEYS, unless it has one
+  mcp-edge keys --file FILE   add a new key to FILE as MCP_KEYS, unless it has one
   mcp-edge check-config       print what the wrangler configuration of this folder lacks
-                              --config FILE, --env NAME: another file, an environment`;
+                              --config FILE, --env NAME: use another file or environment`;
 
 const NAME = "MCP_KEYS";
 
@@ -55,7 +55,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Adds a key to a file. Keeps an existing key, since a new one would end every session sealed with the old one. */
+/** Adds a key to a file. An existing key stays, since a new one would end every session that the old one sealed. */
 function addKey(file: string, key: string): number {
   try {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
@@ -64,7 +64,7 @@ function addKey(file: string, key: string): number {
       writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
       console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
     }
-    // Only the owner may read the secret, also if the file existed before.
+    // Only the owner may read the secret, even if the file existed before.
     chmodSync(file, 0o600);
     return 0;
   } catch (error) {

@@ -39,13 +39,13 @@ export class StdioServerTransport implements Transport {
   #settleEnded: () => void = () => undefined;
   /** The limits of the connection. A line that exceeds its `bodyBytesMax`, `bodyDepthMax` or `bodyValuesMax` is skipped. */
   limits: Limits = DEFAULT_LIMITS;
-  /** Receives each valid message. */
+  /** Receives each line that is JSON, parsed. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
   /** Called once, when the transport is closed. */
   onclose: (() => void) | undefined;
   /** Receives the errors of the streams. */
   onerror: ((error: Error) => void) | undefined;
-  /** Receives a description of each line that is not a valid message. */
+  /** Receives a description of each line that cannot be read. */
   onunreadable: ((error: UnreadableMessage) => void) | undefined;
   /** Resolves when the input has ended or the transport was closed, so that no more messages arrive. */
   readonly ended: Promise<void>;
@@ -53,7 +53,7 @@ export class StdioServerTransport implements Transport {
   /**
    * Creates a transport. Reading begins with `start`.
    *
-   * @throws {KitError} `options-invalid` for an option that does not exist.
+   * @throws {KitError} `options-invalid` for an unknown option.
    */
   constructor(options: StdioTransportOptions = {}) {
     checkOptions("new StdioServerTransport(): ", options, OPTIONS);

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/json-schema: plain JSON Schema as `input` or `output`. The validator interprets the schema, so it also works on
+ * mcp-edge/json-schema: plain JSON Schema as `input` or `output`. The validator interprets the schema, so it works on
  * Workers, where `new Function` is not allowed.
  *
  * @module
@@ -27,7 +27,8 @@ const DRAFTS: Readonly<Record<string, "2020-12" | "2019-09" | "7">> = {
  * never fetched.
  *
  * @typeParam T The type of the value that the handler receives. The schema must guarantee it.
- * @throws {KitError} `schema-unsupported` when the dialect is none of these, or a `$ref` refers to another document or to nothing.
+ * @throws {KitError} `schema-unsupported` if the dialect is another one, or a `$ref` refers to another document or to
+ *   nothing.
  * @see MCP 2026-07-28, basic, "JSON Schema Usage"
  */
 export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>>): JsonSchemaOf<T> {
@@ -53,12 +54,18 @@ export function jsonSchema<T = unknown>(schema: Readonly<Record<string, unknown>
   };
 }
 
-/** Largest number of nested values for which all issues are reported. Each issue costs the validator an error object. */
+/**
+ * The largest number of nested values for which all issues are reported. The validator creates an error object for each
+ * issue.
+ */
 const THOROUGH_MAX = 10_000;
 /** Nesting depth up to which defaults are filled in, since a schema may refer to itself. */
 const DEFAULTS_DEPTH_MAX = 64;
 
-/** Keywords that only report the issues of other keywords. `false` is the issue that "additionalProperties: false" reports. */
+/**
+ * Keywords that only repeat the issues of other keywords. `false` is the keyword under which "additionalProperties:
+ * false" reports.
+ */
 const WRAPPERS = new Set([
   "properties",
   "items",

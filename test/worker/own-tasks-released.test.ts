@@ -126,7 +126,9 @@ describe("the released client", () => {
     const waiting = client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema);
     await release(key);
     expect(await waiting).toMatchObject({ content: [{ text: "1 2" }] });
-    await expect(client.experimental.tasks.cancelTask(taskId)).rejects.toThrow("The task is over: it is completed.");
+    await expect(client.experimental.tasks.cancelTask(taskId)).rejects.toThrow(
+      "The task has ended: its status is completed.",
+    );
     const other = await begin("hold", newKey());
     expect(await client.experimental.tasks.cancelTask(other)).toMatchObject({ taskId: other, status: "cancelled" });
   });

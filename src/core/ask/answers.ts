@@ -1,5 +1,5 @@
 /**
- * The answers to questions: what a client may send, and the checks of it.
+ * The answers to questions: their types, and the checks of what a client sends.
  *
  * @module
  * @see MCP 2026-07-28, client/elicitation, client/roots
@@ -38,7 +38,7 @@ export interface FailedQuestion {
   readonly code?: number | undefined;
 }
 
-/** The answer. @throws {QuestionError} when the question ended without one. */
+/** Returns the answer. @throws {QuestionError} if the question ended without one. */
 export function answerOf(outcome: QuestionOutcome): unknown {
   if (!("failed" in outcome)) return outcome.answer;
   const { reason, message, code } = outcome.failed;
@@ -65,7 +65,7 @@ export async function readElicitResult<S extends AnySchema | ElicitationSchema>(
 /**
  * Reads an elicitation answer, or returns what is wrong with its content.
  *
- * @throws {QuestionError} `invalid-answer` when it is no answer to a form.
+ * @throws {QuestionError} `invalid-answer` if it is not an answer to an elicitation.
  */
 export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
   answer: unknown,
@@ -81,7 +81,7 @@ export async function tryElicitResult<S extends AnySchema | ElicitationSchema>(
 /**
  * Reads the answer to a {@link rootsQuestion}, from `ctx.inputResponses`.
  *
- * @throws {QuestionError} `invalid-answer` if it is no list of roots.
+ * @throws {QuestionError} `invalid-answer` if it is not a list of roots.
  */
 export function readRoots(answer: unknown): readonly Root[] {
   const roots = isObject(answer) ? answer.roots : undefined;

@@ -1,6 +1,6 @@
 /**
- * How a handler asks its client in the middle of a request. Sessions and connections bring the asker that sends
- * questions; where the client cannot be asked, only the one that refuses is bundled.
+ * The interface through which a handler asks its client in the middle of a request. Sessions and connections provide
+ * the implementation that sends questions. Where the client cannot be asked, only the one that refuses is bundled.
  *
  * @module
  */
@@ -17,9 +17,13 @@ import type { SampleHook } from "./sampling-audit.ts";
 import type { SampleParams, SampleResult } from "./sampling-params.ts";
 import type { ElicitUrlResult, UrlElicitation } from "./url-elicitation.ts";
 
-/** How a handler names a question. */
+/** The name that a handler gives a question. */
 export interface QuestionOptions {
-  /** Distinguishes this question from others of the handler, whatever its text. @default derived from the question */
+  /**
+   * Distinguishes this question from the handler's other questions, even if its text changes.
+   *
+   * @default derived from the question
+   */
   readonly key?: string;
 }
 
@@ -36,13 +40,13 @@ export interface AskedBy {
 }
 
 export interface AskedOptions extends QuestionOptions {
-  /** Throws when an answer is wrong, for the audit. The answer is still returned unchanged. */
+  /** Checks an answer for the audit, by throwing. An answer that passes is returned unchanged. */
   readonly read?: (answer: unknown) => unknown;
-  /** The digest of the question, where its outcome is kept. */
+  /** The digest of the question, if its outcome is stored. */
   readonly digest?: string;
 }
 
-/** Asks one client. Every method rejects with a {@link QuestionError} when there is no good answer. */
+/** Asks one client. Every method rejects with a {@link QuestionError} if there is no valid answer. */
 export interface Asker {
   elicit<S extends AnySchema | ElicitationSchema>(
     message: string,
@@ -54,19 +58,19 @@ export interface Asker {
   sample(params: SampleParams, signal: AbortSignal, options?: QuestionOptions): Promise<SampleResult>;
   listRoots(signal: AbortSignal, options?: QuestionOptions): Promise<readonly Root[]>;
   ping(signal: AbortSignal): Promise<void>;
-  /** Throws as asking this question would, before anything is sent. Absent where no client can be asked. */
+  /** Throws if this question could not be sent, like `ask`. Absent where no client can be asked. */
   check?(question: Question): void;
-  /** Asks one question unchanged; the answer is not checked. */
+  /** Sends one question unchanged. The answer is not checked. */
   ask(question: Question, signal: AbortSignal, options?: AskedOptions): Promise<unknown>;
-  /** Returns the asker of one request, whose questions are reported with it. Absent where no client can be asked. */
+  /** Returns the asker for one request, which reports name for each question. Absent where no client can be asked. */
   for?(by: AskedBy): Asker;
-  /** The asker of one context; absent where there is nothing to close. */
+  /** Returns the asker for one context. Absent where there is nothing to close. */
   forContext?(): Asker;
   /** Called after the handler returns. Cancels open questions; later ones reject with a {@link KitError}. */
   close?(): void;
 }
 
-/** Returns an asker whose questions all reject, where no client can be asked. */
+/** Returns an asker that rejects every question, for where no client can be asked. */
 export const askNobody: (why: string) => Asker = memo((why) => {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);

@@ -1,5 +1,5 @@
 /**
- * The asker of a legacy client: it sends requests on the stream of the request that is being served.
+ * The asker of a legacy client. It sends questions on the stream of the request that is being served.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
@@ -19,33 +19,33 @@ import { checkSampling, readSampleResult, type SampleParams, type SampleResult }
 import { warnOfSecrets } from "./secret-fields.ts";
 import { type ElicitUrlResult, type UrlElicitation, urlParams } from "./url-elicitation.ts";
 
-/** The questions that earlier runs of a call asked. */
+/** The questions that earlier runs of the call asked. */
 export interface AskedBefore {
-  /** The id under which a question was sent that has no answer; undefined when there is none. */
+  /** Returns the id of a question that was sent and has no answer yet. */
   find(key: string): RequestId | undefined;
-  /** The outcome of a question, once there is one. */
+  /** Returns the outcome of a question, if there is one already. */
   outcome(key: string): QuestionOutcome | undefined;
-  /** Keeps that a question is about to be sent. */
+  /** Records a question before it is sent. */
   add(id: string, key: string, digest: string, timeoutMs: number): void;
 }
 
-/** The client an asker asks, and how. */
+/** The client to ask, and the state of the call. */
 export type AskerOptions = Pick<AskOptions, "client" | "emit"> & {
   readonly limits: Limits;
   readonly before?: AskedBefore | undefined;
 };
 
-/** An asker over the stream of a legacy request. */
+/** Asks a legacy client on the stream of its request. */
 export class ClientAsker implements Asker {
   readonly #questions: PendingQuestions;
   readonly #options: AskerOptions;
   readonly #by: AskedBy | undefined;
   readonly #count: { samples: number };
   #isOver = false;
-  /** Cancels open questions when the handler has returned. Created for the first question. */
+  /** Cancels open questions when the handler has returned. Created with the first question. */
   #over: AbortController | undefined;
 
-  /** @param count Sampling requests of the call so far, shared by its contexts. */
+  /** @param count The sampling requests of the call so far, shared by its contexts. */
   constructor(questions: PendingQuestions, options: AskerOptions, by?: AskedBy, count = { samples: 0 }) {
     this.#questions = questions;
     this.#options = options;

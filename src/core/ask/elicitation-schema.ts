@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { type AnySchema, type CompiledSchema, compileSchema, describeIssues } from "../protocol/schema.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
-/** A form as the wire has it, for those who write it by hand. */
+/** A form in the protocol's own notation, for authors who write it by hand. */
 export interface ElicitationSchema {
   /** A form is an object. */
   readonly type: "object";
@@ -42,16 +42,16 @@ const BOOLEAN_MEMBERS = ["type", "title", "description", "default"];
 const ARRAY_MEMBERS = ["type", "title", "description", "minItems", "maxItems", "items", "default"];
 const FORMATS: readonly unknown[] = ["email", "uri", "date", "date-time"];
 
-/** @throws {KitError} `schema-unsupported` naming the property that is not flat. */
+/** Compiles the schema of a form. @throws {KitError} `schema-unsupported` naming the property that is not flat. */
 export function compileElicitation(given: AnySchema | ElicitationSchema): CompiledElicitation {
-  // A zod object has a `type` too, so that alone says nothing.
+  // A zod object has a `type` too, so `type` alone does not decide.
   const isRaw = !("~standard" in given) && !("jsonSchema" in given);
   const standard = isRaw ? undefined : compileSchema("schema of an elicitation", given as AnySchema, "input");
   const json = (standard?.json ?? given) as JsonObject;
   if (json.type !== "object" || !isObject(json.properties)) {
-    throw new KitError("schema-unsupported", 'The schema of an elicitation is an object with "properties".');
+    throw new KitError("schema-unsupported", 'The schema of an elicitation must be an object with "properties".');
   }
-  // Not by assignment: that would lose a property called "__proto__".
+  // Assignment would lose a property called "__proto__".
   const properties = Object.fromEntries(
     Object.entries(json.properties).map(([name, property]) => [name, flatProperty(name, property)]),
   );
@@ -60,7 +60,7 @@ export function compileElicitation(given: AnySchema | ElicitationSchema): Compil
 }
 
 function flatProperty(name: string, property: unknown): JsonObject {
-  if (!isObject(property)) throw notFlat(name, "is no schema");
+  if (!isObject(property)) throw notFlat(name, "is not a schema");
   switch (property.type) {
     case "string":
       return pick(FORMATS.includes(property.format) ? property : { ...property, format: undefined }, STRING_MEMBERS);
@@ -71,7 +71,7 @@ function flatProperty(name: string, property: unknown): JsonObject {
       return pick(property, BOOLEAN_MEMBERS);
     case "array":
       if (!isObject(property.items) || !(Array.isArray(property.items.enum) || Array.isArray(property.items.anyOf))) {
-        throw notFlat(name, "is an array of something else than choices");
+        throw notFlat(name, "is an array of something other than choices");
       }
       return pick(property, ARRAY_MEMBERS);
     default:
@@ -79,7 +79,7 @@ function flatProperty(name: string, property: unknown): JsonObject {
   }
 }
 
-/** Schema libraries write the safe integer range into every integer; a form need not show it. */
+/** Schema libraries add the safe integer range to every integer. A form need not show it. */
 function withoutSafeBounds(property: JsonObject): JsonObject {
   const { minimum, maximum, ...rest } = property;
   return {
@@ -96,7 +96,10 @@ function notFlat(name: string, problem: string): KitError {
   );
 }
 
-/** The form as a version has it: before 2025-11-25 choices are `enum` with `enumNames`, and only booleans have defaults. */
+/**
+ * Converts a form to a protocol version: before 2025-11-25, choices are `enum` with `enumNames`, and only booleans have
+ * defaults.
+ */
 export function shapeElicitation(schema: JsonObject, rules: VersionRules): JsonObject {
   if (rules.elicitationModes || !isObject(schema.properties)) return schema;
   const older = Object.entries(schema.properties).map(([name, property]) => [
@@ -119,7 +122,7 @@ function olderProperty(property: JsonObject): JsonObject {
   return property.type === "boolean" && preset !== undefined ? { ...rest, default: preset } : rest;
 }
 
-/** Content a client sent, checked against the form; `problem` names the field. */
+/** Checks a client's content against the form. `problem` names the field. */
 export async function checkElicited(
   { json, standard }: CompiledElicitation,
   content: unknown,
@@ -163,7 +166,7 @@ function findStringMisfit(value: string, property: JsonObject): string | undefin
   return is && !is(value) ? `is not of the format ${property.format}` : undefined;
 }
 
-/** Loose on purpose: they catch what is plainly something else, and leave the rest to the handler. */
+/** These checks are loose on purpose. They refuse only obviously wrong values and leave the rest to the handler. */
 const FORMAT_CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   uri: (text) => URL.canParse(text),

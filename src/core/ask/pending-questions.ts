@@ -1,5 +1,5 @@
 /**
- * The questions that were sent to one legacy client and have no answer yet. Answers arrive as messages of their own.
+ * The questions that were sent to one legacy client and have no answer yet. Answers arrive as separate messages.
  *
  * @module
  * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
@@ -16,16 +16,16 @@ import type { Limits } from "../protocol/limits.ts";
 import { interrupted, overLimit, refused, timedOut } from "./question-errors.ts";
 import { checkQuestion, type Ping, type Question, shapeQuestion } from "./questions.ts";
 
-/** How a question is sent, and when it is given up. */
+/** How a question is sent, and when it is cancelled. */
 export interface AskOptions {
   readonly client: ClientFacts;
-  /** Takes messages for the stream of the request being served. */
+  /** Sends a message on the stream of the request that is being served. */
   readonly emit: (message: JSONRPCRequest | JSONRPCNotification) => void;
-  /** The signal of the request being served: when it aborts, so does the question. */
+  /** The signal of the request that is being served. The question is cancelled when it aborts. */
   readonly signal: AbortSignal;
-  /** Undefined: the caller keeps the time, and calls {@link PendingQuestions.expire}. */
+  /** If undefined, the caller measures the time and calls {@link PendingQuestions.expire}. */
   readonly timeoutMs: number | undefined;
-  /** The id of a question that was sent before the object restarted: it is not sent again. */
+  /** The id of a question that was sent before the object restarted. It is not sent again. */
   readonly askedAs?: RequestId | undefined;
   /** Called with the id before the question is sent. */
   readonly onAsk?: (id: string) => void;
@@ -37,7 +37,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-/** The questions one peer has not answered yet. */
+/** The questions that one client has not answered yet. */
 export class PendingQuestions {
   readonly #pending = new Map<RequestId, Pending>();
   #isOver = false;
@@ -46,8 +46,8 @@ export class PendingQuestions {
   /**
    * Sends a question and waits for its answer.
    *
-   * @throws {QuestionError} when the client cannot answer, answers with an error, or does not answer in time (then it
-   *   is told that the question is cancelled); the reason of `signal` when that aborts first.
+   * @throws {QuestionError} if the client cannot answer, answers with an error, or does not answer in time. A question
+   *   that timed out is cancelled. If `signal` aborts first, its reason is thrown.
    */
   ask(question: Question | Ping, options: AskOptions): Promise<unknown> {
     const { client, emit, signal, askedAs, onAsk } = options;
@@ -64,7 +64,7 @@ export class PendingQuestions {
     return answer;
   }
 
-  /** Waits for the answer to a question, until its time is over or `signal` aborts. Then the client is told. */
+  /** Waits for the answer. If the time is over or `signal` aborts, sends the client a cancellation. */
   #wait(id: RequestId, { method, params }: Question | Ping, { emit, signal, timeoutMs }: AskOptions): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const giveUp = (reason: string, error: unknown) => {
@@ -110,20 +110,20 @@ export class PendingQuestions {
     this.#samples += 1;
   }
 
-  /** Gives up every question, later ones included: no answer can arrive any more. */
+  /** Rejects all questions, including later ones, because no answer can arrive any more. */
   interrupt(): void {
     this.#isOver = true;
     for (const pending of [...this.#pending.values()]) pending.reject(interrupted());
   }
 
-  /** Gives up a question whose time is over. False when no caller waits for it here. */
+  /** Cancels a question whose time is over. Returns false if nothing waits for it here. */
   expire(id: RequestId): boolean {
     const pending = this.#pending.get(id);
     pending?.expire();
     return pending !== undefined;
   }
 
-  /** Takes an answer. False for one that answers no pending question: a late, foreign or invented one. */
+  /** Takes an answer. Returns false if no question with its id is pending. */
   settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): boolean {
     const pending = response.id === undefined ? undefined : this.#pending.get(response.id);
     if (pending) {

@@ -1,5 +1,5 @@
 /**
- * The error a handler gets when a question has no good answer, and the text of each cause.
+ * The error that a handler gets if a question has no valid answer, and the text for each cause.
  *
  * @module
  */
@@ -9,13 +9,14 @@ import type { JSONRPCErrorObject } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { quote } from "../protocol/quote.ts";
 
-/** Why a question could not be answered. A handler may catch it and go on without. */
+/** Thrown when a question has no valid answer. A handler may catch it and continue without one. */
 export class QuestionError extends Error {
-  /** Tells the class of the error. */
+  /** The class of the error. */
   override readonly name = "QuestionError";
   /**
-   * unsupported: the client has not declared it. unavailable: this way of serving cannot ask. refused: the client
-   * answered with an error. limit: as many questions as `limits` allows were asked already.
+   * unsupported: the client has not declared the capability. unavailable: this transport cannot ask. limit: `limits`
+   * allows no more questions. refused: the client answered with an error. timeout: the client did not answer in time.
+   * interrupted: the connection to the client ended. invalid-answer: the answer does not fit the question.
    */
   readonly reason: "unsupported" | "unavailable" | "limit" | "refused" | "timeout" | "interrupted" | "invalid-answer";
   /** The code of the client's error, for `refused`. */
@@ -23,7 +24,7 @@ export class QuestionError extends Error {
   /** The capabilities that the client has not declared, for `unsupported`. */
   readonly missing: readonly ClientCapabilityName[];
 
-  /** The kit makes these; a test may make its own. */
+  /** Creates the error. The kit does this; tests may create their own. */
   constructor(
     reason: QuestionError["reason"],
     message: string,
@@ -37,27 +38,27 @@ export class QuestionError extends Error {
   }
 }
 
-/** The client answered with an error. */
+/** Returns the error for a client that answered with an error. */
 export function refused({ code, message }: JSONRPCErrorObject): QuestionError {
   return new QuestionError("refused", `The client answered the question with an error: ${quote(message)}`, code);
 }
 
-/** The client did not answer in time. */
+/** Returns the error for a client that did not answer in time. */
 export function timedOut(method: string): QuestionError {
   return new QuestionError("timeout", `The client did not answer ${method} in time.`);
 }
 
-/** No answer can arrive any more. */
+/** Returns the error for a question whose answer cannot arrive any more. */
 export function interrupted(): QuestionError {
   return new QuestionError("interrupted", "The client is gone.");
 }
 
-/** The client's answer is not one to the question. */
+/** Returns the error for an answer that does not fit the question. */
 export function invalidAnswer(method: string, problem: string): QuestionError {
   return new QuestionError("invalid-answer", `The client's answer to ${method} is not valid: ${problem}.`);
 }
 
-/** There were as many sampling requests as a limit allows. */
+/** Returns the error for a sampling request beyond a limit. */
 export function overLimit(what: "call" | "session", limit: keyof Limits, max: number): QuestionError {
   return new QuestionError(
     "limit",
@@ -65,7 +66,7 @@ export function overLimit(what: "call" | "session", limit: keyof Limits, max: nu
   );
 }
 
-/** The handler that asks has returned, so nothing can wait for the answer. */
+/** Returns the error for a question or step after the handler has returned. */
 export function contextClosed(what: string): KitError {
-  return new KitError("context-closed", `${what} is off: the handler has returned.`);
+  return new KitError("context-closed", `${what} is refused: the handler has returned.`);
 }

@@ -1,5 +1,5 @@
 /**
- * The questions a server may ask a client, shaped for the version of the client.
+ * The questions that a server may ask a client, and their form in the client's protocol version.
  *
  * @module
  * @see MCP 2026-07-28, client/elicitation, client/sampling, client/roots
@@ -11,7 +11,7 @@ import type { AnySchema } from "../protocol/schema.ts";
 import { compileElicitation, type ElicitationSchema, shapeElicitation } from "./elicitation-schema.ts";
 import { QuestionError } from "./question-errors.ts";
 
-/** One request to a client, by method and params: the value of an entry of `inputRequests`. */
+/** A request to a client by method and params, as in an entry of `inputRequests`. */
 export interface Question {
   /** The kind of question. */
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
@@ -19,7 +19,7 @@ export interface Question {
   readonly params?: JsonObject;
 }
 
-/** The capabilities a question needs. */
+/** Returns the capabilities that a question needs. */
 export function capabilitiesFor({ method, params }: Question): readonly ClientCapabilityName[] {
   switch (method) {
     case "elicitation/create":
@@ -35,13 +35,16 @@ export function capabilitiesFor({ method, params }: Question): readonly ClientCa
   }
 }
 
-/** Asks whether the client is there. It is no question for `inputRequired`, so it is not a {@link Question}. */
+/**
+ * A request that checks whether the client is connected. `inputRequired` does not take it, so it is not a {@link
+ * Question}.
+ */
 export interface Ping {
   readonly method: "ping";
   readonly params?: never;
 }
 
-/** The question that asks a person to fill in a form. */
+/** Returns the question that asks the user to fill in a form. */
 export function elicitQuestion(message: string, schema: AnySchema | ElicitationSchema): Question {
   return {
     method: "elicitation/create",
@@ -50,7 +53,7 @@ export function elicitQuestion(message: string, schema: AnySchema | ElicitationS
 }
 
 /**
- * Returns the question for the folders that the user has opened to the server, for `inputRequired({ ... })`.
+ * Returns the question for the client's roots, for `inputRequired({ ... })`.
  *
  * @see MCP 2026-07-28, client/roots
  */
@@ -58,7 +61,7 @@ export function rootsQuestion(): Question {
   return { method: "roots/list" };
 }
 
-/** @throws {QuestionError} `unsupported`, before anything is sent. */
+/** Checks that the client can answer a question. @throws {QuestionError} `unsupported`. */
 export function requireAnswerable(question: Question | Ping, client: ClientFacts): void {
   // Every client answers a ping.
   if (question.method === "ping") return;
@@ -79,7 +82,11 @@ export function requireAnswerable(question: Question | Ping, client: ClientFacts
   );
 }
 
-/** @throws {KitError} naming the parameter that has no JSON form, such as a bigint. */
+/**
+ * Checks that a question can be encoded.
+ *
+ * @throws {KitError} naming the parameter that has no JSON form, such as a bigint.
+ */
 export function requireJson({ method, params = {} }: Question | Ping): void {
   for (const [field, value] of Object.entries(params)) {
     try {
@@ -90,13 +97,18 @@ export function requireJson({ method, params = {} }: Question | Ping): void {
   }
 }
 
-/** @throws {QuestionError} `unsupported`; {KitError} naming the parameter that has no JSON form, such as a bigint. */
+/**
+ * Checks a question before it is sent.
+ *
+ * @throws {QuestionError} `unsupported`.
+ * @throws {KitError} naming the parameter that has no JSON form.
+ */
 export function checkQuestion(question: Question | Ping, client: ClientFacts): void {
   requireAnswerable(question, client);
   requireJson(question);
 }
 
-/** The name of a property that is a list. */
+/** Returns the name of the first property that is a list. */
 function findList(schema: unknown): string | undefined {
   const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
   return Object.keys(properties).find((name) => {
@@ -105,7 +117,7 @@ function findList(schema: unknown): string | undefined {
   });
 }
 
-/** The params as the version has them. */
+/** Returns the params in the form of the client's version. */
 export function shapeQuestion({ method, params }: Question | Ping, client: ClientFacts): JsonObject {
   const { rules } = client;
   if (method !== "elicitation/create" || !params) return params ?? {};

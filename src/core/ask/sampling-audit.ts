@@ -1,5 +1,5 @@
 /**
- * The audit of sampling: one record for each request that a client was sent.
+ * The audit of sampling, with one record for each request that a client was sent.
  *
  * @module
  */
@@ -19,29 +19,29 @@ export interface SampleRecord<Env = unknown> extends HookTools<Env> {
   readonly client: ClientFacts;
   /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
-  /** Name of the tool that asked. */
+  /** The name of the tool that asked. */
   readonly tool?: string;
-  /** Name of the prompt that asked. */
+  /** The name of the prompt that asked. */
   readonly prompt?: string;
-  /** Tokens asked for. */
+  /** The most tokens that the request allowed. */
   readonly maxTokens: number;
-  /** The model that the client named in its answer. */
+  /** The model that the client's answer names. */
   readonly model?: string;
-  /** Why the model stopped, as the client answered. */
+  /** Why the model stopped, according to the client's answer. */
   readonly stopReason?: string;
-  /** cancelled: the call ended first. The others are the reasons of `QuestionError`. */
+  /** `cancelled`: the call ended before the answer. The others are the reasons of `QuestionError`. */
   readonly outcome: "answered" | "cancelled" | QuestionError["reason"];
   /** Milliseconds from sending to answer. */
   readonly durationMs: number;
 }
 
 /**
- * Receives that a sampling request is over. A promise it returns is waited for as by `waitUntil`, and never by the
- * client.
+ * Called when a sampling request has ended. The platform keeps a returned promise running, and the client does not wait
+ * for it.
  */
 export type SampleHook<Env = unknown> = (record: SampleRecord<Env>) => void | Promise<void>;
 
-/** Sends one sampling request, reads its answer, and reports to `onSample` how it ended. */
+/** Sends a sampling request, reads the answer, and reports the outcome to `onSample`. */
 export async function audited<Result>(
   params: JsonObject,
   by: AskedBy,
@@ -59,13 +59,13 @@ export async function audited<Result>(
     ended("answered");
     return result;
   } catch (error) {
-    // Any other error is the reason of the signal: the call was over first.
+    // Any other error is the reason of the signal, which means that the call ended first.
     ended(error instanceof QuestionError ? error.reason : "cancelled");
     throw error;
   }
 }
 
-/** Reports to `onSample` how a sampling request ended. */
+/** Reports the outcome of a sampling request to `onSample`. */
 export function reportSample(
   params: JsonObject,
   { server, request, call }: AskedBy,

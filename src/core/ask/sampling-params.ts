@@ -1,5 +1,5 @@
 /**
- * Sampling requests and their results, and the checks of both.
+ * The types of sampling requests and results, and their checks.
  *
  * @module
  * @see MCP 2026-07-28, client/sampling
@@ -12,15 +12,15 @@ import type { Limits } from "../protocol/limits.ts";
 import { invalidAnswer } from "./question-errors.ts";
 import type { Ping, Question } from "./questions.ts";
 
-/** `sampling/createMessage` parameters. @see `CreateMessageRequestParams` in the schema */
+/** The parameters of `sampling/createMessage`. @see `CreateMessageRequestParams` in the schema */
 export interface SampleParams extends JsonObject {
   /** The conversation so far; at least one message. */
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: unknown }[];
-  /** At least 1. */
+  /** The most tokens to generate, at least 1. */
   readonly maxTokens: number;
   /** A system prompt that the client may use, change or ignore. */
   readonly systemPrompt?: string;
-  /** From 0 to `limits.temperatureMax`, which is 1 unless it was set. */
+  /** From 0 to `limits.temperatureMax`, whose default is 1. */
   readonly temperature?: number;
 }
 
@@ -37,7 +37,7 @@ export interface SampleResult extends JsonObject {
 }
 
 /**
- * Returns the question that asks the client's model, for `inputRequired({ ... })`.
+ * Returns a question for the client's model, for `inputRequired({ ... })`.
  *
  * @see MCP 2026-07-28, client/sampling
  */
@@ -48,7 +48,7 @@ export function sampleQuestion(params: SampleParams): Question {
 /**
  * Reads the answer to a {@link sampleQuestion}, from `ctx.inputResponses`.
  *
- * @throws {QuestionError} `invalid-answer` if it is no sampling result.
+ * @throws {QuestionError} `invalid-answer` if it is not a sampling result.
  */
 export function readSampleResult(answer: unknown): SampleResult {
   const invalid = (problem: string) => invalidAnswer("sampling/createMessage", problem);
@@ -126,9 +126,9 @@ const PREFERENCE_RULES: typeof SAMPLE_RULES = {
 };
 
 /**
- * Checks the parameters of a sampling request; other questions pass.
+ * Checks the parameters of a sampling request. Other questions are not checked.
  *
- * @throws {KitError} `options-invalid` naming the field, before anything is sent.
+ * @throws {KitError} `options-invalid` naming the field.
  */
 export function checkSampling({ method, params = {} }: Question | Ping, { temperatureMax }: Limits): void {
   if (method !== "sampling/createMessage") return;

@@ -1,6 +1,6 @@
 /**
- * Finds form fields that ask for a secret. What is typed into a form passes through the client, and often its model, so
- * such questions belong to URL mode.
+ * Finds form fields that ask for a secret. Form input passes through the client and often its model, so secrets must be
+ * requested in URL mode.
  *
  * @module
  * @see MCP 2026-07-28, client/elicitation, "Form Mode Security"
@@ -11,13 +11,16 @@ import { describeRequest } from "../protocol/request-description.ts";
 import type { AskedBy, QuestionReporter } from "./asker.ts";
 import type { Question } from "./questions.ts";
 
-/** Whole words, in lower case, with one space between them at most. Secrets made of digits may be asked for as numbers. */
+/**
+ * Words for secrets that consist of digits, so the field may also be a number. They match names normalised by {@link
+ * toWords}.
+ */
 const DIGITS =
   /\b(pins?|pin ?codes?|pass ?codes?|otp|cvv|cvc|card ?(numbers?|no)|(credit|debit) ?cards?|security codes?)\b/;
 const TEXT =
   /\b(pass ?words?|passwd|pwd|pass ?phrases?|secrets?|tokens?|credentials?|bearer|jwt|(api|access|private|signing) ?keys?)\b/;
 
-/** Names of the properties, in order, whose name or title says that they hold a secret. */
+/** Returns the names of the properties whose name or title suggests a secret. */
 export function findSecretFields(requestedSchema: unknown): readonly string[] {
   const properties =
     isObject(requestedSchema) && isObject(requestedSchema.properties) ? requestedSchema.properties : {};
@@ -30,14 +33,14 @@ function asksForSecret(
   names: readonly unknown[],
   { type, enum: choices, oneOf }: { [member: string]: unknown },
 ): boolean {
-  // A choice shows what may be answered, and true or false is no secret.
+  // A choice shows all possible answers, so it cannot be a secret.
   if (choices !== undefined || oneOf !== undefined) return false;
   const words = names.filter((name) => typeof name === "string").map(toWords);
   if (type === "string") return words.some((text) => TEXT.test(text) || DIGITS.test(text));
   return (type === "number" || type === "integer") && words.some((text) => DIGITS.test(text));
 }
 
-/** `apiKey`, `API_KEY` and "API key" are all "api key". */
+/** Normalises a name: `apiKey`, `API_KEY` and "API key" all give "api key". */
 function toWords(name: string): string {
   return name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -46,11 +49,11 @@ function toWords(name: string): string {
     .toLowerCase();
 }
 
-/** The warnings each server got. The bound keeps forms with generated names from filling memory and the log. */
+/** The warnings reported for each server. The bound stops forms with generated names from filling memory and the log. */
 const warned = new WeakMap<QuestionReporter, Set<string>>();
 const WARNINGS_MAX = 1000;
 
-/** Reports a form that asks for a secret to `onError`, once for each tool or prompt and its fields. */
+/** Reports a form that asks for a secret to `onError`, once for each tool or prompt and set of fields. */
 export function warnOfSecrets({ params }: Question, { server, request, call }: AskedBy): void {
   const fields = findSecretFields(params?.requestedSchema).map((name) => JSON.stringify(name));
   if (fields.length === 0) return;

@@ -1,5 +1,6 @@
 /**
- * Sending a person to a URL: for what must not pass through the client, such as passwords, payments and consent.
+ * Questions that send the user to a URL, for data that must not pass through the client, such as passwords and
+ * payments.
  *
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
@@ -8,36 +9,36 @@ import { KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Question } from "./questions.ts";
 
-/** A URL that a person should open, and the reason. */
+/** A URL for the user to open, and the reason. */
 export interface UrlElicitation {
   /** The text that the client shows when it asks for consent. */
   readonly message: string;
-  /** An absolute URL. It must not contain a secret that lets others who see it act for the person. */
+  /** An absolute URL. It must not contain a secret with which another person could act for the user. */
   readonly url: string;
-  /** Names this elicitation, for versions that have ids. @default a new UUID */
+  /** The id of the elicitation, for versions that have such ids. @default a new UUID */
   readonly elicitationId?: string;
 }
 
-/** The user's consent to open a URL. `accept` does not say that anything was completed there. */
+/** The user's consent to open a URL. `accept` does not mean that the user completed anything there. */
 export interface ElicitUrlResult {
   /** Whether the user agreed to open the URL, declined, or closed the question. */
   readonly action: "accept" | "decline" | "cancel";
-  /** The id that was given or made. */
+  /** The id from the elicitation, or the generated one. */
   readonly elicitationId: string;
 }
 
-/** The params of the request. @throws {KitError} `options-invalid` when the URL does not parse. */
+/** Returns the params of the request. @throws {KitError} `options-invalid` if the URL is not absolute. */
 export function urlParams({ message, url, elicitationId = crypto.randomUUID() }: UrlElicitation): JsonObject & {
   readonly elicitationId: string;
 } {
-  if (!URL.canParse(url)) throw new KitError("options-invalid", `"${url}" is no absolute URL to send a person to.`);
+  if (!URL.canParse(url)) throw new KitError("options-invalid", `"${url}" is not an absolute URL.`);
   return { mode: "url", message, url, elicitationId };
 }
 
 /**
- * The question that sends a person to a URL, for `inputRequired({ ... })`. Versions without elicitation ids get none.
+ * Returns the question that sends the user to a URL, for `inputRequired({ ... })`.
  *
- * @throws {KitError} `options-invalid` when the URL does not parse.
+ * @throws {KitError} `options-invalid` if the URL is not absolute.
  */
 export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
   return { method: "elicitation/create", params: urlParams(elicitation) };

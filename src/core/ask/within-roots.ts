@@ -1,5 +1,5 @@
 /**
- * Whether a URI lies within what the user has opened to the server.
+ * Checks whether a URI lies within the client's roots.
  *
  * @module
  * @see MCP 2025-11-25, client/roots, "Security Considerations"
@@ -12,14 +12,14 @@ interface Place {
 }
 
 /**
- * True when a URI is one of the roots or lies below one. Segments are compared whole and with their case; scheme and
- * host without. `..` is followed first. An encoded slash ("%2f", "%5c") may be read as a separator or as part of a name,
- * so such a URI is within only when it is so either way.
+ * Whether a URI is one of the roots or lies below one. `..` is resolved first. Path segments are compared whole and
+ * case-sensitively, scheme and host case-insensitively. An encoded slash ("%2f", "%5c") could be a separator or part of
+ * a name, so such a URI must be within the roots in both readings.
  *
- * Query and fragment do not count. What does not parse, and what is encoded wrongly, is never within. Symbolic links are
- * not seen: roots guide, they do not protect.
+ * Query and fragment are ignored. A URI that does not parse or is wrongly encoded is never within. Symbolic links are
+ * not resolved: roots are guidance, not a security boundary.
  *
- * @param roots As `ctx.listRoots()` gives them.
+ * @param roots The roots, as `ctx.listRoots()` returns them.
  * @see MCP 2025-11-25, client/roots
  */
 export function withinRoots(uri: string, roots: readonly { readonly uri: string }[]): boolean {
@@ -37,21 +37,20 @@ function contains(root: Place, place: Place | undefined): boolean {
   return place?.origin === root.origin && root.segments.every((segment, at) => segment === place.segments[at]);
 }
 
-/** The URI in both readings: encoded slashes part of a name, and separators. Dots are followed after that choice. */
+/** Reads the URI twice: with encoded slashes as part of a name, and as separators. */
 function readPlaces(uri: string): readonly Place[] | undefined {
   try {
     return [uri, uri.replace(/%2f|%5c|\\/gi, "/")].map(readPlace);
   } catch {
-    // No URI, or percent-encoding that has no one meaning.
+    // The URI does not parse, or its percent-encoding is malformed.
     return undefined;
   }
 }
 
-/** @throws {Error} when it does not parse. */
+/** @throws {Error} if the URI does not parse. */
 function readPlace(uri: string): Place {
   const { protocol, host, pathname } = new URL(uri);
-  // Hosts of schemes the URL standard does not know keep their case. A path that starts nowhere is another than one
-  // from the top.
+  // URL does not lower-case the hosts of non-special schemes. The slash distinguishes absolute paths from opaque ones.
   const top = host !== "" || pathname.startsWith("/") ? "/" : "";
   return {
     origin: `${protocol}//${host.toLowerCase()}${top}`,
@@ -59,7 +58,7 @@ function readPlace(uri: string): Place {
   };
 }
 
-/** Follows "." and "..", which stop at the top; empty segments name nothing. `URL` has done so where there is a top. */
+/** Resolves "." and "..", which `URL` leaves in opaque paths, and removes empty segments. */
 function resolveDots(segments: readonly string[]): readonly string[] {
   const resolved: string[] = [];
   for (const segment of segments) {

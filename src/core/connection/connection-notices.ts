@@ -1,5 +1,6 @@
 /**
- * The notices of one connection: those its legacy client gets without asking, and the listen requests of modern ones.
+ * The notices of one connection: those that a legacy client gets automatically, and the listen requests of modern
+ * clients.
  *
  * @module
  */
@@ -38,9 +39,9 @@ export class ConnectionNotices {
   readonly #end = new AbortController();
   #client: ClientFacts | undefined;
   #uris: readonly string[] = [];
-  /** Listen streams that are open. */
+  /** The number of open listen requests. */
   #listens = 0;
-  /** The level that `logging/setLevel` asked for. Modern requests never read it. */
+  /** The level that the client set with `logging/setLevel`. Modern requests never read it. */
   logLevel: LoggingLevel | undefined;
 
   constructor(server: Registry, options: ConnectionNoticesOptions) {
@@ -48,7 +49,7 @@ export class ConnectionNotices {
     this.#options = options;
   }
 
-  /** The methods that notices add to an era. */
+  /** Returns the methods of an era that concern notices. */
   methods(era: Era): Readonly<Record<string, Method>> {
     if (era === "modern") return listenMethods(this.#source());
     const [read, keep] = [
@@ -60,7 +61,7 @@ export class ConnectionNotices {
     return subscribeMethods({ read, keep });
   }
 
-  /** Begins legacy notices: the client has said that it is initialized. */
+  /** Begins to send notices to a legacy client. */
   start(client: ClientFacts): void {
     if (this.#client) return;
     this.#client = client;
@@ -76,18 +77,18 @@ export class ConnectionNotices {
     this.#end.signal.addEventListener("abort", stop);
   }
 
-  /** Remembers the URL elicitation of a question, so that its client is told when it is complete. */
+  /** Remembers the URL elicitation of a question, so that the client is notified of its completion. */
   watch(message: JSONRPCNotification | JSONRPCRequest): void {
     const id = elicitationIdOf(message);
     if (id !== undefined) this.#elicitations.add(id);
   }
 
-  /** Remembers the URL elicitations of an error, so that the client is told when they are complete. */
+  /** Remembers the URL elicitations of an error, so that the client is notified of their completion. */
   await(ids: readonly string[]): void {
     for (const id of ids) this.#elicitations.add(id);
   }
 
-  /** Ends everything: each listen request is answered, so that its client knows it was no accident. */
+  /** Ends all notices. Each listen request is answered, so that its client knows that the end was intended. */
   end(): void {
     if (this.#end.signal.aborted) return;
     this.#end.abort();
@@ -96,7 +97,7 @@ export class ConnectionNotices {
     if (client) void releaseUris(this.#server, this.#uris, { env, principal: undefined, client }, onError);
   }
 
-  /** The notices of this process, for as long as the connection lives. */
+  /** The notices of this process until the connection ends. */
   #source(): NoticeSource {
     const local = localNotices(this.#server.notices);
     const { signal } = this.#end;
@@ -106,7 +107,7 @@ export class ConnectionNotices {
         const { listensPerPrincipalMax } = this.#options.limits;
         if (this.#listens >= listensPerPrincipalMax) {
           throw new BusyError(
-            `${this.#listens} listen requests are open, of ${listensPerPrincipalMax} (limits.listensPerPrincipalMax)`,
+            `${this.#listens} of ${listensPerPrincipalMax} listen requests are open (limits.listensPerPrincipalMax)`,
           );
         }
         this.#listens += 1;

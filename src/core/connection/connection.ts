@@ -1,7 +1,7 @@
 /**
- * One server on one {@link Transport}: stdio, in memory, or a socket of the author's own. Both eras: a request with
- * per-request `_meta` stands alone; without, the connection's handshake counts, or the newest legacy version when
- * there was none (a person piping requests by hand makes no handshake).
+ * Serves one server on one {@link Transport}: stdio, in memory, or a custom one. A request with modern `_meta` is
+ * independent. Any other request uses the client of the connection's handshake, or the newest legacy version if there
+ * was no handshake, as when a person pipes requests by hand.
  *
  * @module
  */
@@ -46,7 +46,7 @@ export interface ConnectOptions<Env> {
   readonly env?: Env;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
-  /** Keeps what comes of calls that run once. @default outcomesInMemory(), for this connection */
+  /** Keeps the outcomes of calls that run once. @default outcomesInMemory(), for this connection */
   readonly outcomes?: OutcomeKeeper;
   /** Receives exceptions and failures of the transport if the server has no `onError`. */
   readonly onError: ErrorReporter;
@@ -55,15 +55,15 @@ export interface ConnectOptions<Env> {
 /** A running connection. */
 export interface Connection {
   /**
-   * Ends subscriptions and rejects questions that no client can answer any more. Call it when no further message can
-   * arrive. Resolves when every request received has been answered and its answer was passed to the transport.
+   * Ends subscriptions, and rejects questions because no client can answer them any more. Call it when no further
+   * message can arrive. Resolves when the answers to all received requests have been passed to the transport.
    */
   idle(): Promise<void>;
-  /** Cancels what runs and closes the transport. Nothing is left behind: no timer, no pending promise. */
+  /** Cancels all requests and closes the transport. No timer or pending promise remains. */
   close(): Promise<void>;
 }
 
-/** Serves a server on a transport. Resolves when the transport has started; rejects when it cannot. */
+/** Serves a server on a transport. Resolves when the transport has started, and rejects if it cannot start. */
 export async function connect<Env>(
   server: McpServer<Env>,
   transport: Transport,
@@ -79,19 +79,22 @@ class ServerConnection implements Connection {
   readonly #transport: Transport;
   readonly #options: ConnectOptions<unknown>;
   readonly #limits: Limits;
-  /** Requests being served, so that a cancellation can find its own. */
+  /** The requests being served, by id, for cancellations. */
   readonly #inFlight = new Map<RequestId, AbortController>();
   readonly #work = new Set<Promise<void>>();
-  /** Characters that were emitted and the transport has not taken yet: a peer that reads nothing must not fill memory. */
+  /**
+   * Characters that the transport has not taken yet. They are bounded, so that a peer that reads nothing cannot fill
+   * memory.
+   */
   #queuedChars = 0;
-  /** Notices that wait until the peer is no longer far behind, one of each kind and resource. */
+  /** Notices that wait until a slow peer has caught up, at most one for each kind and resource. */
   readonly #late = new Set<string>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
   readonly #roots = new RootsTeller();
   readonly #once: Once;
   readonly #notices: ConnectionNotices;
-  /** The client of the handshake. Modern requests never read it. */
+  /** The client from the handshake. Modern requests never read it. */
   #client: ClientFacts | undefined;
 
   constructor(server: Registry, transport: Transport, options: ConnectOptions<unknown>) {
@@ -154,7 +157,7 @@ class ServerConnection implements Connection {
     if (text !== undefined) await this.#sendText(text);
   }
 
-  /** One array of answers, in the version that has batches. @see MCP 2025-03-26, basic, "Batching" */
+  /** Answers a batch with one array. @see MCP 2025-03-26, basic, "Batching" */
   async #receiveBatch(members: readonly unknown[]): Promise<void> {
     const problem = this.#refuseBatch(members);
     if (problem) return this.#sendText(encodeInvalid(undefined, problem));
@@ -171,7 +174,7 @@ class ServerConnection implements Connection {
     return undefined;
   }
 
-  /** The text of the answer, or undefined where none is due. */
+  /** Returns the text of the answer, or undefined if the message gets none. */
   async #serve(value: unknown): Promise<string | undefined> {
     const parsed = parseMessage(value);
     switch (parsed.kind) {
@@ -191,7 +194,7 @@ class ServerConnection implements Connection {
     this.#takeCustomNotification(message);
     if (message.method === "notifications/initialized" && this.#client) this.#notices.start(this.#client);
     const client = this.#client;
-    // Outlives no request: what it asks is given up when the connection ends.
+    // Its questions belong to no request; they are rejected when the connection ends.
     if (client) this.#roots.take(this.#server, message, () => this.#call(message, client, new AbortController()));
     if (message.method !== "notifications/cancelled") return;
     const id = message.params?.requestId as RequestId;
@@ -218,10 +221,10 @@ class ServerConnection implements Connection {
       if (request.method === "resources/subscribe" && client.era === "legacy") this.#notices.start(client);
       const server = await this.#server.forCaller({ env: this.#options.env, principal: undefined }, onError);
       const answer = await dispatch(server, request, this.#call(request, client, controller));
-      // Refused by a hook: the client may try again.
+      // A hook refused the handshake, so the client may try again.
       if (request.method === "initialize" && answer.errorCode !== undefined && client === this.#client)
         this.#client = undefined;
-      // A cancelled request gets no answer; initialize cannot be cancelled.
+      // A cancelled request gets no answer. The specification does not allow cancelling initialize.
       return CancelledError.is(controller.signal.reason) && request.method !== "initialize" ? undefined : answer.text;
     } catch (error) {
       const known = McpError.is(error) ? error : redact(error, this.#server, request, { ending: controller, onError });
@@ -231,13 +234,14 @@ class ServerConnection implements Connection {
     }
   }
 
-  /** @throws {McpError} when the request states no era this server serves, or repeats the handshake. */
+  /** @throws {McpError} if the request's version is not served, or if it repeats the handshake. */
   #clientFor(request: JSONRPCRequest): ClientFacts {
     const { versions } = this.#server;
     if (hasEnvelope(request.params)) return clientOf(readEnvelope(request.params), versions);
     if (request.method === "initialize") return this.#introduce(request);
     const newest = versions.legacy[0];
-    // Without a legacy version the request is a modern one that lacks its fields; this says which.
+    // Without legacy versions, this is a modern request that lacks required fields. Reading it throws an error that
+    // names them.
     if (!newest) return clientOf(readEnvelope(request.params), versions);
     return this.#client ?? new ClientFacts(newest, {});
   }
@@ -249,7 +253,7 @@ class ServerConnection implements Connection {
       });
     }
     const keeps = { logLevel: true, notices: true };
-    // At once: what is piped in behind the handshake does not wait for its answer.
+    // Set synchronously, because requests piped in after the handshake do not wait for its answer.
     this.#client = negotiate(this.#server, request, keeps).client;
     return this.#client;
   }
@@ -287,7 +291,7 @@ class ServerConnection implements Connection {
     this.#track(this.#sendMessage(message), message);
   }
 
-  /** Made for this connection: a state need not outlive the process that serves it. */
+  /** The keys are created for this connection, because a state need not outlive the process. */
   #stateKeys(): Promise<KeyRing> {
     this.#ring ??= KeyRing.ephemeral("request state");
     return this.#ring;
@@ -295,7 +299,7 @@ class ServerConnection implements Connection {
 
   #ring: Promise<KeyRing> | undefined;
 
-  /** Work of hooks is waited for like a request when the connection becomes idle. */
+  /** `idle` waits for the work of hooks as it does for requests. */
   readonly #execution: Execution = { waitUntil: (work) => this.#track(work.then(() => undefined)) };
 
   async #sendMessage(message: JSONRPCNotification | JSONRPCRequest): Promise<void> {
@@ -326,22 +330,22 @@ class ServerConnection implements Connection {
     }
   }
 
-  /** Async, so that a transport or a message that throws at once rejects too. */
+  /** This function is async, so that a synchronous exception becomes a rejection too. */
   async #sendText(text: string): Promise<void> {
     const { sendText } = this.#transport;
     if (sendText) return sendText.call(this.#transport, text);
     return this.#transport.send(JSON.parse(text) as JSONRPCMessage);
   }
 
-  /** @param message What could not be sent, where it was none of the answers. */
+  /** @param message The message that could not be sent, unless it was an answer. */
   #reportTransport(error: unknown, message?: JSONRPCNotification | JSONRPCRequest): void {
-    // A message that cannot be sent because the peer is gone is no failure.
+    // A message that cannot be sent because the connection is closed is not a failure.
     if (this.#isClosed) return;
     this.#server.report(error, placeOfNotification(message ?? { method: "(transport)" }), this.#options.onError);
   }
 }
 
-/** Whether a message may be dropped when the peer is far behind: progress and logs, on which nothing depends. */
+/** Whether a message may be dropped for a slow peer. Nothing depends on progress and logs. */
 function isNews({ method }: JSONRPCNotification | JSONRPCRequest): boolean {
   return method === "notifications/progress" || method === "notifications/message";
 }

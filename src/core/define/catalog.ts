@@ -1,5 +1,5 @@
 /**
- * The definitions of one kind, in the order they were made: looked up by key in calls, listed as ready JSON text.
+ * The definitions of one kind, in order of definition. Calls find them by key, and lists read their JSON text.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface ListedEntry {
 export interface CatalogItem {
   /** Name or URI: unique in its catalog. */
   readonly key: string;
-  /** The list entry, with only what the version has. */
+  /** Returns the list entry, with only the members that the version defines. */
   entry(rules: VersionRules): JsonObject;
 }
 
@@ -26,7 +26,7 @@ export class Catalog<Item extends CatalogItem> {
   readonly #items = new Map<string, Item>();
   readonly #listed = new Map<string, readonly ListedEntry[]>();
 
-  /** @param kind For error texts: "Tool", "Prompt". */
+  /** @param kind The kind for error texts, such as "Tool". */
   constructor(kind: string) {
     this.#kind = kind;
   }
@@ -36,11 +36,11 @@ export class Catalog<Item extends CatalogItem> {
   }
 
   /**
-   * Returns the change that adds the item, so that several catalogs can agree before one changes.
+   * Checks the item and returns a function that adds it, so that several catalogs can check before any of them changes.
    *
-   * @param place Where it is defined, for the error text.
-   * @param isReplacing Whether it may take the place, and the position, of one with its key.
-   * @throws {KitError} `definition-duplicate` when the key is taken; the first definition stays.
+   * @param place The place of the definition, for the error text.
+   * @param isReplacing Whether the item may replace one with the same key, at the same position.
+   * @throws {KitError} `definition-duplicate` if the key is taken. The first definition stays.
    */
   plan(item: Item, place: string, isReplacing: boolean): () => void {
     if (!isReplacing && this.#items.has(item.key)) {
@@ -55,7 +55,7 @@ export class Catalog<Item extends CatalogItem> {
     };
   }
 
-  /** Whether there was one. */
+  /** Removes an item. Returns whether there was one. */
   remove(key: string): boolean {
     this.#listed.clear();
     return this.#items.delete(key);
@@ -65,12 +65,12 @@ export class Catalog<Item extends CatalogItem> {
     return this.#items.get(key);
   }
 
-  /** In order of definition. */
+  /** Returns the items in order of definition. */
   values(): IterableIterator<Item> {
     return this.#items.values();
   }
 
-  /** The entries of a version, made on first use. */
+  /** Returns the entries for a version. They are encoded on first use. */
   list(rules: VersionRules): readonly ListedEntry[] {
     let entries = this.#listed.get(rules.version);
     if (entries === undefined) {

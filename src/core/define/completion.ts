@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { quote } from "../protocol/quote.ts";
 import type { HandlerContext } from "./handler-context.ts";
 
-/** Suggests values. `chosen` holds the other arguments the user has filled in already. */
+/** Suggests values. `chosen` holds the other arguments that the user has already filled in. */
 export type Completer<Env = unknown> = (
   value: string,
   chosen: { readonly [name: string]: string },
@@ -20,10 +20,10 @@ export type Completer<Env = unknown> = (
 /** Completers by the name of the argument or variable. */
 export type Completers<Env = unknown> = { readonly [name: string]: Completer<Env> };
 
-/** Values in one answer. @see `CompleteResult` in the schema */
+/** The most values in one answer. @see `CompleteResult` in the schema */
 const VALUES_MAX = 100;
 
-/** A `completion/complete` request, read. */
+/** A parsed `completion/complete` request. */
 export interface CompletionRequest {
   readonly ref:
     | { readonly type: "ref/prompt"; readonly name: string }
@@ -33,7 +33,7 @@ export interface CompletionRequest {
   readonly chosen: { readonly [name: string]: string };
 }
 
-/** @throws {McpError} -32602 naming the field. */
+/** Parses the params of `completion/complete`. @throws {McpError} -32602 naming the field. */
 export function readCompletionRequest(params: JsonObject | undefined): CompletionRequest {
   const { ref, argument, context } = params ?? {};
   if (!isObject(argument) || typeof argument.name !== "string" || typeof argument.value !== "string") {
@@ -63,7 +63,7 @@ function readRef(ref: unknown): CompletionRequest["ref"] {
   );
 }
 
-/** The result: at most 100 values, with the true total. An argument without a completer has none. */
+/** Returns the result: at most 100 values, and the full count. An argument without a completer has no values. */
 export async function complete(
   completers: Completers | undefined,
   { name, value, chosen }: CompletionRequest,

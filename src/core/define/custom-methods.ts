@@ -1,5 +1,5 @@
 /**
- * Methods and notifications of the author's own.
+ * Custom methods and notifications.
  *
  * @module
  */
@@ -10,32 +10,32 @@ import type { VersionRules } from "../protocol/versions.ts";
 import type { ContextOf, HandlerContext } from "./handler-context.ts";
 import { isInputRequired } from "./input-required.ts";
 
-/** Serves a method of the author's own. In the modern era results are objects: any other JSON value becomes `{ value }`. */
+/** Serves a custom method. Modern results are objects, so any other JSON value becomes `{ value }`. */
 export type CustomHandler<Env> = (params: JsonObject, ctx: HandlerContext<Env>) => unknown;
 
 /** The second argument of a notification handler. It can neither answer nor ask, because no client waits for it. */
 export interface NotificationContext<Env = unknown> {
-  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
   /** The value of the server's option `context` for this notification. */
   readonly context: ContextOf<Env>;
   /** The principal that the notification acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
-  /** The client that sent it, as far as it is known: a modern notification need not name it. */
+  /** The client that sent the notification, as far as it is known. A modern notification need not describe its client. */
   readonly client: ClientFacts;
-  /** The notification's `_meta`, unknown keys kept. */
+  /** The notification's `_meta`, including unknown keys. */
   readonly meta: JsonObject;
-  /** Aborts when the time of `limits.handlerTimeoutMs` is over. */
+  /** Aborts after `limits.handlerTimeoutMs`. */
   readonly signal: AbortSignal;
 }
 
-/** Handles a notification of your own. Exceptions go to `onError`. */
+/** Handles a custom notification. Exceptions go to `onError`. */
 export type CustomNotificationHandler<Env = unknown> = (
   params: JsonObject,
   ctx: NotificationContext<Env>,
 ) => void | Promise<void>;
 
-/** The names that a protocol version or the extension for tasks defines. A custom one would change what they mean. */
+/** The names that a protocol version or the tasks extension defines. Custom methods must not change their meaning. */
 const PROTOCOL = new Set(
   [
     "initialize ping server/discover tools/list tools/call prompts/list prompts/get resources/list",
@@ -49,7 +49,11 @@ const PROTOCOL = new Set(
   ].flatMap((names) => names.split(" ")),
 );
 
-/** @throws {KitError} `method-defined` when the name is the protocol's, or taken; `definition-invalid`. */
+/**
+ * Checks a custom method.
+ *
+ * @throws {KitError} `method-defined` if the protocol defines the name or it is taken; `definition-invalid`.
+ */
 export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<string, unknown>): void {
   if (typeof name !== "string" || name === "")
     throw new KitError("definition-invalid", "A custom method needs a name.");
@@ -63,18 +67,18 @@ export function checkCustom(name: string, handler: unknown, taken: ReadonlyMap<s
   if (taken.has(name)) throw new KitError("method-defined", `Method "${name}" is already defined.`);
 }
 
-/** The result of a custom method, in the form of the version. */
+/** Returns the result of a custom method in the form of the version. */
 export function toCustomResult(value: unknown, rules: VersionRules): JsonObject {
   if (isInputRequired(value)) {
     throw new KitError(
       "result-invalid",
-      "A method of your own cannot return inputRequired(); tools, prompts and resources can.",
+      "A custom method cannot return inputRequired(); tools, prompts and resources can.",
     );
   }
   if (isObject(value)) return value;
   if (typeof value === "function" || typeof value === "symbol")
-    throw new KitError("result-invalid", `A custom method returned a ${typeof value}, which is no JSON.`);
-  // Legacy clients take any JSON value; the type says objects because everything else is.
+    throw new KitError("result-invalid", `A custom method returned a ${typeof value}, which is not JSON.`);
+  // Legacy clients accept any JSON value. The cast is needed because all other results are objects.
   if (!rules.resultEnvelope) return (value ?? {}) as JsonObject;
   return { value: value ?? null };
 }

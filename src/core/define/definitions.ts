@@ -1,5 +1,5 @@
 /**
- * Definitions of every kind: how each is compiled, found and listed.
+ * Compiles definitions of every kind, and tells where they are stored and listed.
  *
  * @module
  */
@@ -9,10 +9,10 @@ import { type CompiledResource, type CompiledTemplate, compileResource, compileT
 import type { Definition } from "./server-options.ts";
 import { type CompiledTool, compileTool } from "./tool.ts";
 
-/** A definition ready to be listed and used. */
+/** A compiled definition. */
 export type Compiled = CompiledTool | CompiledPrompt | CompiledResource | CompiledTemplate;
 
-/** Which catalog keeps each kind, and which list clients find it in. */
+/** The catalog that stores each kind, and the list that shows it to clients. */
 export const LISTS = {
   tool: { catalog: "tools", list: "tools" },
   prompt: { catalog: "prompts", list: "prompts" },
@@ -21,8 +21,8 @@ export const LISTS = {
 } as const satisfies Record<Definition<never>["kind"], { readonly catalog: string; readonly list: ListKind }>;
 
 /**
- * Checks a definition and makes it ready. Its `Env` is erased here: from now on handlers take a context of any bindings,
- * because a server is only served with those that its handlers were defined for.
+ * Checks and compiles a definition. The result does not have the type `Env`, because a server is only served with the
+ * bindings for which its handlers were defined.
  *
  * @throws {KitError} `definition-invalid` or `schema-unsupported`.
  */
@@ -39,7 +39,7 @@ export function compile<Env>(definition: Definition<Env>): Compiled {
   }
 }
 
-/** The name of a tool or prompt, the URI of a resource, or the URI template. */
+/** Returns the name of a tool or prompt, the URI of a resource, or the URI template. */
 export function keyOf(definition: Definition<never>): string {
   switch (definition.kind) {
     case "resource":

@@ -1,5 +1,5 @@
 /**
- * The context that a handler is given beside its arguments.
+ * The context that handlers receive as their second argument.
  *
  * @module
  */
@@ -24,23 +24,23 @@ import { type LoggingLevel, logNotification, passesLevel } from "../protocol/log
 import type { AnySchema } from "../protocol/schema.ts";
 import type { HandlerInput, HandlerRun, Step } from "./handler-run.ts";
 
-/** The part of a call that its handler's context shows or uses. */
+/** The part of a call that the context uses. */
 export interface ContextCall {
   readonly client: ClientFacts;
-  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: unknown;
   readonly principal: Principal | undefined;
   /** The value of the server's option `context`, once it is known. */
   readonly context?: unknown;
-  /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client is gone. */
+  /** Its signal aborts when the request is cancelled, times out or, in the modern era, when its client disconnects. */
   readonly ending: Ending;
-  /** The least severe level the client wants to hear of; undefined: none. */
+  /** The least severe level that the client wants; undefined if it wants no log messages. */
   readonly logLevel: LoggingLevel | undefined;
-  /** Takes a notification, or a legacy question, that belongs to this request. Called synchronously; never throws. */
+  /** Sends a notification, or a legacy question, that belongs to this request. Never throws. */
   readonly emit: (message: JSONRPCNotification | JSONRPCRequest) => void;
-  /** Ends the connection of the request's stream, not the request; absent where a client could not come back to it. */
+  /** Closes the connection of the request's stream, but not the request. Absent if the client could not reconnect to it. */
   readonly disconnect?: ((retryMs: number) => void) | undefined;
-  /** Asks the client in the middle of the request; `dispatch` replaces it by one that knows the request. */
+  /** Asks the client in the middle of the request. `dispatch` replaces it with the asker for the request. */
   readonly asker: Asker;
   /** The last progress value that an earlier run sent. */
   readonly progressAfter?: number | undefined;
@@ -76,16 +76,13 @@ export type OwnReader = (uri: string, context: HandlerContext) => Promise<OwnCon
 
 declare const CONTEXT: unique symbol;
 
-/**
- * The bindings of a server whose handlers are given a value of its own: `new McpServer<WithContext<Env, Team>>(...)`.
- * Exists for the type of `ctx.context` alone.
- */
+/** Adds the type of `ctx.context` to the bindings of a server: `new McpServer<WithContext<Env, Team>>(...)`. */
 export type WithContext<Env, Context> = Env & { readonly [CONTEXT]: Context };
 
-/** The type of `ctx.context`, given what {@link WithContext} says. */
+/** The type of `ctx.context` that {@link WithContext} added; undefined without it. */
 export type ContextOf<Env> = Env extends { readonly [CONTEXT]: infer Context } ? Context : undefined;
 
-/** The second argument of every handler. Valid until the handler's result is sent; it does nothing afterwards. */
+/** The second argument of every handler. After the handler has returned, it sends nothing more and rejects questions. */
 export class HandlerContext<Env = unknown> {
   readonly #call: ContextCall;
   readonly #asker: Asker;
@@ -97,14 +94,14 @@ export class HandlerContext<Env = unknown> {
 
   /** The id of the request, as the client sent it. */
   readonly requestId: RequestId;
-  /** The request's `_meta`, unknown keys kept. */
+  /** The request's `_meta`, including unknown keys. */
   readonly meta: JsonObject;
-  /** Answers to what an earlier run of this handler asked for with `inputRequired`, by its keys; not yet checked. */
+  /** The answers to the questions that an earlier run asked with `inputRequired`, by key. They are not checked yet. */
   readonly inputResponses: JsonObject;
-  /** The state that run gave to `inputRequired`. */
+  /** The state that the earlier run passed to `inputRequired`. */
   readonly requestState: string | undefined;
 
-  /** The kit makes these, one for each run of a handler. */
+  /** Creates a context. The kit does this for each run of a handler. */
   constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, read: OwnReader) {
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
@@ -118,12 +115,12 @@ export class HandlerContext<Env = unknown> {
     this.requestState = input.requestState;
   }
 
-  /** Aborts when the work is no longer wanted. Poll `aborted`, call `throwIfAborted()`, or hand it to `fetch`. */
+  /** Aborts when the result is no longer needed. Poll `aborted`, call `throwIfAborted()`, or pass it to `fetch`. */
   get signal(): AbortSignal {
     return this.#call.ending.signal;
   }
 
-  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   get env(): Env {
     // A server is served with the bindings that its handlers were defined for.
     return this.#call.env as Env;
@@ -134,7 +131,7 @@ export class HandlerContext<Env = unknown> {
    * {@link HandlerContext.meta}.
    */
   get context(): ContextOf<Env> {
-    // The option has this type.
+    // The type of the option guarantees this.
     return this.#call.context as ContextOf<Env>;
   }
 
@@ -155,10 +152,10 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Tells the client how far the work is. Nothing is sent when the client did not ask (then the response stays
-   * JSON), when the value is not greater than the last one, or after the result.
+   * Reports progress to the client. Nothing is sent if the client did not ask for progress (the response then stays
+   * JSON), if the value is not greater than the last one, or after the result.
    *
-   * @throws {KitError} `progress-invalid` when a number is not finite.
+   * @throws {KitError} `progress-invalid` if a number is not finite.
    * @see MCP 2026-07-28, basic/patterns/progress
    */
   progress(value: number, options: ProgressOptions = {}): void {
@@ -183,7 +180,7 @@ export class HandlerContext<Env = unknown> {
    * a call: a message that cannot be sent is dropped.
    *
    * @param data Any JSON value.
-   * @param logger Name of what logs.
+   * @param logger The name of the component that logs.
    * @see MCP 2026-07-28, server/utilities/logging
    */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
@@ -192,9 +189,9 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * The contents of one of the server's own resources, as a client would be given them.
+   * Returns the contents of one of the server's own resources, as a client would receive them.
    *
-   * @throws {McpError} when there is no such resource.
+   * @throws {McpError} if there is no such resource.
    */
   readResource(uri: string): Promise<OwnContents> {
     const read = async () => this.#read(uri, this as HandlerContext);
@@ -204,8 +201,8 @@ export class HandlerContext<Env = unknown> {
   /**
    * Asks the user to fill in a form. Declining and cancelling are values of the result.
    *
-   * @param schema Flat: strings, numbers, booleans, choices. What comes back is checked against it.
-   * @throws {QuestionError} when the client cannot be asked, does not answer in time, or answers wrongly.
+   * @param schema A flat form of strings, numbers, booleans and choices. The answer is checked against it.
+   * @throws {QuestionError} if the client cannot be asked, does not answer in time, or gives an invalid answer.
    * @see MCP 2025-11-25, client/elicitation
    */
   elicit<const S extends AnySchema | ElicitationSchema>(
@@ -217,10 +214,11 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Asks the user to open a URL: for what the client must not see, such as passwords and payments. `accept` means that
-   * the user agreed, not that anything was completed there.
+   * Asks the user to open a URL, for data that the client must not see, such as passwords and payments. `accept` means
+   * that the user agreed, not that anything was completed there.
    *
-   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` when the URL does not parse.
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` if the URL is not
+   *   absolute.
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
   elicitUrl(elicitation: UrlElicitation, options?: QuestionOptions): Promise<ElicitUrlResult> {
@@ -230,7 +228,8 @@ export class HandlerContext<Env = unknown> {
   /**
    * Asks the client's model.
    *
-   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} when a parameter is wrong.
+   * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` if a parameter is
+   *   invalid.
    * @see MCP 2025-11-25, client/sampling
    */
   sample(params: SampleParams, options?: QuestionOptions): Promise<SampleResult> {
@@ -238,7 +237,8 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * The folders the user has opened to the server: a guide, not a protection.
+   * Returns the client's roots: the folders and files that the user has opened to the server. They are guidance, not a
+   * security boundary.
    *
    * @throws {QuestionError} as {@link HandlerContext.elicit} does.
    * @see MCP 2025-11-25, client/roots
@@ -248,14 +248,15 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Does a part of the work that must not be repeated, or that could come out otherwise the next time: a handler that
-   * asks may be run again from the top, and then gets what this returned. Interrupted before it returned it is done
-   * again, with the same key.
+   * Runs a part of the work and keeps its result. Use it for effects that must not be repeated, and for values that
+   * could differ the next time: a handler that asks may be run again from the top, and then the step returns the kept
+   * result. A step that was interrupted before it returned runs again, with the same key.
    *
-   * @param name Names the step within the handler; the same name again is another step, so branches that run at once
-   *   need names of their own.
+   * @param name The name of the step within the handler. A repeated name is another step, so concurrent branches need
+   *   different names.
    * @param work Returns a JSON value.
-   * @throws what `work` throws, which is not kept; {@link KitError} `result-invalid` when JSON has no form for its result.
+   * @throws the exception of `work`, which is not kept; {@link KitError} `result-invalid` if the result has no JSON
+   *   form.
    */
   step<T>(name: string, work: Step<T>): Promise<T> {
     const alone = async () => work({ key: `${crypto.randomUUID()}/${name}` });
@@ -263,19 +264,19 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Goes on as a task, for tools that say `taskFrom: "handler"`: what was asked before was asked on the request, what
-   * comes after runs in the background. The handler runs again from the top, with all it had before returned at once.
-   * Where the call is not to be a task, or is one, it goes on at once.
+   * Continues the call as a task, for tools with `taskFrom: "handler"`. The handler runs again from the top in the
+   * background, where earlier questions and steps return their kept results. Does nothing if the call is already a
+   * task, or is not to become one.
    */
   async task(): Promise<void> {
     await this.#replay?.task?.();
   }
 
   /**
-   * Closes the connection that the client waits on, and keeps working: the client reconnects after `retryMs` and
-   * receives what it missed. Use it for long work. Does nothing where the client could not resume.
+   * Closes the client's connection while the handler continues, for long work. The client reconnects after `retryMs`
+   * and receives the messages that it missed. Does nothing if the client could not resume.
    *
-   * @param retryMs Milliseconds the client is told to wait.
+   * @param retryMs Milliseconds that the client is asked to wait before it reconnects.
    * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
    */
   disconnect(retryMs = 1_000): void {
@@ -283,7 +284,7 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Resolves when the client has answered: it is there, and so is the way to it.
+   * Sends the client a ping. Resolves when it has answered.
    *
    * @throws {QuestionError} as {@link HandlerContext.elicit} does.
    * @see MCP 2025-11-25, basic/utilities/ping
@@ -292,12 +293,12 @@ export class HandlerContext<Env = unknown> {
     return this.#asker.ping(this.signal);
   }
 
-  /** Nothing may be sent: the result was sent, the request is cancelled, or an earlier run has sent it. */
+  /** Whether nothing may be sent: the handler has returned, the request is cancelled, or an earlier run sent the same. */
   get #isMute(): boolean {
     return this.#isClosed || this.signal.aborted || (this.#replay?.isSilent ?? false);
   }
 
-  /** Makes a context inert. For the core: nothing may follow the result. */
+  /** Closes a context, so that nothing is sent after the result. For use within the kit. */
   static close(context: HandlerContext): void {
     context.#isClosed = true;
     context.#asker.close?.();

@@ -1,5 +1,5 @@
 /**
- * The hooks an author may put around requests, and what they are given.
+ * The types of hooks around requests.
  *
  * @module
  */
@@ -7,9 +7,7 @@ import type { HookTools } from "../protocol/execution.ts";
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
 import type { RequestDescription } from "../protocol/request-description.ts";
 
-/**
- * A request, or a notification of your own, as hooks see it. `result` and `error` are set once `next()` has settled.
- */
+/** A request or custom notification, as hooks see it. `result` or `error` is set once `next()` has settled. */
 export interface RequestData<Env = unknown> extends Omit<RequestDescription, "requestId">, HookTools<Env> {
   /** Absent for a notification. */
   readonly requestId?: RequestId;
@@ -22,13 +20,14 @@ export interface RequestData<Env = unknown> extends Omit<RequestDescription, "re
 }
 
 /**
- * Wraps a request, and each run of a task's handler, which has `taskId`: its result is an unfinished task where the run
- * was cut or waits, and one that asks where it asks; what the hook returns instead counts for the last run only. Returns
- * what `next()` gave, or a result of its own; may throw McpError to refuse. Results are objects, but those of a legacy
- * client's custom method, which are whatever its handler returned.
+ * Wraps a request. Returns the result of `next()` or another result, or throws McpError to refuse the request. Results
+ * are objects, except those of a legacy client's custom method, which may be any JSON value.
  *
- * Wraps notifications of the author's own as well: then there is no `requestId`, `next()` gives `{}` when the handler has
- * returned, what the hook returns is not sent, and what it throws goes to `onError`.
+ * Also wraps each run of a task's handler, with `taskId`. A run that does not end the task has an unfinished task or
+ * its questions as its result; there the hook's own result is ignored.
+ *
+ * Also wraps custom notifications, without `requestId`. `next()` then returns `{}` when the handler has returned, the
+ * hook's own result is not sent, and its exceptions go to `onError`.
  */
 export type AroundHook<Env = unknown> = (
   data: RequestData<Env>,
@@ -40,20 +39,23 @@ export interface RequestEnd<Env = unknown> extends Omit<RequestData<Env>, "resul
   /** The id that the client gave the request. */
   readonly requestId: RequestId;
   /**
-   * How it ended. error: with an error, or with a tool's result that says `isError`. cancelled: its client cancelled it,
-   * went away or ended the session first, so that what came of it is of no interest.
+   * How the request ended. `error`: with a JSON-RPC error, or with a tool result with `isError`. `cancelled`: before
+   * its end, the client cancelled it, disconnected or ended the session.
    */
   readonly outcome: "ok" | "error" | "cancelled";
-  /** The code the client was answered with; undefined for a result, also where that says `isError`, and when cancelled. */
+  /**
+   * The JSON-RPC error code sent to the client. Undefined for a result (including one with `isError`) and for a
+   * cancelled request.
+   */
   readonly errorCode: number | undefined;
-  /** Milliseconds from dispatch to answer or cancellation, hooks included; of a task from its creation to its end. */
+  /** Milliseconds from dispatch to answer or cancellation, including hooks. For a task: from its creation to its end. */
   readonly durationMs: number;
-  /** How a task ended; with `taskId` only. expired: its time was over first. */
+  /** How a task ended; present only with `taskId`. `expired`: its `ttlMs` was over first. */
   readonly taskStatus?: "completed" | "failed" | "cancelled" | "expired";
 }
 
 /**
- * Called when a request has ended. The platform waits for the promise it returns, as for `waitUntil`; the client does
- * not.
+ * Called when a request has ended. A returned promise is kept running as by `waitUntil`; the client does not wait for
+ * it.
  */
 export type RequestEndHook<Env = unknown> = (end: RequestEnd<Env>) => void | Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * The value with which a handler asks by returning.
+ * The value that a handler returns to ask the client.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
@@ -8,20 +8,20 @@ import type { Question } from "../ask/questions.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 
-/** Marks such a value, so that two copies of the package recognise each other's. */
+/** Marks the value, so that two copies of the package recognise each other's. */
 const ASKS: unique symbol = Symbol.for("mcp-edge.input-required");
 
-/** The value a handler returns to ask the client; made by `inputRequired`. */
+/** The value that a handler returns to ask the client, as created by `inputRequired`. */
 export interface InputRequired {
   /** Marks the value, so that another copy of the package recognises it. */
   readonly [ASKS]: true;
-  /** The questions, each under a key that its answer comes back under. */
+  /** The questions, by the keys under which their answers arrive. */
   readonly inputRequests: { readonly [key: string]: Question };
-  /** The state that comes back with the answers, sealed; undefined: none. */
+  /** The state that comes back with the answers, if there is one. The client sees it sealed. */
   readonly requestState: string | undefined;
 }
 
-/** @throws {KitError} `options-invalid` when there is neither a question nor a state. */
+/** Creates the value. @throws {KitError} `options-invalid` if there is neither a question nor a state. */
 export function createInputRequired(
   inputRequests: { readonly [key: string]: Question },
   requestState?: string,
@@ -32,7 +32,7 @@ export function createInputRequired(
   return { [ASKS]: true, inputRequests, requestState };
 }
 
-/** True for a value made by `inputRequired`, of this copy of the package or another. */
+/** Whether a value was created by `inputRequired`, of this copy of the package or another. */
 export function isInputRequired(value: unknown): value is InputRequired {
   return isObject(value) && (value as { [ASKS]?: unknown })[ASKS] === true;
 }

@@ -1,5 +1,5 @@
 /**
- * Arguments that a tool wants mirrored into `Mcp-Param-*` headers (`x-mcp-header` in its input schema).
+ * Tool arguments that clients repeat in `Mcp-Param-*` headers (`x-mcp-header` in the input schema).
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Schema Extension"
@@ -11,7 +11,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 export interface ParamHeader {
   /** The part of the header's name after `Mcp-Param-`. */
   readonly name: string;
-  /** Names of properties from the root to the argument. */
+  /** The names of the properties from the root to the argument. */
   readonly path: readonly string[];
 }
 
@@ -21,19 +21,16 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const TYPES: readonly unknown[] = ["string", "integer", "boolean"];
 
 /**
- * The headers of a tool, from its input schema.
+ * Returns the headers that a tool's input schema declares.
  *
- * @throws {KitError} `definition-invalid` naming the property: clients leave out a tool whose annotations are not valid.
+ * @throws {KitError} `definition-invalid` naming the property. Clients would ignore a tool with invalid annotations.
  */
 export function paramHeadersOf(tool: string, schema: JsonObject): readonly ParamHeader[] {
   const found: ParamHeader[] = [];
   collect(tool, schema, [], found);
   const reached = countAnnotations(schema);
   if (reached > found.length) {
-    throw invalid(
-      tool,
-      'it stands where no chain of "properties" leads (under items, a composition, a condition or $defs)',
-    );
+    throw invalid(tool, 'only "properties" may lead to it, not items, a composition, a condition or $defs');
   }
   const names = found.map(({ name }) => name.toLowerCase());
   const twice = names.find((name, place) => names.indexOf(name) < place);
@@ -65,7 +62,7 @@ function checkedName(tool: string, property: JsonObject, path: readonly string[]
   return name;
 }
 
-/** Annotations anywhere in the schema. A property may itself be called like the keyword; then it is no annotation. */
+/** Counts the annotations anywhere in the schema. A property that is itself named like the keyword is not an annotation. */
 function countAnnotations(schema: unknown): number {
   if (Array.isArray(schema)) return schema.reduce<number>((sum, member) => sum + countAnnotations(member), 0);
   if (!isObject(schema)) return 0;

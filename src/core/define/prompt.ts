@@ -23,7 +23,7 @@ import type { Completers } from "./completion.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
 
-/** One argument in a plain list. Values are always strings. */
+/** One argument in a plain list. Its value is always a string. */
 export interface PromptArgument {
   /** The name, as clients send it. */
   readonly name: string;
@@ -58,11 +58,11 @@ export interface PromptOptions<Args extends PromptArguments = undefined, Env = u
 export interface PromptMessage {
   /** The speaker of the message. */
   readonly role: "user" | "assistant";
-  /** A string is one text block. */
+  /** The content. A string is sent as one text block. */
   readonly content: ContentBlock | string;
 }
 
-/** The values that a prompt handler may return. A string is one message of the user. */
+/** The values that a prompt handler may return. A string becomes one message of the user. */
 export type PromptReturn =
   | string
   | PromptMessage
@@ -70,12 +70,12 @@ export type PromptReturn =
   | { readonly description?: string; readonly messages: readonly PromptMessage[]; readonly _meta?: JsonObject }
   | InputRequired;
 
-/** The arguments a handler gets. */
+/** The arguments that a handler receives. */
 export type PromptValues<Args extends PromptArguments> = Args extends AnySchema
   ? InferOutput<Args>
   : { readonly [name: string]: string | undefined };
 
-/** Makes the messages of a prompt. Throw `McpError` to refuse the request. */
+/** Returns the messages of a prompt. Throw `McpError` to refuse the request. */
 export type PromptHandler<Args extends PromptArguments, Env> = (
   args: PromptValues<Args>,
   ctx: HandlerContext<Env>,
@@ -83,17 +83,17 @@ export type PromptHandler<Args extends PromptArguments, Env> = (
 
 /** A prompt as a value; see {@link definePrompt}. */
 export interface PromptDefinition<Env = unknown> {
-  /** Tells the kind of definition. */
+  /** The kind of definition. */
   readonly kind: "prompt";
   /** The name, as clients send it. */
   readonly name: string;
   /** The listed properties of the prompt. */
   readonly options: PromptOptions<PromptArguments, Env>;
-  /** Makes the messages of the prompt. */
+  /** Returns the messages of the prompt. */
   handler(args: never, ctx: HandlerContext<Env>): PromptReturn | Promise<PromptReturn>;
 }
 
-/** A prompt as a value in a module of its own. */
+/** Defines a prompt as a value, for example in its own module. */
 export function definePrompt<const Args extends PromptArguments = undefined, Env = unknown>(
   name: string,
   options: PromptOptions<Args, Env>,
@@ -122,8 +122,10 @@ const OPTIONS: OptionTable<PromptDefinition["options"]> = {
 };
 
 /**
- * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt; `options-invalid` for an option that
- *   does not exist.
+ * Compiles a prompt.
+ *
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the prompt; `options-invalid` for an unknown
+ *   option.
  */
 export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledPrompt {
   const { name, options } = definition;
@@ -145,7 +147,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
     if (list.some((argument) => argument.name === completed)) continue;
     throw new KitError(
       "definition-invalid",
-      `Prompt "${name}" has a completer for "${completed}", which is no argument of it.`,
+      `Prompt "${name}" has a completer for "${completed}", which is not one of its arguments.`,
     );
   }
   const handler = definition.handler as CompiledPrompt["handler"];
@@ -157,7 +159,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
       rules.promptFields,
     );
   };
-  // See `compile`: the bindings have no type from here on.
+  // The bindings have no type from here on; see `compile`.
   return {
     key: name,
     definition: definition as PromptDefinition,
@@ -169,7 +171,7 @@ export function compilePrompt<Env>(definition: PromptDefinition<Env>): CompiledP
   };
 }
 
-/** The arguments a JSON Schema describes: its properties. */
+/** Returns the properties of a JSON Schema as arguments. */
 function argumentsOf(json: JsonObject | undefined): PromptArgument[] {
   const properties = isObject(json?.properties) ? json.properties : {};
   const required: readonly unknown[] = Array.isArray(json?.required) ? json.required : [];
@@ -180,7 +182,7 @@ function argumentsOf(json: JsonObject | undefined): PromptArgument[] {
 }
 
 /**
- * The arguments of a request, checked, defaults filled in.
+ * Checks the arguments of a request and fills in defaults.
  *
  * @throws {McpError} -32602 naming the argument.
  */
@@ -204,7 +206,7 @@ export async function readPromptArguments(prompt: CompiledPrompt, given: unknown
   return checked.value;
 }
 
-/** The result of `prompts/get`. @throws {KitError} `result-invalid` when a message is not one. */
+/** Returns the result of `prompts/get`. @throws {KitError} `result-invalid` if a message is not valid. */
 export function toPromptResult(prompt: CompiledPrompt, returned: unknown, rules: VersionRules): JsonObject {
   const result = isObject(returned) && Array.isArray(returned.messages) ? returned : { messages: listOf(returned) };
   const description = result.description ?? prompt.options.description;

@@ -1,6 +1,6 @@
 /**
- * Everything an author has defined on one server, and how the ways of serving read it: lists, capabilities, hooks, what
- * one caller sees. Authors see `McpServer`, which is in front of it. Nothing here depends on the author's `Env`.
+ * All definitions and options of one server, in the form that transports read: lists, capabilities, hooks, and the view
+ * of one caller. Authors use it through `McpServer`. Nothing here depends on the author's `Env`.
  *
  * @module
  */
@@ -33,7 +33,7 @@ import {
 } from "./server-options.ts";
 import type { CompiledTool } from "./tool.ts";
 
-/** One place a server is mounted at. */
+/** A server in which another one is mounted, and the prefix of its names. */
 interface Mount {
   readonly registry: Registry;
   readonly prefix: string;
@@ -42,7 +42,7 @@ interface Mount {
 /** Handles `notifications/roots/list_changed`. */
 type RootsHandler = (ctx: HandlerContext) => void | Promise<void>;
 
-/** The facts that a `context` function is given. */
+/** The facts that a `context` function receives. */
 interface ContextFacts {
   readonly request?: RequestFacts | undefined;
   readonly env: unknown;
@@ -50,35 +50,38 @@ interface ContextFacts {
 }
 
 export class Registry implements ServerIdentity, QuestionReporter {
-  /** The options as the author wrote them. */
+  /** The options as the author gave them. */
   readonly options: ServerOptions<unknown>;
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource");
   readonly templates: Catalog<CompiledTemplate> = new Catalog("Resource template");
-  /** Methods and notifications of the author's own, by name. */
+  /** Custom methods and notifications, by name. */
   readonly methods: Map<string, CustomHandler<unknown>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
-  /** Notices of changes, for the ways of serving that can deliver them. */
+  /** Notices of changes, for transports that can deliver them. */
   readonly notices: NoticeBus = new NoticeBus((error) => {
     this.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, () => undefined);
   });
-  /** The versions this server answers. */
+  /** The protocol versions that this server serves. */
   readonly versions: ServedVersions;
-  /** Whether a `visible` that returned no boolean was reported. Once is enough: it is called for each definition. */
+  /**
+   * Whether a `visible` that did not return a boolean was reported. It is reported once, because it is called for each
+   * definition.
+   */
   #hasReportedVisible = false;
-  /** Definitions that the option `definitions` returned before. */
+  /** The compiled definitions that the option `definitions` has returned. */
   readonly #compiled = new WeakMap<Definition<unknown>, Compiled>();
   #provider: ResourceProvider<unknown> | undefined;
-  /** Lists that ever had a definition. A client that knows of a list may ask for it when it is empty again. */
+  /** The lists that ever had a definition. A client that knows a list may request it after it has become empty. */
   #used = new Set<ListKind>();
   /** The handler of `onRootsChanged`. */
   rootsChanged: RootsHandler | undefined;
-  /** The servers this one is mounted in, and those that are mounted here. */
+  /** The servers in which this one is mounted, and those that are mounted in this one. */
   readonly #mounts: Mount[] = [];
   readonly #parts: Registry[] = [];
 
-  /** Throws as the constructor of `McpServer` does. */
+  /** Throws like the constructor of `McpServer`. */
   constructor(options: ServerOptions<unknown>) {
     if (typeof options?.name !== "string" || typeof options.version !== "string") {
       throw new KitError("options-invalid", "new McpServer({ name, version }) needs both, as strings.");
@@ -102,21 +105,21 @@ export class Registry implements ServerIdentity, QuestionReporter {
   // Definitions
 
   /**
-   * Adds a definition, or puts it in the place of the one with its key.
+   * Adds a definition, or replaces the one with the same key.
    *
-   * @param place Where it is written, for error texts.
+   * @param place The place of the definition, for error texts.
    */
   add<Env>(definition: Definition<Env>, place: string, isReplacing = false): void {
     for (const put of this.#plan(definition, place, isReplacing)) put();
     this.publish({ kind: LISTS[definition.kind].list });
   }
 
-  /** Adds what has a name and no list. */
+  /** Adds a custom method or notification. */
   addNamed(map: "methods" | "notifications", name: string, handler: unknown): void {
     for (const put of this.#planNamed(map, name, handler)) put();
   }
 
-  /** @throws {KitError} `definition-duplicate` when there is one already; `definition-invalid`. */
+  /** @throws {KitError} `definition-duplicate` if there is one already; `definition-invalid` if it has no read function. */
   setProvider(provider: ResourceProvider<unknown>): void {
     if (this.#provider) throw new KitError("definition-duplicate", "This server has a resource provider already.");
     if (typeof provider.read !== "function")
@@ -125,7 +128,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     this.#used.add("resources");
   }
 
-  /** Shows all that a part defines, now and later, as this server's own; see `McpServer.mount`. */
+  /** Adds all present and future definitions of a part to this server; see `McpServer.mount`. */
   mount(part: Registry, prefix: string): void {
     if (this.#isPartOf(part)) {
       throw new KitError("definition-invalid", `Server "${part.options.name}" cannot be mounted in itself.`);
@@ -150,9 +153,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return this === whole || this.#mounts.some(({ registry }) => registry.#isPartOf(whole));
   }
 
-  /** The changes that add a definition here and wherever this server is mounted; throws before any of them is made. */
+  /**
+   * Returns the changes that add a definition here and wherever this server is mounted. Throws before any of them is
+   * made.
+   */
   #plan<Env>(definition: Definition<Env>, place: string, isReplacing: boolean): (() => void)[] {
-    // A definition that is new here must not replace another one there.
+    // A definition that is new here must not replace a foreign one in the other server.
     const wasHere = this[LISTS[definition.kind].catalog].find(keyOf(definition)) !== undefined;
     const here = this.#planItem(compile(definition), place, isReplacing);
     return [here, ...this.#mounts.flatMap((mount) => this.#planIn(mount, definition, isReplacing && wasHere))];
@@ -167,7 +173,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     );
   }
 
-  /** Each kind has its own catalog; what `compile` makes of a kind fits it. */
+  /** Each kind has its own catalog, so the cast is safe. */
   #planItem(item: Compiled, place: string, isReplacing = false): () => void {
     const { catalog, list } = LISTS[item.definition.kind];
     const put = (this[catalog] as Catalog<Compiled>).plan(item, place, isReplacing);
@@ -178,7 +184,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 
   #planNamed(map: "methods" | "notifications", name: string, handler: unknown): (() => void)[] {
-    // Callers take the handler from the same map, or from the parameter of its type.
+    // The cast is safe because every caller passes a handler of this map's type.
     const own = this[map] as Map<string, unknown>;
     checkCustom(name, handler, own);
     const above = this.#mounts.flatMap(({ registry, prefix }) => registry.#planNamed(map, prefix + name, handler));
@@ -191,7 +197,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     for (const { registry } of this.#mounts) registry.publish(notice);
   }
 
-  /** Removes a definition here and wherever this server is mounted. False when there was none. */
+  /** Removes a definition here and wherever this server is mounted. Returns false if there was none. */
   remove(kind: Definition<unknown>["kind"], key: string): boolean {
     const { catalog, list } = LISTS[kind];
     if (!this[catalog].remove(key)) return false;
@@ -207,12 +213,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   // Callers
 
-  /** Whether something of the author's is a function of the request. */
+  /** Whether the author's code reads the HTTP request. */
   get asksForRequest(): boolean {
     return typeof this.options.context === "function";
   }
 
-  /** The call with the value its handlers get as `ctx.context`. */
+  /** Returns the call with the value of `ctx.context` added. */
   withContext<Given extends ContextFacts>(call: Given): Given | Promise<Given> {
     const { context } = this.options;
     return context === undefined ? call : this.#withContext(call, context);
@@ -225,19 +231,19 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return { ...call, context: value };
   }
 
-  /** Whether every caller sees the same of it. */
+  /** Whether every caller sees the same definitions. */
   get isForAll(): boolean {
     return !(this.options.definitions || this.options.visible);
   }
 
-  /** This server as one caller sees it. @param runtime Receives faults when the server has no `onError` of its own. */
+  /** Returns this server as one caller sees it. @param runtime Receives exceptions if the server has no `onError`. */
   forCaller(caller: CallerFacts<unknown>, runtime: ErrorReporter): Registry | Promise<Registry> {
     return this.isForAll ? this : this.#view(caller, runtime);
   }
 
   async #view(caller: CallerFacts<unknown>, runtime: ErrorReporter): Promise<Registry> {
     const { definitions, visible } = this.options;
-    // On top of them: a rest of the options would lack what an instance of a class inherits, such as its `around`.
+    // The options are the prototype, because a copy would lack members that an instance of a class inherits.
     const options: ServerOptions<unknown> = Object.create(this.options, VIEWED);
     const view = new Registry(options);
     Object.assign(view, { methods: this.methods, notifications: this.notifications, notices: this.notices });
@@ -259,13 +265,13 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return view;
   }
 
-  /** Only `true` shows a definition: a promise or a forgotten `return` must not. */
+  /** Only `true` shows a definition, so that a promise or a forgotten `return` hides it. */
   #isTrue(answer: unknown, definition: Definition<unknown>, runtime: ErrorReporter): boolean {
     if (typeof answer !== "boolean") {
       const what = unfit(answer);
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
-        const text = `The option visible returned ${what} for "${keyOf(definition)}", which is hidden therefore. Return true or false, not a Promise.`;
+        const text = `The option visible returned ${what} for "${keyOf(definition)}", which is therefore hidden. Return true or false, not a Promise.`;
         const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
         this.report(new KitError("options-invalid", text), where, runtime);
       }
@@ -273,7 +279,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return answer === true;
   }
 
-  /** Whether the server has a list and its methods: something was once defined for it, or the options declare it. */
+  /** Whether the server has a list and its methods: a definition was once added to it, or the options declare it. */
   offers(list: ListKind): boolean {
     if (this.#used.has(list) || this.options.capabilities?.[list] !== undefined) return true;
     return list === "resources" && this.provider !== undefined;
@@ -288,12 +294,12 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   // Identity and options
 
-  /** Name, version and the rest of the identity, as far as the version has them. */
+  /** Returns the server's `Implementation`, with the members that the version defines. */
   info(rules: VersionRules): JsonObject {
     return pick(this.options, rules.implementationFields);
   }
 
-  /** The capabilities that the version has and the way of serving can keep. */
+  /** Returns the capabilities that the version defines and whose state the transport keeps. */
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
     const derived: JsonObject = {};
     const changing = keeps.notices ? { listChanged: true } : {};
@@ -314,7 +320,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return this.options.around ?? [];
   }
 
-  /** Calls `onRequestEnd`. Never throws: a failure of the hook goes to `onError`. */
+  /** Calls `onRequestEnd`. Never throws: an exception of the hook goes to `onError`. */
   reportEnd(end: RequestEnd, runtime: ErrorReporter): void {
     const { method, requestId } = end;
     const failed = (error: unknown) =>
@@ -326,10 +332,13 @@ export class Registry implements ServerIdentity, QuestionReporter {
     runDetached(() => this.options.onRequestEnd?.(end), failed, end.waitUntil);
   }
 
-  /** Reports to `onError`, or to the runtime without one. Never throws: a failing reporter must not hide the answer. */
+  /**
+   * Reports to `onError`, or to `runtime` if there is none. Never throws, because a failing reporter must not prevent
+   * the answer.
+   */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void {
     const { onError } = this.options;
-    // A failing reporter is itself reported, to the runtime; when that fails too, nothing is left to report to.
+    // The exception of a failing `onError` goes to the runtime. If that fails too, it is dropped.
     const tellRuntime = (failure: unknown) =>
       runDetached(
         () => runtime(failure, where),
@@ -340,7 +349,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   }
 }
 
-/** Options that the view of a caller does not inherit: they have been decided already. */
+/** Options that the view of a caller does not inherit, because they have already been applied. */
 const VIEWED = Object.fromEntries(
   ["tools", "prompts", "resources", "definitions", "visible"].map((name) => [name, { value: undefined }]),
 );

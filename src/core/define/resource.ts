@@ -1,5 +1,5 @@
 /**
- * Resources: fixed ones, templates, and a provider for names that live elsewhere.
+ * Resources: fixed ones, templates, and a provider for resources that are stored elsewhere.
  *
  * @module
  * @see MCP 2026-07-28, server/resources
@@ -25,7 +25,7 @@ import type { InputRequired } from "./input-required.ts";
 import type { CacheHint } from "./server-options.ts";
 import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
 
-/** One thing a read gives. Without `uri` and `mimeType` those of the resource count. */
+/** One part of the contents of a resource. */
 export interface ResourceContent {
   /** The URI of this part. @default the URI that was read */
   readonly uri?: string;
@@ -55,7 +55,7 @@ export type ReadReturn =
 /** Reads one resource. */
 export type ResourceReader<Env> = (uri: string, ctx: HandlerContext<Env>) => ReadReturn | Promise<ReadReturn>;
 
-/** Reads what a template matched; `variables` are decoded. */
+/** Reads a resource whose URI matched a template. The `variables` are decoded. */
 export type TemplateReader<Env> = (
   uri: string,
   variables: TemplateVariables,
@@ -96,7 +96,7 @@ export interface TemplateOptions<Env = unknown> extends CommonOptions {
 
 /** A resource as a value; see `defineResource`. */
 export interface ResourceDefinition<Env = unknown> {
-  /** Tells the kind of definition. */
+  /** The kind of definition. */
   readonly kind: "resource";
   /** The URI, of any scheme. */
   readonly uri: string;
@@ -108,7 +108,7 @@ export interface ResourceDefinition<Env = unknown> {
 
 /** A template as a value; see `defineResourceTemplate`. */
 export interface TemplateDefinition<Env = unknown> {
-  /** Tells the kind of definition. */
+  /** The kind of definition. */
   readonly kind: "template";
   /** The URI template (RFC 6570). */
   readonly uriTemplate: string;
@@ -118,11 +118,11 @@ export interface TemplateDefinition<Env = unknown> {
   read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
-/** Resources that are stored elsewhere. It is asked for URIs that no definition has. */
+/** Resources that are stored elsewhere. It is called for URIs that no definition matches. */
 export interface ResourceProvider<Env = unknown> {
   /** The resources that are listed after the definitions. */
   list?(ctx: HandlerContext<Env>): readonly ListedResource[] | Promise<readonly ListedResource[]>;
-  /** Reads a URI; `undefined` when there is none. */
+  /** Reads a URI. Returns `undefined` if there is no such resource. */
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
@@ -132,7 +132,7 @@ export interface ListedResource extends Omit<ResourceOptions, "cache"> {
   readonly uri: string;
 }
 
-/** A resource as a value in a module of its own. Any URI scheme works. */
+/** Defines a resource as a value, for example in its own module. Any URI scheme is allowed. */
 export function defineResource<Env = unknown>(
   uri: string,
   options: ResourceOptions,
@@ -143,7 +143,7 @@ export function defineResource<Env = unknown>(
   return definition;
 }
 
-/** A family of resources by URI template, as a value. */
+/** Defines a family of resources by a URI template, as a value. */
 export function defineResourceTemplate<Env = unknown>(
   uriTemplate: string,
   options: TemplateOptions<Env>,
@@ -177,8 +177,10 @@ const RESOURCE: OptionTable<ResourceOptions> = { ...COMMON, size: [0, Number.MAX
 const TEMPLATE: OptionTable<TemplateOptions> = { ...COMMON, complete: null };
 
 /**
- * @throws {KitError} `definition-invalid` when the URI has no scheme, the `mimeType` is no media type, or there is no
- *   reader; `options-invalid` for an option that does not exist or a number out of its range.
+ * Compiles a resource.
+ *
+ * @throws {KitError} `definition-invalid` if the URI is not valid, the `mimeType` is not a media type, or there is no
+ *   reader; `options-invalid` for an unknown option or a number out of range.
  */
 export function compileResource<Env>(definition: ResourceDefinition<Env>): CompiledResource {
   const { uri, options } = definition;
@@ -190,7 +192,7 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
   }
   checkCommon(`Resource "${uri}"`, definition, RESOURCE);
   checkMediaType(`resource "${uri}"`, options.mimeType, "definition-invalid");
-  // See `compile`: the bindings have no type from here on.
+  // The bindings have no type from here on; see `compile`.
   return {
     key: uri,
     definition: definition as ResourceDefinition,
@@ -199,8 +201,10 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
 }
 
 /**
- * @throws {KitError} `definition-invalid` when the template is not RFC 6570, the `mimeType` is no media type, a completer
- *   names no variable, or there is no reader; `options-invalid` as {@link compileResource} does.
+ * Compiles a template.
+ *
+ * @throws {KitError} `definition-invalid` if the template is not valid, the `mimeType` is not a media type, a completer
+ *   has no variable, or there is no reader; `options-invalid` like {@link compileResource}.
  */
 export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate {
   const { uriTemplate, options } = definition;
@@ -211,7 +215,7 @@ export function compileTemplate<Env>(definition: TemplateDefinition<Env>): Compi
     if (template.names.includes(name)) continue;
     throw new KitError(
       "definition-invalid",
-      `Resource template "${uriTemplate}" has a completer for "${name}", which is no variable of it.`,
+      `Resource template "${uriTemplate}" has a completer for "${name}", which is not one of its variables.`,
     );
   }
   const entry = (rules: VersionRules) => {
@@ -224,7 +228,7 @@ export function compileTemplate<Env>(definition: TemplateDefinition<Env>): Compi
   return { key: uriTemplate, definition: definition as TemplateDefinition, template, entry };
 }
 
-/** An entry of `resources/list`, with only what the version has. */
+/** Returns an entry of `resources/list`, with only the members that the version defines. */
 export function listedResource(resource: ListedResource, rules: VersionRules): JsonObject {
   const { annotations, ...rest } = resource;
   return pick(
@@ -237,7 +241,7 @@ function shapeAnnotations(annotations: Annotations | undefined, rules: VersionRu
   return annotations ? { annotations: pick(annotations, rules.annotationFields) } : {};
 }
 
-/** Checks what resources and templates have in common: the reader and the options. */
+/** Checks the reader and the options of a resource or template. */
 function checkCommon(
   what: string,
   { read, options }: ResourceDefinition<never> | TemplateDefinition<never>,
@@ -248,7 +252,12 @@ function checkCommon(
   checkOptions(`${what}: cache.`, options.cache ?? {}, CACHE);
 }
 
-/** The `contents` of a read. @throws {McpError} not found; {KitError} `result-invalid` as {@link encodeContents} does. */
+/**
+ * Returns the `contents` of a resource.
+ *
+ * @throws {McpError} if it was not found.
+ * @throws {KitError} `result-invalid` like {@link encodeContents}.
+ */
 export function toContents(
   returned: ReadReturn,
   uri: string,
@@ -270,7 +279,7 @@ export function toContents(
   });
 }
 
-/** @see MCP 2026-07-28, server/resources, "Error Handling" */
+/** Returns the error for a missing resource. @see MCP 2026-07-28, server/resources, "Error Handling" */
 export function resourceNotFound(uri: string, rules: VersionRules): McpError {
   const code = rules.resourceNotFoundCode ?? ErrorCode.InvalidParams;
   return new McpError(code, "Resource not found", { uri });

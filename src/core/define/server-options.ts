@@ -1,5 +1,5 @@
 /**
- * The options of a server, and the facts that its functions are given.
+ * The options of a server, and the arguments of its functions.
  *
  * @module
  */
@@ -44,34 +44,34 @@ export type Definition<Env> =
 export interface RequestFacts {
   /** The URL of the request. */
   readonly url: string;
-  /** The headers of the request; names have no case. */
+  /** The headers of the request. Names are case-insensitive. */
   readonly headers: { get(name: string): string | null };
 }
 
-/** The caller for whom `definitions` and `visible` are asked. */
+/** The caller that `definitions` and `visible` decide about. */
 export interface CallerFacts<Env> {
-  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
   /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
 }
 
-/** Makes the value that the handlers of one request get as `ctx.context`. `request` is undefined on stdio. */
+/** Returns the value of `ctx.context` for the handlers of one request. `request` is undefined on stdio. */
 export type ContextFunction<Env> = (
   request: RequestFacts | undefined,
   env: Env,
   principal: Principal | undefined,
 ) => ContextOf<Env> | Promise<ContextOf<Env>>;
 
-/** The subscriber. */
+/** The subscriber, and its request. */
 export interface SubscriptionPlace<Env> {
-  /** The bindings of the Worker; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
-  /** The principal of the subscriber; undefined if it is anonymous, and when an unused session ends. */
+  /** The principal of the subscriber. Undefined if it is anonymous, and when an unused session ends. */
   readonly principal: Principal | undefined;
   /** The client that subscribes. */
   readonly client: ClientFacts;
-  /** Aborts when the request that subscribes or unsubscribes is cancelled; never where the client is simply gone. */
+  /** Aborts when the request to subscribe or unsubscribe is cancelled, but not when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -183,7 +183,7 @@ const CACHEABLE: OptionTable<Record<CacheableMethod, CacheHint>> = {
   "resources/read": null,
 };
 
-/** @throws {KitError} `options-invalid` for an option that does not exist, or a number out of its range. */
+/** Checks the options of a server. @throws {KitError} `options-invalid` for an unknown option or a number out of range. */
 export function checkServerOptions(options: ServerOptions<unknown>): void {
   checkFunction("visible of new McpServer()", options.visible);
   checkOptions("new McpServer(): ", options, OPTIONS);

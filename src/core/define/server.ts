@@ -1,5 +1,5 @@
 /**
- * The server an author writes: its identity and what it offers. Runtime-neutral and free of state about clients.
+ * The server that an author writes. It is independent of the runtime and holds no state about clients.
  *
  * @module
  */
@@ -14,13 +14,16 @@ import type { ResourceOptions, ResourceProvider, ResourceReader, TemplateOptions
 import type { Definition, ServerOptions } from "./server-options.ts";
 import type { AnySchemaOrNone, ToolHandler, ToolOptions } from "./tool.ts";
 
-/** The member of a server that holds its {@link Registry}. Global, so that two copies of the package find each other's. */
+/**
+ * The member of a server that holds its {@link Registry}. The symbol is global, so that two copies of the package can
+ * read each other's servers.
+ */
 export const REGISTRY: unique symbol = Symbol.for("mcp-edge.registry");
 
 declare const ENV: unique symbol;
 
 /**
- * One definition of tools, served at the edge, over stdio, and in tests.
+ * An MCP server: its identity and its tools, prompts and resources. It is served at the edge, over stdio, and in tests.
  *
  * @example
  * ```ts
@@ -29,17 +32,17 @@ declare const ENV: unique symbol;
  * ```
  */
 export class McpServer<Env = unknown> {
-  /** The definitions behind this server, for the ways of serving it. Not part of the API. */
+  /** The definitions of this server, for transports. Not part of the API. */
   declare readonly [REGISTRY]: Registry;
-  /** Exists for types alone: a server that needs bindings is none that needs no bindings. */
+  /** For types only: a server that needs bindings cannot be used as one that needs none. */
   declare readonly [ENV]: (env: Env) => void;
 
   /**
-   * Makes a server; `edge()` or `serveStdio()` serves it.
+   * Creates a server. `edge()` or `serveStdio()` serves it.
    *
-   * @throws {KitError} `options-invalid` for an option that does not exist or a number out of its range; or when a
-   *   definition of a list is refused: the text names its place in the list.
-   * @throws {RangeError} when `protocolVersions` is empty or names an unknown version.
+   * @throws {KitError} `options-invalid` for an unknown option or a number out of range. If a definition in a list is
+   *   refused, the error names its place in the list.
+   * @throws {RangeError} if `protocolVersions` is empty or names an unknown version.
    */
   constructor(options: ServerOptions<Env>) {
     // A server is only served with the bindings that its options were written for.
@@ -59,7 +62,7 @@ export class McpServer<Env = unknown> {
     return this.#add({ kind: "tool", name, options, handler }, `server.tool("${name}")`);
   }
 
-  /** Defines a prompt. Throws as {@link McpServer.tool} does. */
+  /** Defines a prompt. Throws like {@link McpServer.tool}. */
   prompt<const Args extends PromptArguments = undefined>(
     name: string,
     options: PromptOptions<Args, Env>,
@@ -68,20 +71,20 @@ export class McpServer<Env = unknown> {
     return this.#add({ kind: "prompt", name, options, handler }, `server.prompt("${name}")`);
   }
 
-  /** Defines a resource by its URI, of any scheme. Throws as {@link McpServer.tool} does. */
+  /** Defines a resource by its URI, of any scheme. Throws like {@link McpServer.tool}. */
   resource(uri: string, options: ResourceOptions, read: ResourceReader<Env>): this {
     return this.#add({ kind: "resource", uri, options, read }, `server.resource("${uri}")`);
   }
 
-  /** Defines a family of resources by a URI template (RFC 6570). Throws as {@link McpServer.tool} does. */
+  /** Defines a family of resources by a URI template (RFC 6570). Throws like {@link McpServer.tool}. */
   resourceTemplate(uriTemplate: string, options: TemplateOptions<Env>, read: TemplateReader<Env>): this {
     return this.#add({ kind: "template", uriTemplate, options, read }, `server.resourceTemplate("${uriTemplate}")`);
   }
 
   /**
-   * Lists and reads resources whose names live elsewhere. Asked after everything defined.
+   * Sets the provider of resources that are stored elsewhere. It is called for URIs that no definition matches.
    *
-   * @throws {KitError} `definition-duplicate` when there is one already.
+   * @throws {KitError} `definition-duplicate` if there is one already.
    */
   resourceProvider(provider: ResourceProvider<Env>): this {
     this[REGISTRY].setProvider(provider as ResourceProvider);
@@ -89,9 +92,9 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Defines a method of your own. Context, limits and hooks apply to it as to the protocol's.
+   * Defines a custom method. Context, limits and hooks apply to it as to standard methods.
    *
-   * @throws {KitError} `method-defined` when the name is the protocol's, of any version, or taken.
+   * @throws {KitError} `method-defined` if any protocol version defines the name, or it is taken.
    */
   method(name: string, handler: CustomHandler<Env>): this {
     this[REGISTRY].addNamed("methods", name, handler);
@@ -99,8 +102,8 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Defines a notification of your own. Context, the limit `handlerTimeoutMs` and `around` hooks apply to it. Throws as
-   * {@link McpServer.method} does.
+   * Defines a custom notification. Context, the limit `handlerTimeoutMs` and `around` hooks apply to it. Throws like
+   * {@link McpServer.method}.
    */
   notification(name: string, handler: CustomNotificationHandler<Env>): this {
     this[REGISTRY].addNamed("notifications", name, handler);
@@ -111,7 +114,7 @@ export class McpServer<Env = unknown> {
    * Sets the handler that runs when the roots of a client have changed (2024-11-05 to 2025-11-25). Read them with
    * `ctx.listRoots()`.
    *
-   * @throws {KitError} `definition-duplicate` when there is a handler already.
+   * @throws {KitError} `definition-duplicate` if there is a handler already.
    */
   onRootsChanged(handler: (ctx: HandlerContext<Env>) => void | Promise<void>): this {
     const registry = this[REGISTRY];
@@ -121,21 +124,21 @@ export class McpServer<Env = unknown> {
     return this;
   }
 
-  /** Adds a definition made by `defineTool` and its like. Throws as {@link McpServer.tool} does. */
+  /** Adds a definition, such as one created by `defineTool`. Throws like {@link McpServer.tool}. */
   add(definition: Definition<Env>): this {
     return this.#add(definition, `server.add() of "${keyOf(definition)}"`);
   }
 
   /**
-   * Shows all that another server (the part) defines, now and later, as this server's own: tools, prompts, custom methods and
-   * notifications under `prefix + name`, resources and templates under their URIs, and its provider where this server
-   * has none. What is added to, replaced on or removed from the part follows at once, with notices to the clients of
-   * both. Only definitions are shared: hooks, `onError` and options are this server's.
+   * Adds all definitions of another server (the part) to this one: tools, prompts, custom methods and notifications
+   * under `prefix + name`, resources and templates under their URIs, and its provider if this server has none. Later
+   * changes of the part apply here immediately, with notices to the clients of both. Only definitions are shared:
+   * hooks, `onError` and options are those of this server.
    *
-   * @param options.prefix Put before each name as it is, such as "math/".
-   * @throws {KitError} `definition-duplicate` (`method-defined` for a custom method) naming both when something is
-   *   defined already, here or later where it is added to the part; nothing is changed then. `definition-invalid` when
-   *   a server would contain itself, or a name with its prefix is not allowed.
+   * @param options.prefix The text before each name, such as "math/".
+   * @throws {KitError} `definition-duplicate` (`method-defined` for a custom method) naming both definitions if a name
+   *   or URI is taken. Nothing is changed then. The same applies to a definition that is later added to the part.
+   *   `definition-invalid` if a server would contain itself, or a name with its prefix is not allowed.
    */
   mount(part: McpServer<Env> | McpServer, { prefix }: { readonly prefix: string }): this {
     this[REGISTRY].mount(part[REGISTRY], prefix);
@@ -143,49 +146,49 @@ export class McpServer<Env = unknown> {
   }
 
   /**
-   * Takes a definition away, also while clients are connected: later lists and calls do not have it, calls in flight
-   * end as they began.
+   * Removes a definition, even while clients are connected. Later lists and calls do not find it; calls in flight
+   * continue.
    *
-   * @param key Name of a tool or prompt, URI of a resource, or URI template.
+   * @param key The name of a tool or prompt, the URI of a resource, or the URI template.
    * @returns Whether there was one.
    */
   remove(kind: Definition<Env>["kind"], key: string): boolean {
     return this[REGISTRY].remove(kind, key);
   }
 
-  /** Puts a definition in the place of the one with its name or URI, or adds it. Throws as {@link McpServer.tool} does. */
+  /** Replaces the definition with the same name or URI, or adds this one. Throws like {@link McpServer.tool}. */
   replace(definition: Definition<Env>): this {
     return this.#add(definition, "server.replace()", true);
   }
 
-  /** Tells clients that the list of tools changed: for lists that differ by more than `add` and `remove`. */
+  /** Notifies clients that the list of tools changed. Adding and removing tools does so by itself. */
   toolsChanged(): void {
     this[REGISTRY].publish({ kind: "tools" });
   }
 
-  /** Tells clients that the list of prompts changed. Adding and removing prompts does so by itself. */
+  /** Notifies clients that the list of prompts changed. Adding and removing prompts does so by itself. */
   promptsChanged(): void {
     this[REGISTRY].publish({ kind: "prompts" });
   }
 
-  /** Tells clients that the list of resources changed. Adding and removing them does so by itself. */
+  /** Notifies clients that the list of resources changed. Adding and removing them does so by itself. */
   resourcesChanged(): void {
     this[REGISTRY].publish({ kind: "resources" });
   }
 
-  /** Tells the subscribers of a resource that its contents have changed. */
+  /** Notifies the subscribers of a resource that its contents have changed. */
   resourceUpdated(uri: string): void {
     this[REGISTRY].publish({ kind: "resource", uri });
   }
 
-  /** Tells the client that a URL elicitation is complete: its user has done what the URL was for (2025-11-25). */
+  /** Notifies the client that a URL elicitation is complete, so that it can repeat its request (2025-11-25). */
   elicitationComplete(elicitationId: string): void {
     this[REGISTRY].publish({ kind: "elicitation", id: elicitationId });
   }
 
   /**
-   * Sends a log message to every legacy client that asked for this level or a less severe one. In a handler use `ctx.log`
-   * instead. Dropped if no client listens.
+   * Sends a log message to every legacy client that asked for this level or a less severe one. It is dropped if no
+   * client listens. In a handler, use `ctx.log` instead.
    *
    * @param data Any JSON value.
    */

@@ -1,5 +1,5 @@
 /**
- * Tools: how an author defines one, and the checked form the registry keeps.
+ * Tools: their definition by authors, and the compiled form that the registry keeps.
  *
  * @module
  * @see MCP 2026-07-28, server/tools
@@ -24,8 +24,8 @@ import type { InputRequired } from "./input-required.ts";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 
 /**
- * Hints for clients about what a tool does. A hint left out stays out of the list, and every decision of the kit
- * then uses its default: not read-only, destructive, not idempotent, open world.
+ * Hints for clients about what a tool does. A hint that is left out is not listed, and the kit then assumes its
+ * default: not read-only, destructive, not idempotent, open world.
  */
 export interface ToolAnnotations {
   /** The name, for people. `title` of the tool itself takes precedence. */
@@ -34,7 +34,7 @@ export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   /** Whether the tool may delete or overwrite something. @default true */
   readonly destructiveHint?: boolean;
-  /** Whether a second call with the same arguments changes nothing more. @default false */
+  /** Whether a repeated call with the same arguments has no further effect. @default false */
   readonly idempotentHint?: boolean;
   /** Whether the tool reaches beyond its server, as a web search does. @default true */
   readonly openWorldHint?: boolean;
@@ -48,13 +48,13 @@ export interface ToolHints {
   readonly openWorld: boolean;
 }
 
-/** A full tool result, for handlers that want to say everything themselves. */
+/** A full tool result, for handlers that set every member themselves. */
 export interface ToolResult {
   /** The content for the model. @default the structured content as JSON text */
   readonly content?: readonly ContentBlock[];
-  /** The result as data. It has to fit the output schema, if the tool has one. */
+  /** The result as data. It must fit the output schema, if the tool has one. */
   readonly structuredContent?: unknown;
-  /** Whether the tool failed. Then the output schema is not enforced. @default false */
+  /** Whether the tool failed. If true, the output schema is not enforced. @default false */
   readonly isError?: boolean;
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
@@ -76,15 +76,15 @@ export type ToolReturn =
 
 export type AnySchemaOrNone = AnySchema | undefined;
 
-/** The arguments a handler gets: what the input schema yields, or an empty object. */
+/** The arguments that a handler receives: the output of the input schema, or an empty object. */
 export type ToolArguments<In extends AnySchemaOrNone> = In extends AnySchema ? InferOutput<In> : Record<string, never>;
 
-/** The values a handler may return, given its output schema. */
+/** The values that a handler may return, given its output schema. */
 export type ToolReturnFor<Out extends AnySchemaOrNone> =
   // Outside the condition, so that literals such as `type: "text"` keep their type while Out is still being inferred.
   ToolResult | InputRequired | (Out extends AnySchema ? InferInput<Out> : ToolReturn);
 
-/** Does the work of a tool. Throw {@link import("../protocol/errors.ts").ToolError} for a failure the model should read. */
+/** Runs a tool. Throw {@link import("../protocol/errors.ts").ToolError} for a failure that the model should read. */
 export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone, Env> = (
   args: ToolArguments<In>,
   ctx: HandlerContext<Env>,
@@ -145,26 +145,26 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   readonly asks?: readonly ClientCapabilityName[];
 }
 
-/** A tool as a value: made by {@link defineTool}, added to any number of servers. */
+/** A tool as a value, created by {@link defineTool}. It can be added to any number of servers. */
 export interface ToolDefinition<Env = unknown> {
-  /** Tells the kind of definition. */
+  /** The kind of definition. */
   readonly kind: "tool";
   /** The name, as clients send it. */
   readonly name: string;
   /** The listed properties of the tool, and how its calls run. */
   readonly options: ToolOptions<AnySchemaOrNone, AnySchemaOrNone>;
-  // Method syntax: a definition that needs no bindings fits a server that has some.
-  /** Does the work of the tool. */
+  // Method syntax allows a definition that needs no bindings on a server that has some.
+  /** Runs the tool. */
   handler(args: never, ctx: HandlerContext<Env>): unknown;
 }
 
 /**
- * A tool as a value in a module of its own, to be given to `server.add()` or to the constructor's `tools`.
+ * Defines a tool as a value, for `server.add()` or the constructor's `tools`.
  *
  * To use bindings, annotate the context: `async (args, ctx: HandlerContext<Env>) => ...`.
  *
- * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member; `options-invalid` for an
- *   option that does not exist or a number out of its range.
+ * @throws {KitError} `definition-invalid` or `schema-unsupported`, naming the tool and the member; `options-invalid`
+ *   for an unknown option or a number out of range.
  */
 export function defineTool<
   const In extends AnySchemaOrNone = undefined,
@@ -176,7 +176,7 @@ export function defineTool<
   return definition;
 }
 
-/** A tool ready to be listed and called. */
+/** A compiled tool. */
 export interface CompiledTool extends CatalogItem {
   readonly definition: ToolDefinition;
   readonly name: string;
@@ -184,14 +184,14 @@ export interface CompiledTool extends CatalogItem {
   readonly hints: ToolHints;
   readonly input: CompiledSchema | undefined;
   readonly output: CompiledSchema | undefined;
-  /** The JSON Schema shown; an object at its root, also for a tool without arguments. */
+  /** The JSON Schema that clients see. Its root is an object, even for a tool without arguments. */
   readonly inputJson: JsonObject;
-  /** Arguments that modern HTTP clients mirror into headers. */
+  /** The arguments that modern HTTP clients repeat in headers. */
   readonly paramHeaders: readonly ParamHeader[];
   readonly handler: (args: unknown, ctx: HandlerContext) => unknown;
 }
 
-/** The specification's characters, and "/" which many servers use; 1 to 128 of them. */
+/** 1 to 128 of the characters that the specification allows, and "/", which many servers use. */
 const NAME = /^[A-Za-z0-9_.\-/]{1,128}$/;
 
 const OPTIONS: OptionTable<CompiledTool["options"]> = {
@@ -210,7 +210,7 @@ const OPTIONS: OptionTable<CompiledTool["options"]> = {
   asks: null,
 };
 
-/** Checks a definition and makes its schemas ready. */
+/** Checks a definition and compiles its schemas. */
 export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool {
   const { name, options } = definition;
   if (typeof name !== "string" || !NAME.test(name)) {
@@ -222,11 +222,11 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   if (typeof definition.handler !== "function") {
     throw new KitError("definition-invalid", `Tool "${name}" has no handler function.`);
   }
-  // Infinity is no bound, and no whole number either.
+  // Infinity means no bound, like 0, but the check takes whole numbers only.
   const bounded = options?.timeoutMs === Infinity ? { ...options, timeoutMs: 0 } : options;
   checkOptions(`Tool "${name}": `, bounded, OPTIONS);
   const compiled = options.input && compileSchema(`input of tool "${name}"`, options.input, "input");
-  // Arguments are objects before they are checked, so a root that leaves its type open is one too.
+  // Arguments are always an object, so a root without a type describes an object.
   const input = compiled && { ...compiled, json: { type: "object", ...compiled.json } };
   const output = options.output && compileSchema(`output of tool "${name}"`, options.output, "output");
   if (input && input.json.type !== "object") {
@@ -235,13 +235,13 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
       `The input of tool "${name}" has ${JSON.stringify(input.json.type)} at its root; arguments are always an object (MCP 2026-07-28, server/tools, "Tool").`,
     );
   }
-  // JSON Schema validation gives the handler what the schema yields, which is what its type says.
+  // Validation returns the output of the schema, which is the type that the handler declares.
   const handler = definition.handler as CompiledTool["handler"];
   const inputJson = input?.json ?? { type: "object", properties: {} };
   const entry = (rules: VersionRules) => toListEntry(definition, inputJson, output?.json, rules);
   const paramHeaders = paramHeadersOf(name, inputJson);
   const hints = hintsOf(options.annotations);
-  // See `compile`: the bindings have no type from here on.
+  // The bindings have no type from here on; see `compile`.
   return {
     key: name,
     definition: definition as ToolDefinition,
@@ -257,7 +257,7 @@ export function compileTool<Env>(definition: ToolDefinition<Env>): CompiledTool 
   };
 }
 
-/** One entry of `tools/list`, with only what the version has. */
+/** Returns an entry of `tools/list`, with only the members that the version defines. */
 function toListEntry(
   { name, options }: ToolDefinition<never>,
   inputSchema: JsonObject,
@@ -265,12 +265,12 @@ function toListEntry(
   rules: VersionRules,
 ): JsonObject {
   const { title, description, annotations, icons, _meta } = options;
-  // Older versions know object roots only.
+  // Older versions allow object roots only.
   const outputSchema = output && (rules.structured === "any" || hasObjectRoot(output)) ? output : undefined;
   return pick({ name, title, description, inputSchema, outputSchema, annotations, icons, _meta }, rules.toolFields);
 }
 
-/** The hints with the specification's defaults. @see MCP 2026-07-28, schema, `ToolAnnotations` */
+/** Fills in the specification's defaults of the hints. @see MCP 2026-07-28, schema, `ToolAnnotations` */
 export function hintsOf(annotations: ToolAnnotations | undefined): ToolHints {
   return {
     readOnly: annotations?.readOnlyHint ?? false,
@@ -280,7 +280,7 @@ export function hintsOf(annotations: ToolAnnotations | undefined): ToolHints {
   };
 }
 
-/** True when the JSON Schema has an object at its root. */
+/** Whether the root of a JSON Schema is an object. */
 export function hasObjectRoot(json: JsonObject): boolean {
   return isObject(json) && json.type === "object";
 }

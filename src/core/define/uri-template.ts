@@ -1,17 +1,17 @@
 /**
- * URI templates (RFC 6570), matched and expanded. Matching is linear in the URI: a variable ends where the literal
- * after it first occurs, and nothing is ever tried twice. (The packages that match by backtracking take minutes on
- * `{a}-{b}-{c}-{d}-{e}!` and a URI of 6,000 characters.)
+ * Matches and expands URI templates (RFC 6570). Matching takes linear time: a variable ends where the next literal
+ * first occurs, and there is no backtracking. (Packages that backtrack take minutes on `{a}-{b}-{c}-{d}-{e}!` and a URI
+ * of 6,000 characters.)
  *
- * Operators: none, `+`, `#`, `.`, `/`, `;`, `?`, `&`. The modifiers `*` and `:n` describe lists and prefixes, which
- * resource variables are not; templates with them are refused.
+ * Operators: none, `+`, `#`, `.`, `/`, `;`, `?`, `&`. Templates with the modifiers `*` and `:n` are refused, because
+ * resource variables are neither lists nor prefixes.
  *
  * @module
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
 import { KitError } from "../protocol/errors.ts";
 
-/** Variables of a template, decoded. One that the URI leaves out is absent. */
+/** The decoded variables of a template. A variable that the URI leaves out is absent. */
 export type TemplateVariables = { readonly [name: string]: string };
 
 interface Expression {
@@ -22,7 +22,10 @@ interface Expression {
 type Part = string | Expression;
 type Operator = "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
 
-/** How each operator writes: what comes first, what between, whether names show, whether reserved characters stay. */
+/**
+ * How each operator expands: its first character, its separator, whether names are written, and whether reserved
+ * characters stay unencoded.
+ */
 const OPERATORS: Readonly<
   Record<Operator, { first: string; separator: string; isNamed: boolean; isReserved: boolean }>
 > = {
@@ -38,18 +41,18 @@ const OPERATORS: Readonly<
 
 const EXPRESSION = /\{([+#./;?&]?)([^{}]*)\}/g;
 const NAME = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/;
-/** The characters of a variable without `+` or `#`, once encoded. */
+/** The encoded value of a variable whose operator is neither `+` nor `#`. */
 const ENCODED = /^(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})*$/;
 const ENCODED_RESERVED = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*$/;
 
-/** A template made ready. */
+/** A compiled template. */
 export class UriTemplate {
   readonly text: string;
   readonly #parts: readonly Part[];
   /** Names of the variables, in order. */
   readonly names: readonly string[];
 
-  /** @throws {KitError} `definition-invalid` naming what is wrong with the template. */
+  /** @throws {KitError} `definition-invalid` naming the mistake in the template. */
   constructor(text: string) {
     this.text = text;
     this.#parts = parseTemplate(text);
@@ -57,12 +60,12 @@ export class UriTemplate {
     if (new Set(this.names).size < this.names.length) throw invalid(text, "a variable occurs twice");
   }
 
-  /** The URI of these variables. A missing one is left out with its separator. */
+  /** Returns the URI for these variables. A missing variable is left out with its separator. */
   expand(variables: TemplateVariables): string {
     return this.#parts.map((part) => (typeof part === "string" ? part : expandExpression(part, variables))).join("");
   }
 
-  /** The variables of a URI, or undefined when it does not fit. */
+  /** Returns the variables of a URI, or undefined if the template does not match it. */
   match(uri: string): TemplateVariables | undefined {
     const found = new Map<string, string>();
     let rest = uri;
@@ -76,7 +79,7 @@ export class UriTemplate {
       if (!matchExpression(part, text, found)) return undefined;
       rest = rest.slice(text.length);
     }
-    // Own properties, whatever the names: a variable may be called __proto__.
+    // `fromEntries` creates own properties, even for a variable called __proto__.
     return rest === "" ? Object.fromEntries(found) : undefined;
   }
 
@@ -88,7 +91,7 @@ export class UriTemplate {
     const next = this.#parts[place + 1];
     if (next === undefined) return rest.length;
     const delimiter = typeof next === "string" ? next : OPERATORS[next.operator].first;
-    // Past its own first character, which may equal the delimiter: {/a}{/b}.
+    // The search starts after the expression's own first character, which may equal the delimiter, as in {/a}{/b}.
     const from = rest.startsWith(OPERATORS[part.operator].first) ? OPERATORS[part.operator].first.length : 0;
     const at = rest.indexOf(delimiter, from);
     if (at >= 0) return at;
@@ -102,11 +105,11 @@ function parseTemplate(text: string): Part[] {
   for (const match of text.matchAll(EXPRESSION)) {
     pushLiteral(parts, text, text.slice(end, match.index));
     const names = (match[2] ?? "").split(",");
-    for (const name of names) if (!NAME.test(name)) throw invalid(text, `"${name}" is no variable name`);
+    for (const name of names) if (!NAME.test(name)) throw invalid(text, `"${name}" is not a variable name`);
     const expression = { operator: match[1] as Operator, names };
     const before = parts.at(-1);
     if (typeof before === "object" && OPERATORS[expression.operator].first === "") {
-      throw invalid(text, "two variables stand side by side, so that nothing says where the first ends");
+      throw invalid(text, "two adjacent variables need a separator between them");
     }
     parts.push(expression);
     end = match.index + match[0].length;
@@ -157,7 +160,7 @@ function matchListed(
   });
 }
 
-/** In any order; names the template does not have are not its URI. */
+/** Named variables may come in any order. A name that the template lacks does not match. */
 function matchNamed(
   pieces: readonly string[],
   names: readonly string[],
@@ -173,13 +176,16 @@ function matchNamed(
   });
 }
 
-/** The decoded value, or undefined when it has characters the operator does not write: a plain variable crosses no `/`. */
+/**
+ * Decodes a value. Returns undefined for characters that the operator would encode, so a plain variable cannot contain
+ * `/`.
+ */
 function decodeValue(text: string, operator: Operator): string | undefined {
   if (!(OPERATORS[operator].isReserved ? ENCODED_RESERVED : ENCODED).test(text)) return undefined;
   try {
     return decodeURIComponent(text);
   } catch {
-    // Escapes that are no UTF-8: not a URI of this template.
+    // The escapes are not UTF-8, so the URI does not match.
     return undefined;
   }
 }
@@ -191,7 +197,7 @@ function encodeStrict(value: string): string {
   );
 }
 
-/** Reserved characters stay, except `%`: a value is text, never an already encoded piece. */
+/** Encodes a value but keeps reserved characters. `%` is encoded, because a value is plain text. */
 function encodeReserved(value: string): string {
   return encodeURI(value.toWellFormed()).replaceAll("%5B", "[").replaceAll("%5D", "]");
 }

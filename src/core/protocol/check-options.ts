@@ -1,6 +1,6 @@
 /**
- * Checks the options an author wrote. A wrong one is refused where it is written, with what to write instead: a duration
- * that is not a number, for example, would switch off what it bounds without a word.
+ * Checks options when they are given, so that a mistake fails where it was made. Unchecked, a duration that is not a
+ * number, for example, would silently disable its bound.
  *
  * @module
  */
@@ -9,39 +9,39 @@ import { KitError } from "./errors.ts";
 /** The smallest and the largest whole number that an option takes. */
 export type Range = readonly [min: number, max: number];
 
-/** Names of options that are numbers, among others. */
+/** The names of the options that are numbers. */
 export type Numbers<O> = { [K in keyof O]-?: NonNullable<O[K]> extends number ? K : never }[keyof O];
 
 /**
- * Every option of a function: its range where it is a number, null where it is anything else. The compiler asks for every
- * one, so that no number is left unchecked.
+ * Lists every option of a function: a number with its range, any other option with null. The type requires all of them,
+ * so that no number stays unchecked.
  */
 export type OptionTable<O> = { readonly [K in Numbers<O>]: Range } & {
   readonly [K in Exclude<keyof O, Numbers<O>>]-?: null;
 };
 
-/** Milliseconds a timer can run: with one more it would fire at once. */
+/** The longest delay of a timer in milliseconds. With a longer one it would fire at once. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** A duration that a timer measures, up to 24.8 days. */
 export const TIMER: Range = [1, TIMER_MAX_MS];
-/** The same, where 0 means "at once" or "no bound". */
+/** Like {@link TIMER}, with 0 for "at once" or "no bound". */
 export const TIMER_OR_ZERO: Range = [0, TIMER_MAX_MS];
-/** A duration that is compared with the clock. The shorter ones serve tests. */
+/** A duration that is compared with the clock, from 1 second to 1 year. The shortest ones are for tests. */
 export const PERIOD: Range = [1_000, 365 * DAY_MS];
-/** The options of a hint on caching. */
+/** The options of a cache hint. */
 export const CACHE = { ttlMs: [0, 10 * 365 * DAY_MS], cacheScope: null } as const;
-/** How many of something; 0 means none. */
+/** A count, where 0 means none. */
 export const COUNT: Range = [0, 2 ** 31 - 1];
 /** A size in memory or storage, or a number of entries. */
 export const SIZE: Range = [1, 2 ** 31 - 1];
 
 /**
- * Checks the numbers of an options object. What is undefined is left to its default.
+ * Checks the numbers of an options object. Undefined options are not checked.
  *
- * @param where What stands before the name of an option in a message, such as `durable(): `.
+ * @param where The text before the name of the option in an error, such as `durable(): `.
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
 export function checkNumbers(where: string, options: object, ranges: Readonly<Record<string, Range>>): void {
@@ -54,7 +54,7 @@ export function checkNumbers(where: string, options: object, ranges: Readonly<Re
 /**
  * Checks one number.
  *
- * @throws {KitError} `options-invalid` when it is no whole number of the range.
+ * @throws {KitError} `options-invalid` if it is not a whole number within the range.
  */
 export function checkNumber(what: string, value: unknown, [min, max]: Range): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
@@ -64,7 +64,7 @@ export function checkNumber(what: string, value: unknown, [min, max]: Range): vo
 }
 
 /**
- * Checks an options object: its numbers, and that it has no option of another name.
+ * Checks the numbers of an options object, and that it has no unknown option.
  *
  * @throws {KitError} `options-invalid` naming the option, and the one it resembles.
  */
@@ -89,7 +89,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** Milliseconds in the largest unit there is one of. */
+/** Formats milliseconds in the largest unit of which there is at least one. */
 function duration(ms: number): string {
   const units = { year: 365 * DAY_MS, day: DAY_MS, hour: 60 * MINUTE_MS, minute: MINUTE_MS, second: 1_000 };
   const [unit, size] = Object.entries(units).find(([, size]) => ms >= size) ?? [];
@@ -98,7 +98,7 @@ function duration(ms: number): string {
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-/** Whether one contains the other, or at most two letters were added, left out or changed; case does not count. */
+/** Whether two names are similar, ignoring case: one contains the other, or their edit distance is at most two. */
 function isSimilar(one: string, other: string): boolean {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   return a.length > 2 && (a.includes(b) || b.includes(a) || distance(a, b) <= 2);

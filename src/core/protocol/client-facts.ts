@@ -19,8 +19,8 @@ export interface Principal {
 }
 
 /**
- * The principal that an `auth` hook returned, as a plain copy: issuer and subject are read once, so nothing that decides
- * about access can see other values than another check saw. Undefined unless both are non-empty strings.
+ * Returns a plain copy of the principal that an `auth` hook returned, so that every access check sees the same issuer
+ * and subject. Undefined unless both are non-empty strings.
  */
 export function readPrincipal(value: unknown): Principal | undefined {
   if (!isObject(value)) return undefined;
@@ -29,7 +29,10 @@ export function readPrincipal(value: unknown): Principal | undefined {
   return isFit ? { ...value, issuer, subject } : undefined;
 }
 
-/** Name and version of a client or server, as it states them. Not verified: for display and logs only. */
+/**
+ * Name and version of a client or server, as it states them. They are not verified, so use them for display and logs
+ * only.
+ */
 export interface Implementation {
   /** The name, for programs. */
   readonly name: string;
@@ -37,7 +40,7 @@ export interface Implementation {
   readonly version: string;
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What it is, for people. Sent since 2025-11-25. */
+  /** A description, for people. Sent since 2025-11-25. */
   readonly description?: string;
   /** A web page about it. Sent since 2025-11-25. */
   readonly websiteUrl?: string;
@@ -57,7 +60,7 @@ export interface ClientCapabilities extends JsonObject {
   readonly extensions?: JsonObject;
 }
 
-/** A capability a handler may ask about. `elicitation.form` holds for a bare `elicitation: {}` as well. */
+/** The name of a capability that a handler may check. A bare `elicitation: {}` includes `elicitation.form`. */
 export type ClientCapabilityName =
   | "sampling"
   | "sampling.tools"
@@ -75,10 +78,10 @@ export class ClientFacts {
   readonly rules: VersionRules;
   /** The capabilities that the client declared. */
   readonly capabilities: ClientCapabilities;
-  /** How the client describes itself; undefined when it does not. */
+  /** The client's description of itself; undefined if it sent none. */
   readonly info: Implementation | undefined;
 
-  /** The kit makes these; a test may make its own. */
+  /** Creates the facts. The kit does this for every request; tests may create their own. */
   constructor(rules: VersionRules, capabilities: ClientCapabilities, info?: Implementation) {
     this.rules = rules;
     this.capabilities = capabilities;
@@ -103,19 +106,22 @@ export class ClientFacts {
     return this.rules.version;
   }
 
-  /** `modern` from 2026-07-28 on, where every request stands alone; `legacy` before, where there are sessions. */
+  /**
+   * `modern` for 2026-07-28 and later, where requests are independent; `legacy` for earlier versions, which have
+   * sessions.
+   */
   get era(): "legacy" | "modern" {
     return this.rules.era;
   }
 
-  /** True when the client has declared the capability, and its version has it. */
+  /** Whether the client has declared the capability and its protocol version defines it. */
   can(capability: ClientCapabilityName): boolean {
-    // Undeclared members are kept, so a client of an older version can name what that version has no request for.
+    // Unknown members are kept, so a client may have declared a capability that its version does not define.
     return !this.rules.unknownCapabilities.includes(capability) && hasCapability(this.capabilities, capability);
   }
 }
 
-/** True when the capabilities contain the named one. */
+/** Whether the capabilities contain the named one. */
 export function hasCapability(capabilities: ClientCapabilities, name: ClientCapabilityName): boolean {
   const [kind, mode] = name.split(".") as [keyof ClientCapabilities & string, string | undefined];
   const declared = capabilities[kind];
@@ -127,7 +133,7 @@ export function hasCapability(capabilities: ClientCapabilities, name: ClientCapa
   return declared[mode] !== undefined && declared[mode] !== false;
 }
 
-/** The nested object a client would have declared: `sampling.tools` is `{ sampling: { tools: {} } }`. */
+/** Returns the object that declares these capabilities: `sampling.tools` gives `{ sampling: { tools: {} } }`. */
 export function capabilityObject(names: readonly ClientCapabilityName[]): JsonObject {
   const required: { [kind: string]: JsonObject } = {};
   for (const name of names) {
@@ -137,7 +143,7 @@ export function capabilityObject(names: readonly ClientCapabilityName[]): JsonOb
   return required;
 }
 
-/** Reads an `Implementation` a peer sent, or undefined when it is not one. */
+/** Reads an `Implementation` that a peer sent. Undefined if it has no string name and version. */
 export function readImplementation(value: unknown): Implementation | undefined {
   if (!isObject(value) || typeof value.name !== "string" || typeof value.version !== "string") return undefined;
   return value as unknown as Implementation;
@@ -159,12 +165,12 @@ const CAPABILITY_BITS: readonly ClientCapabilityName[] = [
   "experimental",
 ];
 
-/** Capabilities as a number of at most 16 bits. */
+/** Encodes capabilities as a number of at most 16 bits. */
 export function encodeCapabilities(capabilities: ClientCapabilities): number {
   return CAPABILITY_BITS.reduce((bits, name, place) => bits | (hasCapability(capabilities, name) ? 1 << place : 0), 0);
 }
 
-/** The capabilities a number of {@link encodeCapabilities} stands for. */
+/** Decodes a number that {@link encodeCapabilities} returned. */
 export function decodeCapabilities(bits: number): ClientCapabilities {
   return capabilityObject(CAPABILITY_BITS.filter((_, place) => (bits & (1 << place)) !== 0));
 }

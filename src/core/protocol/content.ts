@@ -1,5 +1,5 @@
 /**
- * Content blocks: what handlers return, made valid for the wire and for the version that is spoken.
+ * Content blocks that handlers return, and their encoding for the client's protocol version.
  *
  * @module
  * @see MCP 2026-07-28, server/tools, "Tool Result"
@@ -14,7 +14,7 @@ import type { VersionRules } from "./versions.ts";
 export interface Annotations {
   /** The readers that the content is meant for. @default both */
   readonly audience?: readonly ("user" | "assistant")[];
-  /** 0 to 1; 1 is effectively required. */
+  /** The importance, from 0 (optional) to 1 (effectively required). */
   readonly priority?: number;
   /** When the content last changed, as ISO 8601 text such as `2026-07-28T12:00:00Z`. */
   readonly lastModified?: string;
@@ -24,7 +24,7 @@ export interface Annotations {
 export interface Icon {
   /** An `https:` or `data:` URI. */
   readonly src: string;
-  /** The media type, where the URI does not tell it. */
+  /** The media type, if the URI does not show it. */
   readonly mimeType?: string;
   /** Sizes the icon is made for, such as `48x48`, or `any` for vector formats. */
   readonly sizes?: readonly string[];
@@ -45,7 +45,7 @@ interface BlockCommon {
 
 /** Text. @see MCP 2026-07-28, server/tools, "Text Content" */
 export interface TextContent extends BlockCommon {
-  /** Tells the kind of content. */
+  /** The kind of content. */
   readonly type: "text";
   /** The text itself. */
   readonly text: string;
@@ -53,7 +53,7 @@ export interface TextContent extends BlockCommon {
 
 /** An image. @see MCP 2026-07-28, server/tools, "Image Content" */
 export interface ImageContent extends BlockCommon {
-  /** Tells the kind of content. */
+  /** The kind of content. */
   readonly type: "image";
   /** The bytes of the image. */
   readonly data: Base64OrBytes;
@@ -62,12 +62,12 @@ export interface ImageContent extends BlockCommon {
 }
 
 /**
- * A sound recording. Versions before 2025-03-26 lack it; their clients are sent text in its place.
+ * A sound recording. Clients of versions before 2025-03-26, which lack it, receive a text block instead.
  *
  * @see MCP 2026-07-28, server/tools, "Audio Content"
  */
 export interface AudioContent extends BlockCommon {
-  /** Tells the kind of content. */
+  /** The kind of content. */
   readonly type: "audio";
   /** The bytes of the recording. */
   readonly data: Base64OrBytes;
@@ -105,7 +105,7 @@ export interface BlobResourceContents {
  * @see MCP 2026-07-28, server/tools, "Embedded Resources"
  */
 export interface EmbeddedResource extends BlockCommon {
-  /** Tells the kind of content. */
+  /** The kind of content. */
   readonly type: "resource";
   /** The contents of the resource. */
   readonly resource: TextResourceContents | BlobResourceContents;
@@ -113,7 +113,7 @@ export interface EmbeddedResource extends BlockCommon {
 
 /** A link to a resource that the client may read. @see MCP 2026-07-28, server/tools, "Resource Links" */
 export interface ResourceLink extends BlockCommon {
-  /** Tells the kind of content. */
+  /** The kind of content. */
   readonly type: "resource_link";
   /** The URI of the resource. */
   readonly uri: string;
@@ -125,7 +125,7 @@ export interface ResourceLink extends BlockCommon {
   readonly description?: string;
   /** The media type of the resource, where it is known. */
   readonly mimeType?: string;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size?: number;
   /** Icons that a client may show for the resource. */
   readonly icons?: readonly Icon[];
@@ -144,10 +144,10 @@ export function isMediaType(value: unknown): boolean {
 }
 
 /**
- * Checks a `mimeType`, where there is one.
+ * Checks an optional `mimeType`.
  *
- * @param what What has it, for the error text.
- * @throws {KitError} naming the value when it is no media type.
+ * @param what The name of the thing that has this media type, for the error text.
+ * @throws {KitError} naming the value if it is not a media type.
  */
 export function checkMediaType(what: string, value: unknown, code: KitErrorCode = "result-invalid"): void {
   if (value === undefined || isMediaType(value)) return;
@@ -155,7 +155,7 @@ export function checkMediaType(what: string, value: unknown, code: KitErrorCode 
   throw new KitError(code, `The mimeType of ${what} is ${shown}; write a media type such as "text/plain" (RFC 6838).`);
 }
 
-/** The string members each kind must have; what is missing is named. */
+/** The string members that each kind of block must have. */
 const REQUIRED: Readonly<Record<ContentBlock["type"], readonly string[]>> = {
   text: ["text"],
   image: ["mimeType"],
@@ -164,17 +164,17 @@ const REQUIRED: Readonly<Record<ContentBlock["type"], readonly string[]>> = {
   resource_link: ["uri", "name"],
 };
 
-/** True when the value has the `type` of a content block. */
+/** Whether the value has the `type` of a content block. */
 export function isContentBlock(value: unknown): value is ContentBlock {
   return isObject(value) && typeof value.type === "string" && Object.hasOwn(REQUIRED, value.type);
 }
 
 /**
- * One block as it goes on the wire of a version: bytes become base64, members the version lacks are left out, and a
- * kind it lacks becomes text that says what was there.
+ * Encodes a block for a protocol version. Bytes become base64, and members that the version lacks are left out. A block
+ * of a kind that the version lacks becomes a text block that describes it.
  *
- * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type, a `mimeType` that is no media
- *   type, or `data` that is not base64.
+ * @throws {KitError} `result-invalid` naming the member that is missing or of the wrong type, a `mimeType` that is not
+ *   a media type, or `data` that is not base64.
  */
 export function encodeBlock(block: unknown, rules: VersionRules): JsonObject {
   if (!isContentBlock(block)) throw invalidBlock(`is not a content block (its "type" is ${describeType(block)})`);
@@ -207,10 +207,10 @@ function encodeBody(block: ContentBlock, rest: JsonObject, rules: VersionRules):
 }
 
 /**
- * The contents of a resource, embedded or read.
+ * Encodes the contents of a resource, embedded or read, for a protocol version.
  *
- * @throws {KitError} `result-invalid` when it has no URI, not exactly one of text and blob, a blob that is not base64, or a
- *   `mimeType` that is no media type.
+ * @throws {KitError} `result-invalid` if there is no URI, not exactly one of text and blob, a blob that is not base64,
+ *   or a `mimeType` that is not a media type.
  */
 export function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
   if (!isObject(contents) || typeof contents.uri !== "string") {
@@ -235,12 +235,12 @@ function toBase64(data: unknown, what: string): string {
   throw invalidBlock(`: ${what} is neither base64 text nor bytes`);
 }
 
-/** A tool result with `isError` and one text block, in any version. */
+/** Returns a tool result with `isError` and one text block, which is valid in every version. */
 export function errorText(text: string): JsonObject {
   return { content: [{ type: "text", text }], isError: true };
 }
 
-/** The named members of a value that are there. */
+/** Returns the named members of a value, except those that are undefined. */
 export function pick(value: object, fields: readonly string[]): JsonObject {
   const source = value as JsonObject;
   const picked: JsonObject = {};

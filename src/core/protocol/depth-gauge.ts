@@ -8,15 +8,15 @@ const [QUOTE, COMMA, BACKSLASH, OPEN, CLOSE] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d];
 /** The bit by which the character codes of brackets and braces differ. */
 const BRACE = 0x20;
 
-/** Counts how deep JSON nests while its bytes pass, without parsing. Brackets and commas inside strings do not count. */
+/** Measures the nesting depth of JSON without parsing it. Brackets and commas inside strings do not count. */
 export class DepthGauge {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
-  /** Members of all arrays and objects so far. An empty one counts as if it had a member. */
+  /** The members of all arrays and objects so far. An empty array or object counts as one. */
   values = 0;
 
-  /** The greatest depth within these bytes, given all before. */
+  /** Reads the next bytes and returns the greatest depth within them. */
   feed(bytes: Uint8Array): number {
     let deepest = this.#depth;
     for (const byte of bytes) {

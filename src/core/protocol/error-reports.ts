@@ -11,13 +11,13 @@ export interface ErrorPlace {
   /** A random id that is also in the text the client received, so that a report can be matched with it. */
   readonly correlationId: string;
   /**
-   * The method of the request or notification. In parentheses, as in "(transport)", if the failure was in serving and
-   * not in a request.
+   * The method of the request or notification. A name in parentheses, such as "(transport)", means that another part of
+   * the server failed.
    */
   readonly method: string;
   /** Absent for a notification. */
   readonly requestId?: RequestId;
-  /** Name of the tool called. */
+  /** Name of the tool that was called. */
   readonly tool?: string;
   /** Name of the prompt asked for. */
   readonly prompt?: string;
@@ -29,24 +29,24 @@ export interface ErrorPlace {
   readonly params?: unknown;
 }
 
-/** Receives every exception. Its own failure changes nothing for the client. */
+/** Receives every exception. If it fails itself, the answer to the client stays the same. */
 export type ErrorReporter = (error: unknown, where: ErrorPlace) => void | Promise<void>;
 
 /** A server to which exceptions are reported. */
 export interface Reporter {
-  /** Reports to the server's `onError`, or to the runtime without one. Never throws. */
+  /** Reports to the server's `onError`, or to `runtime` if it has none. Never throws. */
   report(error: unknown, where: ErrorPlace, runtime: ErrorReporter): void;
 }
 
-/** The line that a log gets of a failure. Method and tool are what a peer has sent, so they are quoted. */
+/** Returns the log line of a failure. Method and tool come from a peer, so they are quoted. */
 export function failureLine({ method, tool, correlationId }: ErrorPlace): string {
   return `mcp-edge: ${quote(method)}${tool ? ` ${quote(tool)}` : ""} failed (${correlationId})`;
 }
 
 /**
- * Runs a callback that no caller waits for. `failed` receives what it throws, now or later.
+ * Runs a callback that no caller waits for. `failed` receives what it throws or rejects with.
  *
- * @param waitUntil Keeps a promise that the callback returns alive. Else the platform would end it with the request.
+ * @param waitUntil Keeps the work of a returned promise running; otherwise the platform would end it with the request.
  */
 export function runDetached(
   callback: () => void | Promise<void>,

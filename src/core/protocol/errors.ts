@@ -1,8 +1,8 @@
 /**
- * The errors of the kit. Two families that never mix: {@link McpError} crosses the wire, {@link KitError} stays
- * local. {@link ToolError} is neither: it is a tool result the model reads.
+ * The errors of the kit. An {@link McpError} is sent to the client, a {@link KitError} never is. A {@link ToolError}
+ * becomes a tool result that the model reads.
  *
- * Recognised by a brand as well as by class, because two copies of the package can meet in one Worker.
+ * Errors are recognised by a brand as well as by class, because one Worker can contain two copies of the package.
  *
  * @module
  */
@@ -16,67 +16,67 @@ function isBranded(value: unknown, brand: string): boolean {
 }
 
 /**
- * An error that travels to the client as a JSON-RPC error, with its code, message and data as they are.
+ * An error that is sent to the client as a JSON-RPC error, with its code, message and data unchanged.
  *
- * Codes of your own lie outside -32768..-32000, which JSON-RPC and MCP reserve.
+ * Choose codes outside -32768 to -32000, which JSON-RPC and MCP reserve.
  *
  * @see MCP 2026-07-28, basic, "Error Codes"
  */
 export class McpError extends Error {
-  /** Tells the class of the error. */
+  /** The class of the error. */
   override readonly name = "McpError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "McpError";
   /** The JSON-RPC error code. */
   readonly code: number;
-  /** More about the error, as JSON; undefined sends none. */
+  /** Further details as a JSON value. If undefined, the member is left out. */
   readonly data: unknown;
 
-  /** Makes an error that the client is sent as it is. */
+  /** Creates an error that is sent to the client unchanged. */
   constructor(code: number, message: string, data?: unknown) {
     super(message);
     this.code = code;
     this.data = data;
   }
 
-  /** Whether a value is such an error, also one of another copy of the package. */
+  /** Whether a value is such an error, including one from another copy of the package. */
   static is(value: unknown): value is McpError {
     return value instanceof McpError || isBranded(value, "McpError");
   }
 }
 
-/** A refusal for the time being: there is too much of something. The status of a modern answer is 429 then. */
+/** A refusal because a limit is reached at the moment. The HTTP status of a modern answer is then 429. */
 export class BusyError extends McpError {
-  /** @param what How much there is, of which limit. */
+  /** @param what The current number and the limit. */
   constructor(what: string) {
     super(ErrorCode.InvalidRequest, `Too much at once: ${what}.`, { reason: "too-many" });
   }
 }
 
 /**
- * A tool failure that the model is meant to read: its text becomes an `isError` result. Any other exception of a
- * handler gives a general text and a correlation id instead.
+ * A tool failure that the model is meant to read: its text becomes an `isError` result. For an unexpected exception,
+ * the client gets a general text with a correlation id instead.
  *
  * @see MCP 2026-07-28, server/tools, "Error Handling"
  */
 export class ToolError extends Error {
-  /** Tells the class of the error. */
+  /** The class of the error. */
   override readonly name = "ToolError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "ToolError";
-  /** Content to send instead of the message as one text block. */
+  /** The content to send. If undefined, the message is sent as one text block. */
   readonly content: readonly unknown[] | undefined;
-  /** Structured content to send with it. The output schema is not enforced on errors. */
+  /** The structured content to send. It is not checked against the output schema. */
   readonly structuredContent: unknown;
 
-  /** Makes a failure whose text the model reads. */
+  /** Creates a failure whose text the model reads. */
   constructor(message: string, more: { content?: readonly unknown[]; structuredContent?: unknown } = {}) {
     super(message);
     this.content = more.content;
     this.structuredContent = more.structuredContent;
   }
 
-  /** Whether a value is such an error, also one of another copy of the package. */
+  /** Whether a value is such an error, including one from another copy of the package. */
   static is(value: unknown): value is ToolError {
     return value instanceof ToolError || isBranded(value, "ToolError");
   }
@@ -105,37 +105,39 @@ export type KitErrorCode =
   | "transport-closed"
   | "timeout";
 
-/** An error in configuration or in the use of the kit. Clients never see its text. */
+/** An error in the configuration or the use of the kit. Clients never see its text. */
 export class KitError extends Error {
-  /** Tells the class of the error. */
+  /** The class of the error. */
   override readonly name = "KitError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "KitError";
   /** The kind of mistake, for programs. */
   readonly code: KitErrorCode;
 
-  /** Makes an error about configuration or use of the kit. */
+  /** Creates an error about the configuration or the use of the kit. */
   constructor(code: KitErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
   }
 
-  /** Whether a value is such an error, also one of another copy of the package. */
+  /** Whether a value is such an error, including one from another copy of the package. */
   static is(value: unknown): value is KitError {
     return value instanceof KitError || isBranded(value, "KitError");
   }
 }
 
-/** Why a signal aborted: the client cancelled the request. Nothing is sent for it any more. */
+/**
+ * The reason of a signal that aborted because the client cancelled the request. Nothing more is sent for that request.
+ */
 export class CancelledError extends Error {
-  /** Tells the class of the error. */
+  /** The class of the error. */
   override readonly name = "CancelledError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "CancelledError";
-  /** The reason that the client gave, if it gave one as text. */
+  /** The client's reason, if it gave one as a string. */
   readonly reason: string | undefined;
 
-  /** Makes the error from the reason that the client gave, if it is text. */
+  /** Creates the error from the client's reason, which is kept if it is a string. */
   constructor(reason: unknown) {
     const text = typeof reason === "string" ? reason : undefined;
     super(
@@ -144,28 +146,28 @@ export class CancelledError extends Error {
     this.reason = text;
   }
 
-  /** Whether a value is such an error, also one of another copy of the package. */
+  /** Whether a value is such an error, including one from another copy of the package. */
   static is(value: unknown): value is CancelledError {
     return value instanceof CancelledError || isBranded(value, "CancelledError");
   }
 }
 
 /**
- * Whether an error is the reason of an aborted signal. Code that stops because its signal aborted throws it, which is
- * no failure.
+ * Whether an error is the reason of an aborted signal. Code that stops because of the signal throws this reason, which
+ * is not a failure.
  */
 export function isReasonOf(signal: AbortSignal, error: unknown): boolean {
   return signal.aborted && error === signal.reason;
 }
 
-/** The error object of an {@link McpError}. */
+/** Returns the JSON-RPC error object of an {@link McpError}. */
 export function toErrorObject(error: McpError): JSONRPCErrorObject {
   return { code: error.code, message: error.message, ...(error.data === undefined ? {} : { data: error.data }) };
 }
 
 /**
- * Describes a value that an author's function should not have returned, for an error text. Never the value itself, which may
- * be a secret. The rejection of a returned promise is ignored, so that it cannot end the process.
+ * Describes a value of the wrong type for an error text, without the value itself, which may be a secret. The rejection
+ * of a promise is ignored, so that it cannot end the process.
  */
 export function unfit(value: unknown): string {
   if (value instanceof Promise) {
@@ -181,7 +183,7 @@ export function checkFunction(option: string, value: unknown): void {
   throw new KitError("options-invalid", `${option} is ${unfit(value)}; it must be a function.`);
 }
 
-/** -32602 naming what does not fit. */
+/** Returns a -32602 error whose message names the wrong parameter. */
 export function invalidParams(message: string, data?: JsonObject): McpError {
   return new McpError(ErrorCode.InvalidParams, message, data);
 }

@@ -1,5 +1,5 @@
 /**
- * How long a request is worked on: the signal that ends it early, and the platform that keeps work of hooks running.
+ * The lifetime of a request: the signal that ends it early, and the platform that keeps the work of hooks running.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export interface Ending {
 
 /** The platform's side of a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
 export interface Execution {
-  /** Keeps the Worker or the object running until the promise settles, also when the answer has been sent. */
+  /** Keeps the Worker or the object running until the promise settles, even after the answer has been sent. */
   waitUntil(work: Promise<unknown>): void;
   /** Values that a wrapper around the Worker, such as an OAuth provider, passes on. */
   readonly props?: unknown;
@@ -26,11 +26,11 @@ export interface Execution {
 
 /** The environment of every hook. */
 export interface HookTools<Env = unknown> {
-  /** The bindings of the Worker or object that serves the request; on stdio what was given to `serveStdio`. */
+  /** The bindings of the Worker or object that serves the request; on stdio, the `env` given to `serveStdio`. */
   readonly env: Env;
   /**
-   * Keeps what serves the request (the Worker, the object of the session or task, the connection) until the promise
-   * settles, also when the answer has been sent. What it rejects with goes to `onError`.
+   * Keeps the Worker, Durable Object or connection that serves the request running until the promise settles, even
+   * after the answer has been sent. A rejection is reported to `onError`.
    */
   readonly waitUntil: (work: Promise<unknown>) => void;
 }
@@ -40,13 +40,13 @@ export interface HookedCall {
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
   readonly env: unknown;
-  /** Keeps work of hooks running; absent where nothing ends it. */
+  /** Keeps the work of hooks running after the answer. Absent where the platform does not end such work. */
   readonly execution?: Execution | undefined;
   /** Used when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
 }
 
-/** The tools of the hooks of a request, or of a notification, which has no id. */
+/** Returns the tools for the hooks of a request, or of a notification (which has no id). */
 export function hookTools(
   server: Reporter,
   { method, id }: { readonly method: string; readonly id?: RequestId },

@@ -8,6 +8,6 @@ import { ErrorCode, type JSONRPCErrorObject } from "./jsonrpc.ts";
 /** -32603 for a call whose run was lost, for example because its object was reset. */
 export const INTERRUPTED_CALL: JSONRPCErrorObject = {
   code: ErrorCode.InternalError,
-  message: "The call was interrupted: what ran it was reset. It may have had effects.",
+  message: "The call was interrupted because the server restarted. It may have had effects.",
   data: { reason: "interrupted" },
 };

@@ -1,8 +1,8 @@
 /**
- * JSON-RPC 2.0 as MCP narrows it: building, parsing and classifying single messages. Plain values in and out.
+ * JSON-RPC 2.0 messages as MCP defines them: types, parsing and encoding.
  *
- * An optional member may be `undefined` as well, which JSON leaves out: the types of the official SDK allow it, and
- * messages pass between the two.
+ * Optional members may also be `undefined`, because the types of the official SDK allow it and messages are exchanged
+ * with it. JSON leaves such members out.
  *
  * @module
  * @see MCP 2026-07-28, basic, "Messages"
@@ -68,7 +68,7 @@ export const ErrorCode = {
   ParseError: -32700,
   /** The message is not a request, or cannot be served as it is. */
   InvalidRequest: -32600,
-  /** The method does not exist, or not for this client. */
+  /** The method does not exist, or is not available to this client. */
   MethodNotFound: -32601,
   /** The parameters do not fit the method. */
   InvalidParams: -32602,
@@ -84,7 +84,7 @@ export const ErrorCode = {
   UnsupportedProtocolVersion: -32022,
 } as const;
 
-/** One parsed JSON value, classified. `invalid` carries the id when it could be read, so an answer can echo it. */
+/** A parsed JSON value and its kind. An `invalid` one has the id if it could be read, for the error response. */
 export type ParsedMessage =
   | { readonly kind: "request"; readonly message: JSONRPCRequest }
   | { readonly kind: "notification"; readonly message: JSONRPCNotification }
@@ -93,21 +93,21 @@ export type ParsedMessage =
       readonly kind: "invalid";
       readonly problem: string;
       readonly id?: RequestId;
-      /** A method without an id: however bad, a notification is never answered. */
+      /** True if there is a method and no id. A notification is not answered, even if it is invalid. */
       readonly isNotification: boolean;
     };
 
-/** True for a plain JSON object: not null, not an array. */
+/** Whether a value is a JSON object: not null, not an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** True for a legal id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
+/** Whether a value is a legal id: a string or an integer. 0 and "" are ids; null and 1.5 are not. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
 }
 
-/** Classifies one parsed JSON value. Total: never throws, and every value has exactly one kind. */
+/** Classifies a parsed JSON value. Never throws. */
 export function parseMessage(value: unknown): ParsedMessage {
   if (!isObject(value)) return { kind: "invalid", problem: "a message is a JSON object", isNotification: false };
   const { id } = value;
@@ -116,7 +116,7 @@ export function parseMessage(value: unknown): ParsedMessage {
   if (value.method === undefined) return parseResponse(value);
   if (typeof value.method !== "string") return invalid(value, '"method" is not a string');
   if (value.params !== undefined && !isObject(value.params)) return invalid(value, '"params" is not an object');
-  // Checked above field by field; the object itself is kept so that unknown members survive.
+  // Each field was checked above, so the cast is safe. The object itself is returned to keep unknown members.
   return id === undefined
     ? { kind: "notification", message: value as unknown as JSONRPCNotification }
     : { kind: "request", message: value as unknown as JSONRPCRequest };
@@ -142,7 +142,9 @@ function invalid(value: JsonObject, problem: string): ParsedMessage {
   return { kind: "invalid", problem, isNotification, ...(isRequestId(id) ? { id } : {}) };
 }
 
-/** JSON text that is spliced into a message as it is, so that a list is encoded once per isolate, not once per call. */
+/**
+ * JSON text that is inserted into a message unchanged, so that a list is encoded once per isolate, not once per call.
+ */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -150,13 +152,13 @@ export class JsonText {
   }
 }
 
-/** The text of a result response. */
+/** Encodes a result response. */
 export function encodeResult(id: RequestId, result: JsonObject | JsonText): string {
   const body = result instanceof JsonText ? result.text : JSON.stringify(result);
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${body}}`;
 }
 
-/** The text of an error response. Without an id the member is left out (null is not a legal id in MCP). */
+/** Encodes an error response. An undefined id is left out, because null is not a legal id in MCP. */
 export function encodeError(id: RequestId | undefined, error: JSONRPCErrorObject): string {
   return JSON.stringify({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error });
 }

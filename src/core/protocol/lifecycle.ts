@@ -1,5 +1,6 @@
 /**
- * How the two eras open: legacy by an `initialize` handshake, modern by `_meta` on each request.
+ * How clients introduce themselves: legacy ones by an `initialize` handshake, modern ones in the `_meta` of each
+ * request.
  *
  * @module
  * @see MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, basic/versioning
@@ -19,18 +20,21 @@ export const META = {
   logLevel: "io.modelcontextprotocol/logLevel",
 } as const;
 
-/** The `_meta` of a message's params; empty when there is none. */
+/** Returns the `_meta` of a message's params, or an empty object. */
 export function metaOf(params: JsonObject | undefined): JsonObject {
   return isObject(params?._meta) ? params._meta : {};
 }
 
-/** True when a message claims the modern era: any of the per-request fields is in its `_meta`. */
+/** Whether a message claims the modern era: its `_meta` has the protocol version or the client's capabilities. */
 export function hasEnvelope(params: JsonObject | undefined): boolean {
   const meta = metaOf(params);
   return META.protocolVersion in meta || META.clientCapabilities in meta;
 }
 
-/** The per-request fields of a modern request, checked for presence and type but not yet for a served version. */
+/**
+ * The per-request fields of a modern request. Their presence and types are checked, but not whether the version is
+ * served.
+ */
 export interface Envelope {
   readonly version: string;
   readonly capabilities: ClientCapabilities;
@@ -40,7 +44,7 @@ export interface Envelope {
 /**
  * Reads the per-request fields.
  *
- * @throws {McpError} -32602 naming the missing or ill-typed field.
+ * @throws {McpError} -32602 naming the field that is missing or of the wrong type.
  * @see MCP 2026-07-28, basic, "Per-request protocol fields"
  */
 export function readEnvelope(params: JsonObject | undefined): Envelope {
@@ -59,9 +63,9 @@ function missingField(field: string, type: string): McpError {
 }
 
 /**
- * The client of a modern request whose version is served.
+ * Returns the client of a modern request.
  *
- * @throws {McpError} -32022 with the versions that are.
+ * @throws {McpError} -32022 listing the served versions if the client's is not one of them.
  */
 export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFacts {
   const rules = versions.find(envelope.version);
@@ -70,9 +74,9 @@ export function clientOf(envelope: Envelope, versions: ServedVersions): ClientFa
 }
 
 /**
- * The client that sent a notification, as far as it is known.
+ * Returns the client that sent a notification: from its `_meta`, else `known`, else a client without capabilities.
  *
- * @param known The client of the connection or session; undefined: a client of which nothing is known.
+ * @param known The client of the connection or session, if there is one.
  */
 export function senderOf(
   { params }: Pick<JSONRPCNotification, "params">,
@@ -82,12 +86,14 @@ export function senderOf(
   try {
     if (hasEnvelope(params)) return clientOf(readEnvelope(params), versions);
   } catch {
-    // A notification has no answer that could say what is wrong with it.
+    // A notification is not answered, so its error cannot be reported to the client.
   }
   return known ?? new ClientFacts((versions.modern[0] ?? versions.legacy[0]) as VersionRules, {});
 }
 
-/** -32022. `supported` names modern versions only; legacy ones are opened by `initialize`, and the text says so. */
+/**
+ * Returns a -32022 error. `supported` lists modern versions only; the text adds the versions that `initialize` opens.
+ */
 export function unsupportedVersion(requested: string, versions: ServedVersions): McpError {
   const modern = versions.modern.map((rules) => rules.version);
   const legacy = versions.legacy.map((rules) => rules.version);
@@ -100,16 +106,16 @@ export function unsupportedVersion(requested: string, versions: ServedVersions):
 }
 
 /**
- * The log level a modern request asks for, by its `_meta`.
+ * Returns the log level in the `_meta` of a modern request, if there is one.
  *
- * @throws {McpError} -32602 when it is no level.
+ * @throws {McpError} -32602 if it is not a level.
  */
 export function logLevelOf(request: { readonly params?: JsonObject | undefined }): LoggingLevel | undefined {
   const level = metaOf(request.params)[META.logLevel];
   return level === undefined ? undefined : readLevel(level, `params._meta["${META.logLevel}"]`);
 }
 
-/** The state that a way of serving keeps between requests. Capabilities that need more are not declared. */
+/** The state that a transport keeps between requests. Capabilities that need other state are not declared. */
 export interface Keeps {
   readonly logLevel: boolean;
   /** Whether notices of changes reach the client. */
@@ -121,9 +127,9 @@ export interface ServerIdentity {
   readonly versions: ServedVersions;
   /** `instructions`: how to use the server, for the model. */
   readonly options: { readonly instructions?: string | undefined };
-  /** Name, version and the rest of the `Implementation`, as far as the version has them. */
+  /** The server's `Implementation`, with the members that the version defines. */
   info(rules: VersionRules): JsonObject;
-  /** What the server can do, as far as the version has words for it and the way of serving can keep it. */
+  /** The server's capabilities, as far as the version defines them and the transport keeps their state. */
   capabilities(rules: VersionRules, keeps: Keeps): JsonObject;
 }
 
@@ -134,9 +140,10 @@ export interface Negotiated {
 }
 
 /**
- * Answers `initialize`: the asked version if it is served, else the newest legacy one that is.
+ * Answers `initialize` with the requested version if it is a served legacy version, else with the newest one of those.
  *
- * @throws {McpError} -32602 when a required field is missing; -32601 when no legacy version is served, naming those that are.
+ * @throws {McpError} -32602 if a required field is missing; -32601 naming the served versions if none of them is
+ *   legacy.
  */
 export function negotiate(server: ServerIdentity, request: JSONRPCRequest, keeps: Keeps): Negotiated {
   const { protocolVersion, capabilities, clientInfo } = request.params ?? {};
@@ -160,7 +167,7 @@ function initializeResult(server: ServerIdentity, rules: VersionRules, keeps: Ke
   };
 }
 
-/** The member `instructions` of a result, where the server has them. */
+/** Returns the member `instructions` of a result, if the server has instructions. */
 export function instructionsOf({ options: { instructions } }: ServerIdentity): JsonObject {
   return instructions === undefined ? {} : { instructions };
 }
@@ -173,7 +180,7 @@ function noLegacy(versions: ServedVersions): McpError {
   );
 }
 
-/** Adds what every modern result has: its type, and who the server is. */
+/** Adds the result type and the server info, which every modern result has. */
 export function completeResult(result: JsonObject, server: ServerIdentity, rules: VersionRules): JsonObject {
   if (!rules.resultEnvelope) return result;
   const meta = { ...(result._meta as JsonObject | undefined), [META.serverInfo]: server.info(rules) };

@@ -22,25 +22,30 @@ export const LOGGING_LEVELS = [
 /** How severe a log message is (RFC 5424). */
 export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
 
-/** A level as a peer names it. @throws {McpError} -32602 listing the levels. */
+/** Reads a level that a peer sent. @throws {McpError} -32602 listing the levels. */
 export function readLevel(value: unknown, field: string): LoggingLevel {
   const level = LOGGING_LEVELS.find((known) => known === value);
   if (level) return level;
   throw invalidParams(`${field} is not a level. Levels: ${LOGGING_LEVELS.join(", ")}.`, { field });
 }
 
-/** True when a message is at least as severe as the level asked for. Nothing passes where no level was. */
+/**
+ * Whether a message is at least as severe as the level that the client asked for. Without such a level, none passes.
+ */
 export function passesLevel(level: LoggingLevel, asked: LoggingLevel | undefined): boolean {
   return asked !== undefined && LOGGING_LEVELS.indexOf(level) >= LOGGING_LEVELS.indexOf(asked);
 }
 
-/** `notifications/message`. */
+/** Builds a `notifications/message`. */
 export function logNotification(level: LoggingLevel, data: unknown, logger: string | undefined): JSONRPCNotification {
   const params = { level, ...(logger === undefined ? {} : { logger }), data: logData(data) };
   return { jsonrpc: "2.0", method: "notifications/message", params };
 }
 
-/** The data, or its text where it has no JSON (undefined, functions, bigints, circles): logging never fails a call. */
+/**
+ * Returns the data, or a text if JSON cannot express it (undefined, functions, bigints, cycles), so that logging never
+ * fails a call.
+ */
 export function logData(data: unknown): unknown {
   try {
     return JSON.stringify(data) === undefined ? String(data) : data;

@@ -5,12 +5,12 @@
  */
 
 const KEPT_MAX = 64;
-/** Longer texts are not worth their memory. */
+/** Results for longer texts are not kept, to save memory. */
 const LENGTH_MAX = 256;
 
 /**
- * Returns the function with a memory of at most 64 results. It must depend on the text alone; results are shared and
- * must not be changed.
+ * Returns the function with a memory of at most 64 results. The function must depend on the text alone. Callers share
+ * the results and must not change them.
  */
 export function memo<T extends object | string | boolean | null>(compute: (text: string) => T): (text: string) => T {
   const kept = new Map<string, T>();
@@ -18,7 +18,7 @@ export function memo<T extends object | string | boolean | null>(compute: (text:
     const known = kept.get(text);
     if (known !== undefined) return known;
     const value = compute(text);
-    // A peer that sends a new text each time gains nothing and costs no more than without a memory.
+    // A peer that sends a new text each time costs no more than without the memory.
     if (kept.size >= KEPT_MAX) kept.clear();
     if (text.length <= LENGTH_MAX) kept.set(text, value);
     return value;

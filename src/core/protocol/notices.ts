@@ -11,45 +11,45 @@ export type Notice =
   | { readonly kind: ListKind }
   /** The contents of a resource changed. */
   | { readonly kind: "resource"; readonly uri: string }
-  /** What a URL elicitation asked for is done. */
+  /** A URL elicitation was completed. */
   | { readonly kind: "elicitation"; readonly id: string }
-  /** The status of a task changed. The notice does not say how: its task is read again. */
+  /** The status of a task changed. The notice does not contain the status; its receiver reads the task again. */
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly data: unknown; readonly logger?: string };
 
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** The notices one client wants. Plain data: it crosses to objects. */
+/** The notices that one client wants. It is plain data, because it is sent to Durable Objects. */
 export interface NoticeFilter {
   readonly lists: readonly ListKind[];
   /** Resources subscribed to. */
   readonly uris: readonly string[];
-  /** Ids of the URL elicitations that client was asked. */
+  /** Ids of the URL elicitations that the client was sent. */
   readonly elicitations?: readonly string[] | undefined;
-  /** Ids of the tasks it listens to. */
+  /** Ids of the tasks that the client listens to. */
   readonly tasks?: readonly string[] | undefined;
   readonly logLevel?: LoggingLevel | undefined;
 }
 
 export type NoticeListener = (notice: Notice) => void;
 
-/** The use a stream makes of a source, so that the source can refuse too much of it. */
+/** The owner and the size of a stream, so that a source can enforce its limits. */
 export interface Claim {
   /** The principal that opened the stream; undefined for an anonymous one and for a session, which has one stream. */
   readonly principal: Principal | undefined;
-  /** Characters that are kept for as long as it is open; see {@link sizeOf}. */
+  /** Characters that are kept while the stream is open; see {@link sizeOf}. */
   readonly size: number;
 }
 
 /** The memory that a URI takes beside its characters, in characters. */
 const URI_OVERHEAD = 64;
 
-/** Returns about how much memory a subscription takes, in characters. */
+/** Estimates the memory that a subscription takes, in characters. */
 export function sizeOf(kept: unknown, uris: readonly string[]): number {
   return JSON.stringify(kept).length + uris.length * URI_OVERHEAD;
 }
 
-/** A source of notices: this process, or a hub that joins all processes. */
+/** A source of notices: this process, or a hub that connects all processes. */
 export interface NoticeSource {
   /**
    * Resolves once every notice published from now on is delivered. Rejects when the source cannot be reached, and with
@@ -60,15 +60,15 @@ export interface NoticeSource {
 
 /** One open subscription to a source. */
 export interface NoticeTap {
-  /** Resolves once the new filter holds. */
+  /** Resolves once the new filter is in effect. */
   update(filter: NoticeFilter): Promise<void>;
   /** Ends the subscription at once; the listener is not called again. */
   stop(): void;
-  /** Resolves when the source ends it. */
+  /** Resolves when the source ends the subscription. */
   readonly ended: Promise<void>;
 }
 
-/** Whether a notification says that something changed. Equal ones that were not read yet are merged. */
+/** Whether a notification announces a change. Equal ones that the client has not yet read are merged. */
 export function isChange({ method }: { readonly method: string }): boolean {
   return /\/(list_changed|updated)$/.test(method);
 }
@@ -89,13 +89,13 @@ export function compileFilter({
   };
 }
 
-/** Hands each notice to every listener of this process, in a later turn. Equal notices of one turn arrive as one. */
+/** Passes each notice to every listener of this process in a microtask. Equal notices of one turn arrive as one. */
 export class NoticeBus {
   readonly #listeners = new Map<unknown, (notices: readonly Notice[]) => void>();
   readonly #waiting = new Map<unknown, Notice>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed Receives what a listener throws; the other listeners are called all the same. */
+  /** @param failed Receives what a listener throws. The other listeners are still called. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
@@ -103,14 +103,14 @@ export class NoticeBus {
   publish(notice: Notice): void {
     if (this.#listeners.size === 0) return;
     if (this.#waiting.size === 0) queueMicrotask(() => this.#deliver());
-    // Two log messages are never one.
+    // Log messages are never merged.
     this.#waiting.set(notice.kind === "log" ? notice : JSON.stringify(notice), notice);
   }
 
   /**
-   * Returns what ends the subscription.
+   * Returns a function that ends the subscription.
    *
-   * @param key A second subscription under the same key takes the place of the first: both lead to the same place.
+   * @param key A second subscription with the same key replaces the first, so that nothing is delivered twice.
    */
   subscribe(listener: (notices: readonly Notice[]) => void, key: unknown = listener): () => void {
     this.#listeners.set(key, listener);

@@ -1,5 +1,5 @@
 /**
- * Waiting for a time.
+ * A delay that a signal can end.
  *
  * @module
  */

@@ -1,9 +1,9 @@
 /**
- * A peer's text where a person or a log shows it.
+ * Makes a peer's text safe to show in error texts and logs.
  *
  * @module
  */
-/** Characters of a peer's value that an error text repeats. The whole may be megabytes. */
+/** The most characters of a peer's value that an error text repeats. The value may have megabytes. */
 const SHOWN_MAX = 100;
 
 /** Control characters (line breaks and terminal escapes among them), line separators, and marks that reorder text. */

@@ -17,15 +17,17 @@ export interface RequestDescription {
   readonly client: ClientFacts;
   /** The principal that the request acts for; undefined if it is anonymous. */
   readonly principal: Principal | undefined;
-  /** The id of the task whose handler runs or has ended. Absent on requests, also on the one that creates the task. */
+  /**
+   * The id of the task whose handler runs or has ended. Absent for requests, including the one that creates the task.
+   */
   readonly taskId?: string;
-  /** Name of the tool called. */
+  /** Name of the tool that was called. */
   readonly tool?: string;
   /** Name of the prompt asked for. */
   readonly prompt?: string;
   /** URI of the resource read. */
   readonly uri?: string;
-  /** Arguments as the client sent them, not yet checked. */
+  /** The arguments as the client sent them, not yet checked. */
   readonly arguments?: unknown;
 }
 
@@ -38,7 +40,7 @@ export function describeRequest(
   return { ...subjectOf(request), client, principal };
 }
 
-/** The tool, prompt or resource that a request names, and its arguments. */
+/** Returns the tool, prompt or resource that a request names, and its arguments. */
 export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "client" | "principal"> {
   const { name, uri, arguments: args } = request.params ?? {};
   return {
@@ -51,7 +53,7 @@ export function subjectOf(request: JSONRPCRequest): Omit<RequestDescription, "cl
   };
 }
 
-/** The place of a failed notification, for `onError`. */
+/** Describes a notification for `onError`. */
 export function placeOfNotification({ method, params }: Pick<JSONRPCNotification, "method" | "params">): ErrorPlace {
   return { correlationId: crypto.randomUUID(), method, ...(params === undefined ? {} : { params }) };
 }

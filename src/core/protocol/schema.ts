@@ -1,6 +1,6 @@
 /**
- * Schemas as the kit sees them: anything that implements Standard Schema (to validate) together with Standard JSON
- * Schema (to show clients). No validator library is imported here.
+ * The schemas that the kit accepts: anything that implements Standard Schema (to validate) and Standard JSON Schema (to
+ * show clients). No validator library is imported here.
  *
  * @module
  * @see https://standardschema.dev and https://standardschema.dev/json-schema
@@ -23,7 +23,7 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** Standard Schema, version 1: what validates. */
+/** Standard Schema, version 1: a schema that validates values. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   /** The members that Standard Schema defines. */
   readonly "~standard": {
@@ -34,7 +34,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** Standard JSON Schema, version 1: what describes itself to clients. */
+/** Standard JSON Schema, version 1: a schema that can describe itself to clients. */
 export interface StandardJsonSchema {
   /** The members that Standard JSON Schema defines. */
   readonly "~standard": {
@@ -66,20 +66,21 @@ export type InferInput<S> = TypesOf<S>["input"];
 /** The type a schema yields, defaults filled in. */
 export type InferOutput<S> = TypesOf<S>["output"];
 
-/** A schema made ready: the JSON Schema a client sees, and the check. */
+/** A compiled schema: the JSON Schema that clients see, and the validation. */
 export interface CompiledSchema {
   readonly json: JsonObject;
   validate(value: unknown): SchemaResult<unknown> | Promise<SchemaResult<unknown>>;
 }
 
 /**
- * Makes a schema ready for use; runs where the tool is defined, so that a schema which cannot be shown fails there.
+ * Compiles a schema. This happens when a tool is defined, so that an unusable schema fails there.
  *
- * A root that has keywords of objects and no `type` is an object: clients are shown the type, and it is checked.
+ * A root with object keywords and no `type` is treated as an object: the type is shown to clients and checked.
  *
- * @param place What the schema belongs to, for the error text, such as `input of tool "add"`.
- * @param direction `input` is what a peer sends. An exception that the validator throws at it is a misfit.
- * @throws {KitError} `schema-unsupported` when there is no way to validate or to show it.
+ * @param place The owner of the schema, for the error text, such as `input of tool "add"`.
+ * @param direction `input` for values that a peer sends. An exception of the validator then counts as a failed
+ *   validation.
+ * @throws {KitError} `schema-unsupported` if the schema cannot validate, or cannot be shown as JSON Schema.
  */
 export function compileSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
   const { json, validate } = readSchema(place, given, direction);
@@ -118,7 +119,7 @@ function readSchema(place: string, given: AnySchema, direction: "input" | "outpu
   }
 }
 
-/** Keywords that say something of objects only. */
+/** Keywords that apply to objects only. */
 const OBJECT_KEYWORDS =
   /^(properties|required|(additional|pattern|unevaluated|min|max)Properties|propertyNames|dependent(Required|Schemas))$/;
 
@@ -129,8 +130,8 @@ function isUntypedObject(json: JsonObject): boolean {
 }
 
 /**
- * Validates what a peer sent. A validator that throws is taken to have refused the value. Its exception is dropped, because
- * it may reveal the inside of the program; a ToolError or McpError that an author throws is passed on.
+ * Validates a peer's value. An exception of the validator refuses the value. Its text is dropped because it may reveal
+ * internals, but a ToolError or McpError is passed on, because authors throw those for the client.
  */
 function guarded(validate: CompiledSchema["validate"], value: unknown): ReturnType<CompiledSchema["validate"]> {
   const failed = (error: unknown) => {
@@ -149,24 +150,24 @@ function misfit(message: string): SchemaResult<never> {
   return { issues: [{ message }] };
 }
 
-/** Issues that one text names: a list of 100,000 wrong entries is one mistake. */
+/** The most issues that one text lists. A list of 100,000 wrong entries is usually one mistake. */
 const ISSUES_MAX = 20;
-/** Bytes that issues take as JSON. What is said around them, and their number, has the rest of 4 KiB. */
+/** The most bytes that the issues take as JSON. The rest of 4 KiB is for the text around them. */
 const ISSUES_BYTES_MAX = 4096 - 256;
-/** Characters of one issue's path and of its message: both may repeat what the peer sent, which may be megabytes. */
+/** The most characters of an issue's path and of its message. Both may repeat a peer's value of megabytes. */
 const [PATH_MAX, MESSAGE_MAX] = [200, 2000];
 
 /**
- * `path.to[0].field: message`, joined by "; ". What a peer reads when its value does not fit: at most 20 issues and
- * 4 KiB, then the number of the others.
+ * Describes for the peer why its value does not fit: `path.to[0].field: message`, joined by "; ". Lists at most 20
+ * issues in 4 KiB, and then the number of the others.
  */
 export function describeIssues(issues: readonly SchemaIssue[], root = "value"): string {
   const shown: string[] = [];
   let bytes = 0;
   for (const issue of issues.slice(0, ISSUES_MAX)) {
-    // Names and messages repeat what the peer has sent.
+    // Paths and messages may repeat a text of the peer.
     let text = printable(`${cut(formatPath(issue, root), PATH_MAX)}: ${cut(issue.message, MESSAGE_MAX)}`);
-    // The first one is shown in any case, as far as there is room.
+    // The first issue is always shown, shortened if necessary.
     while (shown.length === 0 && jsonBytes(text) > ISSUES_BYTES_MAX) text = cut(text, text.length >> 1);
     bytes += jsonBytes(text);
     if (bytes > ISSUES_BYTES_MAX) break;

@@ -1,6 +1,6 @@
 /**
- * The one shape of a message channel, for servers and clients. A transport written for the official TypeScript SDK
- * fits, since the members marked "ours" are optional; and one of this shape fits the official clients.
+ * The interface of a message channel, for servers and clients. It is compatible with the transports of the official
+ * TypeScript SDK in both directions, because the members that the SDK lacks are optional.
  *
  * @module
  */
@@ -10,26 +10,26 @@ import type { Limits } from "./limits.ts";
 /**
  * Carries whole JSON-RPC messages between two peers, in order. Set the callbacks before `start`.
  *
- * There is no acknowledgement: `send` resolving means handed to the channel, not read by the peer.
+ * There is no acknowledgement: when `send` resolves, the channel has the message, but the peer may not have read it.
  */
 export interface Transport {
-  /** Begins delivery. Rejects, after telling `onerror`, when the channel cannot be opened. Called once. */
+  /** Begins delivery; called once. If the channel cannot be opened, calls `onerror` and rejects. */
   start(): Promise<void>;
-  /** Hands one message to the channel. Rejects, after telling `onerror`, when it is closed or refuses the message. */
+  /** Passes one message to the channel. If it is closed or refuses the message, calls `onerror` and rejects. */
   send(message: JSONRPCMessage): Promise<void>;
   /** Closes both directions; `onclose` follows. A second call does nothing. */
   close(): Promise<void>;
-  /** A message arrived. The value is what was parsed; it is not yet known to be legal JSON-RPC. */
+  /** Called with each message: parsed JSON that need not be valid JSON-RPC. */
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** The channel is gone, by whichever side. Called once; nothing follows. */
+  /** Called once, when either side has closed the channel. No other callback follows. */
   onclose?: (() => void) | undefined;
-  /** Something went wrong that need not be fatal. */
+  /** Called with an error, which need not be fatal. */
   onerror?: ((error: Error) => void) | undefined;
-  /** Ours: the limits of the connection, which it sets before `start`. Received messages must fit them. */
+  /** The limits of the connection, which it sets before `start`. Received messages must fit them. The SDK lacks this member. */
   limits?: Limits | undefined;
-  /** Ours: sends a message that is JSON text already. */
+  /** Sends a message that is already JSON text. The SDK lacks this member. */
   sendText?(text: string): Promise<void>;
-  /** Ours: something arrived that is no JSON text, or too large or too deep to be read. */
+  /** Called with input that is not JSON, or too large or too deep to read. The SDK lacks this member. */
   onunreadable?: ((error: UnreadableMessage) => void) | undefined;
 }
 

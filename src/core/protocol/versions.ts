@@ -1,6 +1,6 @@
 /**
- * The one table of what differs between protocol versions. Nothing else in the tree compares a version string:
- * shared code asks a property of {@link VersionRules}. When the next revision comes, it is one more row.
+ * The table of differences between protocol versions. Only this file contains version strings; other code reads a
+ * property of {@link VersionRules}. A new version is one more row.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import type { ClientCapabilityName } from "./client-facts.ts";
 /** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
 export type Era = "legacy" | "modern";
 
-/** The features of one protocol version. Everything a server sends is shaped by this. */
+/** The features of one protocol version. They determine the form of everything that a server sends. */
 export interface VersionRules {
   readonly version: string;
   readonly era: Era;
-  /** Place in the table. Sealed into session ids, so rows are only ever added at the end. */
+  /** The place in the table. Session ids contain it, so rows are only ever added at the end. */
   readonly index: number;
-  /** JSON-RPC batches: only 2025-03-26 has them (added in that revision, removed in the next). */
+  /** Whether there are JSON-RPC batches. They were added in 2025-03-26 and removed in the next version. */
   readonly batch: boolean;
   /** Properties of `Implementation` (server info). */
   readonly implementationFields: readonly string[];
@@ -28,31 +28,33 @@ export interface VersionRules {
   /** Properties of `Resource` and of `ResourceTemplate`. */
   readonly resourceFields: readonly string[];
   readonly templateFields: readonly string[];
-  /** The code of "resource not found" where the version has one of its own. */
+  /** The error code of "resource not found", if the version defines one. */
   readonly resourceNotFoundCode: number | undefined;
-  /** The `completions` capability; 2024-11-05 completes without saying so. */
+  /** Whether there is a `completions` capability. Servers of 2024-11-05 complete without declaring it. */
   readonly completionsCapability: boolean;
-  /** Capabilities the version has no requests for, whatever a client declares. */
+  /** Capabilities that the version does not define, even if a client declares them. */
   readonly unknownCapabilities: readonly ClientCapabilityName[];
-  /** Elicitation with `mode`, URLs, lists of choices, titled choices and defaults of every type. */
+  /** Whether elicitation has `mode`, URLs, lists of choices, titled choices and defaults of every type. */
   readonly elicitationModes: boolean;
-  /** How a request says that it needs URL elicitations first: not at all, by an error, by an `input_required` result. */
+  /**
+   * How a server asks for URL elicitations before a request: in a text, by an error, or by an `input_required` result.
+   */
   readonly urlsRequired: "text" | "error" | "result";
-  /** Values of `type` a content block may have. */
+  /** The values of `type` that a content block may have. */
   readonly contentKinds: readonly string[];
-  /** Properties of a resource link; empty where there are none. */
+  /** Properties of a resource link; empty if the version has no resource links. */
   readonly resourceLinkFields: readonly string[];
   /** Properties of `Annotations` on content. */
   readonly annotationFields: readonly string[];
-  /** `_meta` on content blocks and resource contents. */
+  /** Whether content blocks and resource contents have `_meta`. */
   readonly contentMeta: boolean;
   /** The type that `structuredContent` and the root of `outputSchema` may have. */
   readonly structured: "none" | "object" | "any";
-  /** `message` in progress notifications. */
+  /** Whether progress notifications have a `message`. */
   readonly progressMessage: boolean;
-  /** SSE streams begin with an event that has an id and no data; older clients parse the empty data and fail. */
+  /** Whether SSE streams begin with an event that has an id and no data. Older clients fail to parse the empty data. */
   readonly primingEvent: boolean;
-  /** `resultType`, `_meta` with server info, and cache hints in results. */
+  /** Whether results have `resultType`, `_meta` with server info, and cache hints. */
   readonly resultEnvelope: boolean;
 }
 
@@ -157,10 +159,12 @@ export const VERSIONS: readonly VersionRules[] = [V2024_11_05, V2025_03_26, V202
  */
 export const ASSUMED_HTTP_VERSION: VersionRules = V2025_03_26;
 
-/** The only version with tasks in its own protocol: experimental, and an extension since. */
+/**
+ * The only version whose core protocol has tasks, as an experimental feature. In later versions they are an extension.
+ */
 export const OWN_TASKS_VERSION: VersionRules = V2025_11_25;
 
-/** The version of the HTTP+SSE transport, until its client's handshake says otherwise. */
+/** The version assumed for the HTTP+SSE transport until the client's handshake states one. */
 export const HTTP_SSE_VERSION: VersionRules = V2024_11_05;
 
 const byName = new Map(VERSIONS.map((rules) => [rules.version, rules]));
@@ -179,7 +183,7 @@ export interface ServedVersions {
 }
 
 /**
- * Narrows what is served to the given names; all versions when the argument is undefined.
+ * Selects the versions to serve by their names; all of them if `names` is undefined.
  *
  * @throws {RangeError} when the list is empty or names an unknown version. The text lists the valid names.
  */

@@ -1,24 +1,24 @@
 /**
- * Sealing keys from the environment: the bindings of a Worker, or what a Node server was given.
+ * Sealing keys from the environment: the bindings of a Worker, or the `env` that a Node server was given.
  *
  * @module
  */
 import { KitError } from "../protocol/errors.ts";
 import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
-/** The ring of one purpose, derived once per list of keys: deriving is more expensive than a call. */
+/** The key ring for one purpose. It is derived once per list of keys, because that is more expensive than a call. */
 export class EnvKeys {
   readonly #purpose: string;
   readonly #needs: string;
   #last: { readonly list: string; readonly ring: Promise<KeyRing> } | undefined;
 
-  /** @param needs How the error text begins, such as "Sessions need". */
+  /** @param needs The beginning of the error text, such as "Sessions need". */
   constructor(purpose: string, needs: string) {
     this.#purpose = purpose;
     this.#needs = needs;
   }
 
-  /** @throws {KitError} `keys-missing` or `keys-invalid`. */
+  /** Returns the key ring. @throws {KitError} `keys-missing` or `keys-invalid`. */
   async ring(env: unknown): Promise<KeyRing> {
     const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
     if (typeof list !== "string" || list.trim() === "") {

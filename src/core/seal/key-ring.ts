@@ -1,20 +1,23 @@
 /**
- * The sealing keys, and sealing with them. A sealed value is `version | key id | nonce | AES-GCM ciphertext` in
- * base64url; the head is authenticated with it, so any changed bit is refused.
+ * The sealing keys. A sealed value is `layout | key id | nonce | AES-GCM ciphertext` in base64url. The layout and key
+ * id are authenticated too, so a value with any changed bit is refused.
  *
  * @module
  */
 import { decodeBase64Url, encodeBase64Url, encodeText } from "../protocol/bytes.ts";
 import { KitError } from "../protocol/errors.ts";
 
-/** The variable or secret the keys come from. */
+/** The variable or secret that holds the keys. */
 export const KEYS_VARIABLE = "MCP_KEYS";
 
 const KEY_BYTES = 32;
 const KEY_ID_BYTES = 3;
 const NONCE_BYTES = 12;
 const HEAD_BYTES = 1 + KEY_ID_BYTES;
-/** First byte of a sealed value. A new layout gets a new number; old ones stay readable for their lifetime. */
+/**
+ * The first byte of a sealed value. A new layout gets a new number, and values of the old layout stay readable until
+ * they expire.
+ */
 const LAYOUT = 1;
 
 interface SealingKey {
@@ -22,7 +25,7 @@ interface SealingKey {
   readonly aes: CryptoKey;
 }
 
-/** Keys for one purpose. The first seals, all open. */
+/** The keys for one purpose. The first key seals values; every key opens them. */
 export class KeyRing {
   readonly #first: SealingKey;
   readonly #keys: readonly SealingKey[];
@@ -34,10 +37,10 @@ export class KeyRing {
 
   /**
    * Reads the list of keys: 32 bytes each in base64 or base64url, separated by commas or white space. Put a new key
-   * first and keep the old ones until everything sealed under them has expired.
+   * first, and keep the old ones until everything that they sealed has expired.
    *
-   * @param purpose Separates what is sealed for different uses: a value sealed for one does not open for another.
-   * @throws {KitError} `keys-invalid` naming the place in the list. Never contains a key.
+   * @param purpose A value sealed for one purpose cannot be opened for another.
+   * @throws {KitError} `keys-invalid` naming the place in the list, without the key itself.
    */
   static async parse(list: string, purpose: string): Promise<KeyRing> {
     const secrets = list.split(/[\s,]+/).filter((text) => text !== "");
@@ -47,16 +50,16 @@ export class KeyRing {
     return new KeyRing(first, keys);
   }
 
-  /** Returns a ring of one random key, for values that need not outlive this process. */
+  /** Returns a ring with one random key, for values that need not outlive this process. */
   static async ephemeral(purpose: string): Promise<KeyRing> {
     const key = await deriveKey(crypto.getRandomValues(new Uint8Array(KEY_BYTES)), purpose);
     return new KeyRing(key, [key]);
   }
 
   /**
-   * Seals bytes into visible ASCII: 4/3 of (their number + 32).
+   * Seals bytes into visible ASCII characters: 4/3 of the number of bytes plus 32.
    *
-   * @param bound What the value is bound to without containing it: it opens only with the same text.
+   * @param bound A text to which the value is bound without containing it. It can only be opened with the same text.
    */
   async seal(plain: Uint8Array<ArrayBuffer>, bound = ""): Promise<string> {
     const head = Uint8Array.of(LAYOUT, ...this.#first.id);
@@ -66,14 +69,14 @@ export class KeyRing {
     return encodeBase64Url(concat(head, iv, new Uint8Array(sealed)));
   }
 
-  /** Whether a sealed text names one of these keys. It need not open. */
+  /** Whether a sealed text names one of these keys. This does not verify the text. */
   knows(text: string): boolean {
     const bytes = decodeBase64Url(text);
     return bytes !== undefined && this.#find(bytes) !== undefined;
   }
 
   /**
-   * Returns the sealed bytes, or undefined when they were not sealed by one of these keys for this purpose and bound
+   * Returns the original bytes, or undefined if they were not sealed by one of these keys for this purpose and bound
    * text.
    */
   async open(text: string, bound = ""): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -87,7 +90,7 @@ export class KeyRing {
       const plain = await crypto.subtle.decrypt(options, key.aes, bytes.subarray(HEAD_BYTES + NONCE_BYTES));
       return new Uint8Array(plain);
     } catch {
-      // The tag does not match: forged or altered. There is nothing more to say about it.
+      // The tag does not match, so the value was forged or altered.
       return undefined;
     }
   }
@@ -107,7 +110,7 @@ function decodeSecret(text: string, place: number): Uint8Array<ArrayBuffer> {
   );
 }
 
-/** A key per purpose (HKDF, RFC 5869), and an id that says which secret it came from without telling the secret. */
+/** Derives a key for a purpose (HKDF, RFC 5869), and an id that identifies the secret without revealing it. */
 async function deriveKey(secret: Uint8Array<ArrayBuffer>, purpose: string): Promise<SealingKey> {
   const label = (text: string) => encodeText(`mcp-edge ${text}`);
   const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey", "deriveBits"]);

@@ -14,17 +14,17 @@ import { createRounds } from "../run/rounds.ts";
 import type { Round, RunRounds } from "../run/run-handler.ts";
 import { CUT, CuttableRun } from "./cuttable-run.ts";
 
-/** The start of a task. JSON. */
+/** The start of a task, as JSON. */
 export interface TaskStart {
   /** The request without its answers. */
   readonly request: JSONRPCRequest;
   /** The journal of the runs on the request. */
   readonly journal: JournalData;
-  /** The answers and the state of the last round, where the handler asks by returning. */
+  /** The answers and the state of the last round, if the handler asks by returning. */
   readonly round: TaskRound;
-  /** The client, where the request does not describe it. */
+  /** The client, if the request does not describe it. */
   readonly client?: TaskClient;
-  /** Milliseconds its client wants it kept; it is kept no longer than others are. */
+  /** The milliseconds for which the client wants the task kept. The server's own maximum still applies. */
   readonly ttlMs?: number;
 }
 
@@ -40,10 +40,10 @@ export interface TaskRound {
   readonly requestState?: string | undefined;
 }
 
-/** Creates a task. Resolves with the result for the client, once the task cannot be lost. */
+/** Creates a task. Resolves with the result for the client once the task is stored durably. */
 export type CreateTask = (start: TaskStart, server: Registry, call: Call) => Promise<JsonObject>;
 
-/** Runs that end in a task, at their beginning or where the handler says so. */
+/** Returns rounds that turn the call into a task: at its start, or where the handler calls `ctx.task()`. */
 export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): RunRounds {
   return async (server, request, call, run) => {
     let task: JsonObject | undefined;

@@ -1,6 +1,6 @@
 /**
- * A run of a handler that can be ended between its steps, to go on in another: on the request where it becomes a task,
- * and in a task before the platform ends it.
+ * A run of a handler that can end between two steps and continue in another run: on a request that becomes a task, and
+ * in a task before the platform ends it.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import type { Replaying, SUSPENDED } from "../run/run-handler.ts";
 import { suspend } from "../run/suspend.ts";
 import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
 
-/** The value of a run that was cut. */
+/** The result of a run that was cut, to continue in another run. */
 export const CUT: unique symbol = Symbol("cut");
 
-/** The value of a run whose steps wait for their next try. */
+/** The result of a run whose steps all wait for their next try. */
 export const WAITING: unique symbol = Symbol("waiting");
 
 /**
- * Milliseconds a run gets to reach something else when all its steps wait: a branch may be doing work outside any step, which
- * would otherwise begin anew in each run.
+ * Milliseconds for which a run continues after all its steps wait. A branch may be working outside any step, and would
+ * otherwise start again in every run.
  */
 const LINGER_MS = 500;
 
 export interface CuttableOptions {
-  /** Whether to end after a step that was done now. */
+  /** Whether the run should end after the step that has just completed. */
   readonly isDue: () => boolean;
   readonly cutAtTask: boolean;
-  /** Keeps the tries of steps beyond the run; absent: they wait in it. */
+  /** Keeps the tries of steps beyond the run. If absent, steps wait within the run. */
   readonly tries?: TriesKeeper | undefined;
 }
 
@@ -47,7 +47,7 @@ export class CuttableRun implements Replaying {
     this.#isDue = isDue;
     this.#cutAtTask = cutAtTask;
     this.#waits = tries && new RunWaits(tries, () => this.#look());
-    // The value a run ends with is passed through to the caller that began it.
+    // The caller that began the run receives this value unchanged, so the cast is safe.
     this.suspended = Promise.race([attempt.suspended, this.#end.promise as Promise<never>]);
   }
 
@@ -73,7 +73,7 @@ export class CuttableRun implements Replaying {
       if (isNew && this.#isDue()) this.#isCut = true;
       return this.#isCut ? suspend() : result;
     } catch (error) {
-      // The next run does it again.
+      // The next run repeats the step.
       if (this.#isCut) return suspend();
       throw error;
     } finally {
@@ -93,12 +93,12 @@ export class CuttableRun implements Replaying {
     return suspend();
   }
 
-  /** When the first of the steps that wait for another run is due. */
+  /** The time at which the first step that waits for another run is due. */
   get wakeAtMs(): number | undefined {
     return this.#waits?.wakeAtMs;
   }
 
-  /** Steps that have begun are awaited first, so that none is done twice for nothing. */
+  /** Ends the run if it is cut or waits. Steps that have begun are awaited first, so that they need not be repeated. */
   #look(): void {
     clearTimeout(this.#lingering);
     if (!this.#isAtRest) return;
@@ -107,13 +107,13 @@ export class CuttableRun implements Replaying {
   }
 
   #endWaiting(): void {
-    // A step that ends looks again.
+    // The end of the running step calls `#look` again.
     if (!this.#isAtRest) return;
     this.#isCut = true;
     this.#end.resolve(WAITING);
   }
 
-  /** Nothing is running but steps that wait for another run. */
+  /** Whether the only open steps are those that wait for another run. */
   get #isAtRest(): boolean {
     return this.#stepsUnderWay === (this.#waits?.count ?? 0);
   }

@@ -1,6 +1,6 @@
 /**
- * Steps that are tried again, over the runs of a task: how many tries have failed, and when the next is due. A run whose
- * steps all wait for long is ended, so that what runs it may sleep.
+ * Retries of steps across the runs of a task: the number of failed tries, and the time of the next. A run whose steps
+ * all wait for long ends, so that its object can leave memory.
  *
  * @module
  */
@@ -9,29 +9,32 @@ import type { Step, StepContext, Tries } from "../define/handler-run.ts";
 import { pause } from "../protocol/pause.ts";
 import { suspend } from "../run/suspend.ts";
 
-/** The tries of one step, as they are kept. JSON. */
+/** The stored tries of one step, as JSON. */
 export interface KeptTries {
   readonly failed: number;
   readonly nextAtMs: number;
 }
 
-/** Keeps the tries of a task's steps, by their keys. What is kept must not be lost once anything leaves the process. */
+/** Stores the tries of a task's steps by key. They must be durable before anything leaves the process. */
 export interface TriesKeeper {
-  /** Undefined when none has failed. */
+  /** Returns undefined if no try has failed. */
   find(stepKey: string): KeptTries | undefined;
   keep(stepKey: string, tries: KeptTries): void;
-  /** The step is done. Need not be durable: its result is in the journal. */
+  /** Called when the step is done. This need not be durable, because the result is in the journal. */
   forget(stepKey: string): void;
 }
 
-/** Milliseconds a step may wait within a run. To end one and begin another costs rows and a run of the handler. */
+/**
+ * The longest wait within a run, in milliseconds. Ending a run for a shorter one would not be worth the rows and the
+ * repeated run of the handler.
+ */
 const WAIT_HERE_MAX_MS = 1_000;
 
 /** The waits of one run. */
 export class RunWaits {
   readonly #keeper: TriesKeeper;
   readonly #onWait: () => void;
-  /** When steps that wait for another run are due, by key. */
+  /** The due times of steps that wait for another run, by key. */
   readonly #dueAtMs = new Map<string, number>();
 
   /** @param onWait Called when a step begins to wait for another run. */
@@ -40,17 +43,17 @@ export class RunWaits {
     this.#onWait = onWait;
   }
 
-  /** How many steps wait for another run. */
+  /** The number of steps that wait for another run. */
   get count(): number {
     return this.#dueAtMs.size;
   }
 
-  /** When the first of them is due; undefined when there is none. */
+  /** The time at which the first of them is due, if there is one. */
   get wakeAtMs(): number | undefined {
     return this.count > 0 ? Math.min(...this.#dueAtMs.values()) : undefined;
   }
 
-  /** The work of a step, begun no earlier than it is due. */
+  /** Wraps the work of a step so that it does not start before it is due. */
   step<T>(work: Step<T>): Step<T> {
     return (context) => {
       const { nextAtMs = 0 } = this.#keeper.find(context.key) ?? {};
@@ -60,7 +63,8 @@ export class RunWaits {
         this.#keeper.forget(context.key);
         return result;
       };
-      // At once where it can be: what a step does before its first await is known to be the step's.
+      // Called synchronously if possible: some runtimes recognise that code runs within a step only before its first
+      // await.
       if (waitMs <= 0) return run();
       return this.#elsewhere(context.key, nextAtMs) ?? pause(waitMs).then(run);
     };

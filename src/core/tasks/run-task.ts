@@ -1,5 +1,5 @@
 /**
- * One run of a task's handler: to its end, to a question, or to where it is cut. The journal says where it was.
+ * One run of a task's handler, until its end, a question or a cut. The journal holds the progress of earlier runs.
  *
  * @module
  */
@@ -29,23 +29,23 @@ import type { TriesKeeper } from "./kept-tries.ts";
 export type RunEnd =
   | { readonly kind: "completed"; readonly result: JsonObject }
   | { readonly kind: "failed"; readonly error: JSONRPCErrorObject }
-  /** `round`: asked by returning; the answers are the next round's, which keeps this state. */
+  /** `round` is present if the handler asked by returning. The next round receives the answers and this state. */
   | {
       readonly kind: "asked";
       readonly questions: readonly Asked[];
       readonly round?: { readonly requestState?: string };
-      /** When another run is to be begun, answered or not. */
+      /** The time at which another run begins, even without answers. */
       readonly wakeAtMs?: number | undefined;
     }
   | { readonly kind: "cut" }
-  /** All that is left waits for the next try of a step. */
+  /** All remaining work waits for the next try of a step. */
   | { readonly kind: "waiting"; readonly wakeAtMs: number };
 
-/** One question of a task, as it waits for its answer. JSON. */
+/** A question of a task that waits for its answer, as JSON. */
 export interface Asked {
-  /** As the handler knows it. */
+  /** The handler's key for the question. */
   readonly key: string;
-  /** The digest of the question; absent where it was asked by returning. */
+  /** The digest of the question; absent if it was asked by returning. */
   readonly digest?: string;
   /** The entry of `inputRequests`. */
   readonly request: JsonObject;
@@ -56,22 +56,22 @@ export interface TaskRun {
   readonly request: JSONRPCRequest;
   readonly journal: JournalData;
   readonly round: TaskRound;
-  /** Stores an entry. When it returns, nothing leaves the process before the entry is safe. */
+  /** Stores an entry. After it returns, nothing leaves the process before the entry is durable. */
   readonly record: (entry: JournalEntry) => void;
   /** Receives the progress of the work, as text. */
   readonly report: (message: string) => void;
-  /** Whether the run is to end at the next step that is done. */
+  /** Whether the run should end when the next step is done. */
   readonly isDue: () => boolean;
-  /** Keeps the tries of steps; absent: they wait within the run. */
+  /** Keeps the tries of steps. If absent, steps wait within the run. */
   readonly tries?: TriesKeeper;
 }
 
-/** Holds the end of a run, unless that is the result of its handler. */
+/** Holds the end of a run that did not reach the handler's result. */
 interface Unfinished {
   end?: RunEnd | undefined;
 }
 
-/** Runs once. Rejects for nothing that a handler does. */
+/** Runs the handler once. An exception of the handler does not reject the promise. */
 export async function runTask(
   server: Registry,
   given: Omit<Call, "rounds" | "emit" | "once">,
@@ -85,13 +85,13 @@ export async function runTask(
     emit: ({ method, params }) => {
       if (method === "notifications/progress") task.report(progressText(params ?? {}));
     },
-    // A task runs once by being one.
+    // A task already runs its call only once.
     once: (_server, _request, _call, work) => work(),
   };
   try {
     const data = { ...hookData(server, request, call), taskId };
     const result = await runAround(server.around, data, () => serveTask(server, call, task, unfinished));
-    // Made of objects here, and of objects by hooks.
+    // The result of a tool call is an object, even if a hook replaced it.
     return unfinished.end ?? { kind: "completed", result: { resultType: "complete", ...(result as JsonObject) } };
   } catch (error) {
     if (McpError.is(error)) return { kind: "failed", error: toErrorObject(error) };
@@ -99,7 +99,7 @@ export async function runTask(
   }
 }
 
-/** The one round of a task's run. */
+/** Returns rounds that consist of the task's one run. */
 function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
   return async (server, request, call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
@@ -111,10 +111,10 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
       unfinished.end = end;
       if (!end) return { returned };
       if (end.kind === "asked") checkQuestions(end.questions, { server, request, call });
-      // The end says what is asked; this result is not read.
+      // The questions are in `unfinished.end`; this result is not read.
       return { asked: {} };
     } catch (error) {
-      // The legacy era has no such error: its handler gets the QuestionError.
+      // The legacy era has no error code for missing capabilities, so there the QuestionError is passed on.
       const isTyped = error instanceof QuestionError && call.client.era === "modern";
       if (isTyped && error.missing.length > 0) throw lacking(error.missing);
       throw error;
@@ -122,17 +122,17 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
   };
 }
 
-/** Checks questions before they go out. @throws {KitError} `options-invalid` for a sampling request that is wrong. */
+/** Checks questions before they are sent. @throws {KitError} `options-invalid` for an invalid sampling request. */
 function checkQuestions(asked: readonly Asked[], by: { server: Registry; request: JSONRPCRequest; call: Call }): void {
   for (const { request } of asked) {
-    // They are questions, without what a result leaves out.
+    // The request was built from a question, so it can be read as one.
     const question = request as unknown as Question;
     checkSampling(question, by.call.limits);
     warnOfSecrets(question, by);
   }
 }
 
-/** Calls the tool. Hooks see its result, or a substitute where the run did not reach the end of the task. */
+/** Calls the tool. Hooks see its result, or a substitute if this run did not end the task. */
 async function serveTask(
   server: Registry,
   call: Call,
@@ -149,14 +149,14 @@ async function serveTask(
   return standIn(unfinished.end, taskId);
 }
 
-/** The result that hooks see of a run that did not reach the end of the task. */
+/** Returns the result that hooks see if a run did not end the task. */
 function standIn(end: RunEnd, taskId: string): JsonObject {
   if (end.kind !== "asked") return { resultType: "task", taskId, status: "working" };
   const requests = end.questions.map(({ key, request }) => [key, request]);
   return { resultType: "input_required", inputRequests: Object.fromEntries(requests) as JsonObject };
 }
 
-/** The end of a run whose handler has not returned; undefined when it has. */
+/** Returns the end of a run, or undefined if the handler returned its result. */
 function endOf(
   returned: unknown,
   attempt: Attempt,
@@ -166,7 +166,7 @@ function endOf(
   if (returned === CUT) return { kind: "cut" };
   if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions(), client) };
   if (returned === WAITING && wakeAtMs !== undefined) {
-    // A question that waits beside a step goes out.
+    // Open questions are sent while a step waits for its next try.
     const questions = askedOf(attempt.pending, client);
     return questions.length > 0 ? { kind: "asked", questions, wakeAtMs } : { kind: "waiting", wakeAtMs };
   }
@@ -187,12 +187,12 @@ function askedOf(questions: Readonly<Record<string, Question>>, client: ClientFa
   }));
 }
 
-/** Legacy clients are asked by requests, of which an elicitation of a URL has an id. */
+/** Returns the request for the client. Unlike a modern one, a legacy request has the id of a URL elicitation. */
 function requestOf(question: Question, { era }: ClientFacts): JsonObject {
   return era === "modern" ? toInputRequest(question) : { ...question };
 }
 
-/** An error that asks: the handler is run again with the answers. */
+/** Returns the end for an error that asks. The handler runs again with the answers. */
 function answered({ inputRequests }: JsonObject): RunEnd {
   const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
   return {
@@ -202,7 +202,10 @@ function answered({ inputRequests }: JsonObject): RunEnd {
   };
 }
 
-/** The handler's progress is heard whether the client asked for it or not: it becomes the status message. */
+/**
+ * Adds a progress token: the handler's progress becomes the status message, even if the client did not ask for
+ * progress.
+ */
 function withProgress(request: JSONRPCRequest): JSONRPCRequest {
   return { ...request, params: { ...request.params, _meta: { progressToken: "task", ...metaOf(request.params) } } };
 }

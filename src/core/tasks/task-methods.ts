@@ -1,6 +1,6 @@
 /**
- * The methods of the tasks extension, and what it changes about others: a tool call may become a task, the server says
- * so in its capabilities, and a listen stream can report tasks.
+ * The methods of the tasks extension, and its changes to other methods: a tool call may become a task, the server
+ * declares the extension, and a listen stream can report tasks.
  *
  * @module
  * @see io.modelcontextprotocol/tasks
@@ -16,11 +16,11 @@ import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
 import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
 import { withTaskNews } from "./task-news.ts";
 
-/** Keeps tasks. A task that is not the caller's is like one that is not there: undefined, or false. */
+/** Stores tasks. For a task of another caller, the methods answer as if it did not exist: undefined or false. */
 export interface TaskKeeper {
   readonly create: CreateTask;
   read(taskId: string, call: Call): Promise<TaskView | undefined>;
-  /** Takes what answers a question that waits; the rest is nothing. Resolves once it will not be lost. */
+  /** Takes the answers to open questions and ignores all others. Resolves once the answers are stored durably. */
   update(taskId: string, responses: JsonObject, call: Call): Promise<boolean>;
   cancel(taskId: string, call: Call): Promise<boolean>;
 }
@@ -28,10 +28,10 @@ export interface TaskKeeper {
 type Table = Readonly<Record<string, Method>>;
 
 /**
- * The table of modern clients with tasks in it.
+ * Returns the methods for modern clients, including those of tasks.
  *
- * @param inner What is served beside the protocol's own: of notices, where there are any.
- * @param check Throws what is wrong with a request about a task before anything is done.
+ * @param inner The methods that are served in addition to the standard ones, such as those of notices.
+ * @param check Throws if a request about a task must be refused.
  */
 export function taskMethods(
   keeper: TaskKeeper,
@@ -81,7 +81,7 @@ export function taskMethods(
   };
 }
 
-/** A tool that may be a task is one for a client that takes tasks. */
+/** Runs a tool as a task if the tool allows it and the client supports tasks. */
 function callAsTask(server: Registry, request: JSONRPCRequest, call: Call, keeper: TaskKeeper) {
   const { name } = request.params ?? {};
   const { task = "forbidden", taskFrom = "call" } =

@@ -14,17 +14,18 @@ import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
-/** Tasks one stream may listen to: each is an object whose status is read. */
+/** The most tasks that one stream may listen to. The status of each is read from its own object. */
 const TASKS_MAX = 100;
 
 /** Reads the status of a task; undefined when it does not exist any more, or belongs to another caller. */
 type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
 
 /**
- * Returns a call to listen that reports tasks as well: the status of each requested task of its caller, when the stream is
+ * Returns a listen call that also reports tasks: the status of each requested task of the caller, when the stream is
  * acknowledged and at each change, in order and without repetition.
  *
- * @throws {McpError} -32021 when the client does not take tasks; -32602 when the list is none.
+ * @throws {McpError} -32021 if the client does not support tasks; -32602 if `taskIds` is not a list of strings, or is
+ *   too long.
  */
 export async function withTaskNews(
   server: Registry,
@@ -59,14 +60,14 @@ export async function withTaskNews(
     if (message.method !== ACKNOWLEDGED) return call.emit(message);
     const { notifications, ...params } = message.params ?? {};
     call.emit({ ...message, params: { ...params, notifications: { ...(notifications as JsonObject), taskIds: ids } } });
-    // The changes before the stream was open.
+    // Reports changes from before the stream was open.
     return ids.forEach(tell);
   };
   return { ...call, emit, tasks: { ids, tell } };
 }
 
 function readTaskIds({ params }: JSONRPCRequest): readonly string[] {
-  // Any other malformed member is refused where the rest is read.
+  // Other malformed members are refused where the filter is read.
   const { taskIds = [] } = isObject(params?.notifications) ? params.notifications : {};
   const field = "notifications.taskIds";
   if (!Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")) {

@@ -8,43 +8,43 @@ import type { ClientFacts } from "../protocol/client-facts.ts";
 import { invalidParams, McpError } from "../protocol/errors.ts";
 import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../protocol/jsonrpc.ts";
 
-/** The extension, as clients and servers declare it. */
+/** The name under which clients and servers declare the extension. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 /** The status of a task. The last three are final. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** A task with all that its status brings along: the `DetailedTask` of the extension. */
+/** A task with the members that belong to its status: the `DetailedTask` of the extension. */
 export interface TaskView {
   readonly taskId: string;
   readonly status: TaskStatus;
   readonly statusMessage?: string;
-  /** ISO 8601. */
+  /** The time of creation, in ISO 8601. */
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Milliseconds from its creation until it is forgotten. */
+  /** Milliseconds from the creation of the task to its deletion. */
   readonly ttlMs: number;
   readonly pollIntervalMs: number;
-  /** The questions without an answer, by key. */
+  /** The open questions, by key. */
   readonly inputRequests?: JsonObject;
   readonly result?: JsonObject;
   readonly error?: JSONRPCErrorObject;
 }
 
-/** True for a client that takes tasks, as its request says. */
+/** Whether the client's request declares support for tasks. */
 export function takesTasks({ capabilities }: ClientFacts): boolean {
   const { extensions } = capabilities;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
-/** -32021: the client does not take tasks. */
+/** Returns the -32021 error for a client that does not support tasks. */
 export function tasksMissing(what: string): McpError {
   return new McpError(ErrorCode.MissingRequiredClientCapability, `${what} needs the extension ${TASKS_EXTENSION}.`, {
     requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
   });
 }
 
-/** -32602. Says the same of a task that never was, is no more, or is another's. */
+/** Returns a -32602 error, which is the same for a task that has expired, never existed, or belongs to another caller. */
 export function unknownTask(): McpError {
-  return invalidParams("There is no such task: it has expired, never was, or is not yours.", { field: "taskId" });
+  return invalidParams("There is no such task: it has expired, never existed, or is not yours.", { field: "taskId" });
 }

@@ -1,8 +1,8 @@
 /**
- * The methods of tasks for clients of 2025-11-25, and what they change about others: a tool call may ask to be a task,
- * tools say whether they can be, and the handshake says that there are tasks.
+ * The methods of tasks for clients of 2025-11-25, and their changes to other methods: a tool call may request a task,
+ * `tools/list` says which tools support tasks, and the handshake declares tasks.
  *
- * There is no `tasks/list`: a task belongs to a principal and is found by its id alone; nothing keeps the ids.
+ * There is no `tasks/list`, because tasks are found by their ids alone and no list of ids is stored.
  *
  * @module
  * @see MCP 2025-11-25, basic/utilities/tasks
@@ -22,16 +22,16 @@ import { awaitResult, type TaskChanges, type WaitingKeeper } from "./own-task-re
 
 type Table = Readonly<Record<string, Method>>;
 
-/** The requests that may become tasks. */
+/** The declared capability, with the requests that may become tasks. */
 const CAPABILITY: JsonObject = { cancel: {}, requests: { tools: { call: {} } } };
 
 const isOffered = (server: Registry) => server.offers("tools");
 
 /**
- * The table of these clients with tasks in it.
+ * Returns the methods for these clients, including those of tasks.
  *
- * @param inner What is served beside the protocol's own: of notices, where there are any.
- * @param changes Of the client's session.
+ * @param inner The methods that are served in addition to the standard ones, such as those of notices.
+ * @param changes The task changes of the client's session.
  */
 export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, changes: TaskChanges): Table {
   const about = (work: (taskId: string, call: Call, server: Registry) => Promise<JsonObject>): Method => ({
@@ -57,17 +57,17 @@ export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, 
   };
 }
 
-/** @throws {McpError} -32602. */
+/** Reads a task. @throws {McpError} -32602 if it does not exist. */
 async function find(taskId: string, call: Call, keeper: WaitingKeeper): Promise<TaskView> {
   const task = await keeper.read(taskId, call);
   if (!task) throw unknownTask();
   return task;
 }
 
-/** @throws {McpError} -32602 when it is over already. */
+/** Cancels a task. @throws {McpError} -32602 if it does not exist or has already ended. */
 async function cancel(taskId: string, call: Call, keeper: WaitingKeeper): Promise<JsonObject> {
   const requireCancellable = (task: TaskView, isSo: boolean) => {
-    if (!isSo) throw invalidParams(`The task is over: it is ${statusOf(task)}.`, { field: "taskId" });
+    if (!isSo) throw invalidParams(`The task has ended: its status is ${statusOf(task)}.`, { field: "taskId" });
   };
   const before = await find(taskId, call, keeper);
   requireCancellable(before, !isOver(before));
@@ -84,7 +84,7 @@ async function initialize(server: Registry, request: JSONRPCRequest, call: Call)
   return { ...found, capabilities: { ...(found.capabilities as JsonObject), tasks: CAPABILITY } };
 }
 
-/** The entries that are compiled, with what each says of tasks put in. */
+/** Adds each tool's task support to its compiled list entry. */
 function listTools(server: Registry, request: JSONRPCRequest, call: Call): JsonText {
   const entries = server.tools.list(call.client.rules).map((entry) => {
     const { task } = server.tools.find(entry.key)?.options ?? {};
@@ -95,8 +95,8 @@ function listTools(server: Registry, request: JSONRPCRequest, call: Call): JsonT
 }
 
 /**
- * A task at once, whatever the tool says about where one begins: the client has asked for one, and gets nothing else.
- * An error in the arguments is the result of the task.
+ * Creates a task immediately, even for a tool with `taskFrom: "handler"`, because the client requested one. An error in
+ * the arguments becomes the result of the task.
  */
 async function callAsTask(
   server: Registry,
@@ -123,14 +123,14 @@ async function callAsTask(
     ...(ttlMs === undefined ? {} : { ttlMs }),
   };
   const create = async () => {
-    // A keeper creates what it reads.
+    // The keeper returns the new task in the form in which it reads tasks.
     const created = (await keeper.create(start, server, call)) as unknown as TaskView;
     return withRelatedTask({ task: toOwnTask(created) }, created.taskId);
   };
   return call.once ? call.once(server, request, call, create) : create();
 }
 
-/** -32601, as the specification wants it. @see "Tool-Level Negotiation" */
+/** Returns the -32601 error that the specification requires. @see "Tool-Level Negotiation" */
 function notSo(message: string): McpError {
   return new McpError(ErrorCode.MethodNotFound, message, { field: "task" });
 }

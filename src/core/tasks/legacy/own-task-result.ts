@@ -1,6 +1,6 @@
 /**
- * `tasks/result`: waits for the end of a task, and meanwhile asks the client what the handler wants to know, on the
- * stream of the request.
+ * Serves `tasks/result`: waits for the end of a task, and sends the handler's questions to the client on the stream of
+ * the request.
  *
  * @module
  * @see MCP 2025-11-25, basic/utilities/tasks, "Result Retrieval" and "Input Required Status"
@@ -19,27 +19,27 @@ import { type TaskView, unknownTask } from "../task.ts";
 import type { TaskKeeper } from "../task-methods.ts";
 import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
 
-/** A task, and what those who wait for it need beside: none of it is for the wire. */
+/** A task with internal members for the requests that wait for it. Clients are not sent these members. */
 export interface WaitedTask extends TaskView {
-  /** The call that created the task, up to its name: hooks see its questions as those of that call. */
+  /** The call that created the task, without its arguments. Hooks see the task's questions as questions of that call. */
   readonly request: JSONRPCRequest;
-  /** When it goes on, though nothing it asks is answered; absent: not before. */
+  /** The time at which the task continues even without answers. If absent, it waits for them. */
   readonly wakeAtMs?: number | undefined;
 }
 
-/** Keeps tasks that can be waited for. A task that is not the caller's is like one that is not there. */
+/** Stores tasks whose end can be awaited. A task of another caller is treated as if it did not exist. */
 export interface WaitingKeeper extends TaskKeeper {
-  /** The status of the task once it no longer works, or after a while. */
+  /** Resolves with the task once it is no longer working, or after some time. */
   wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
-  /** Takes that a question which waits has no answer. */
+  /** Records that an open question failed. */
   fail(taskId: string, key: string, failed: FailedQuestion, call: Call): Promise<boolean>;
 }
 
-/** The requests of a session that wait for the change of a task by another request. */
+/** Notifies the waiting requests of a session when another request changes a task. */
 export class TaskChanges {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** @returns What ends it. */
+  /** Calls the listener at each change. @returns A function that ends this. */
   listen(taskId: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(taskId) ?? new Set();
     this.#listeners.set(taskId, listeners.add(listener));
@@ -54,7 +54,11 @@ export class TaskChanges {
   }
 }
 
-/** @throws {McpError} what the call would have thrown; -32602 when there is no such task, or its time is over. */
+/**
+ * Waits for the result of a task.
+ *
+ * @throws {McpError} the error of the call; -32602 if the task does not exist or has expired.
+ */
 export async function awaitResult(
   taskId: string,
   server: Registry,
@@ -75,7 +79,7 @@ export async function awaitResult(
   }
 }
 
-/** Returns the result of the work, or rejects with the signal's reason when that aborts first. */
+/** Settles like `work`, or rejects with the signal's reason if it aborts first. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
@@ -83,15 +87,15 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
-/** Asks all a task waits for. Resolves when all is answered, or the task changed otherwise. */
+/** Asks all open questions of a task. Resolves when all are answered, or when the task no longer asks any of them. */
 async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
   const { taskId, inputRequests = {} } = task;
   const questions = Object.entries(inputRequests) as [string, Question][];
-  if (questions.length === 0) throw waits("It has asked nothing.");
+  if (questions.length === 0) throw waits("It has no open question.");
   const withdrawn = new AbortController();
   const ending = { signal: AbortSignal.any([call.ending.signal, withdrawn.signal]) };
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
-  /** Another request of the client may have answered one of several, or ended the task. */
+  /** Another request of the client may have answered a question or ended the task. */
   const withdrawIfAnswered = async () => {
     // Where the status cannot be read, it is read again later.
     const left = await keeper.read(taskId, call).catch(() => undefined);
@@ -113,12 +117,12 @@ async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, chang
   }
 }
 
-/** Whether it still asks one of these. */
+/** Whether the task still asks one of these questions. */
 function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): boolean {
   return Object.keys(inputRequests).some((key) => Object.hasOwn(task?.inputRequests ?? {}, key));
 }
 
-/** Withdraws the questions of a task that goes on beside them, once it asks none of them any more. */
+/** Withdraws the questions of a task that can continue without answers, once it no longer asks any of them. */
 async function watch(asked: WaitedTask, call: Call, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
@@ -131,12 +135,15 @@ async function watch(asked: WaitedTask, call: Call, keeper: WaitingKeeper, withd
 }
 
 /** The reason of questions that no longer wait for an answer. */
-const WITHDRAWN = new Error("The task goes on without.");
+const WITHDRAWN = new Error("The task continues without the answer.");
 
-/** Why a question has no answer, where that is for the handler to know. The others are asked again with the next result. */
+/**
+ * The failures that are passed to the handler. After any other failure, the next `tasks/result` asks the question
+ * again.
+ */
 const FOR_HANDLER: readonly QuestionError["reason"][] = ["refused", "limit", "invalid-answer"];
 
-/** Asks one thing, and hands on what came of it. */
+/** Asks one question, and stores its answer or failure with the task. */
 async function ask(
   taskId: string,
   key: string,
@@ -145,7 +152,7 @@ async function ask(
   keeper: WaitingKeeper,
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };
-  // For a request that outlives its object: it is not asked again.
+  // With this key, the question is not sent again if the object restarts during the request.
   const known = { key: `${taskId} ${key}`, digest: digestOf(asked) };
   try {
     const answer = await call.asker.ask(asked, call.ending.signal, known);

@@ -1,5 +1,5 @@
 /**
- * A task as clients of 2025-11-25 see it, whose protocol has tasks of its own.
+ * The form of tasks for clients of 2025-11-25, the version whose core protocol has tasks.
  *
  * @module
  * @see MCP 2025-11-25, basic/utilities/tasks
@@ -11,18 +11,18 @@ import { metaOf } from "../../protocol/lifecycle.ts";
 import { OWN_TASKS_VERSION } from "../../protocol/versions.ts";
 import type { TaskStatus, TaskView } from "../task.ts";
 
-/** Names the task a message belongs to, in its `_meta`. */
+/** The key in `_meta` that names the task to which a message belongs. */
 const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
-/** Units of text of a status message. The whole is in the result. */
+/** The most characters of a status message. The full text is in the result. */
 const MESSAGE_MAX = 500;
 
-/** True for a client whose version has tasks of its own. */
+/** Whether the core protocol of the client's version has tasks. */
 export function hasOwnTasks({ rules }: ClientFacts): boolean {
   return rules === OWN_TASKS_VERSION;
 }
 
-/** The `Task` of the schema. */
+/** Converts a task to the `Task` of the schema. */
 export function toOwnTask(view: TaskView): JsonObject {
   const { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = view;
   const statusMessage = messageOf(view);
@@ -37,7 +37,7 @@ export function toOwnTask(view: TaskView): JsonObject {
   };
 }
 
-/** The status of a task: here a tool that failed is a task that failed. */
+/** Returns the status of a task. In this version, a task whose tool returned an error has failed. */
 export function statusOf({ status, result }: TaskView): TaskStatus {
   return status === "completed" && result?.isError === true ? "failed" : status;
 }
@@ -46,12 +46,12 @@ export function isOver({ status }: TaskView): boolean {
   return status !== "working" && status !== "input_required";
 }
 
-/** With the task it belongs to, beside what its `_meta` says. */
+/** Adds the task to the `_meta` of a message that belongs to it. */
 export function withRelatedTask(members: JsonObject, taskId: string): JsonObject {
   return { ...members, _meta: { ...metaOf(members), [RELATED_TASK]: { taskId } } };
 }
 
-/** The answer that the call would have got. @throws {McpError} when that is an error, and when it was cancelled. */
+/** Returns the result of the call. @throws {McpError} the error of the call, or an error if the task was cancelled. */
 export function resultOf({ taskId, error, result }: TaskView): JsonObject {
   if (error) throw new McpError(error.code, error.message, error.data);
   if (!result) throw new McpError(ErrorCode.InvalidRequest, "The task was cancelled.", { reason: "cancelled" });
@@ -60,9 +60,9 @@ export function resultOf({ taskId, error, result }: TaskView): JsonObject {
 }
 
 /**
- * The milliseconds a call wants its task kept; undefined when it does not say.
+ * Reads the milliseconds for which the client wants its task kept, if it states them.
  *
- * @throws {McpError} -32602.
+ * @throws {McpError} -32602 if they are invalid.
  */
 export function readTtl(task: unknown): number | undefined {
   if (!isObject(task)) throw invalidParams("tools/call: params.task is not an object.", { field: "task" });
