@@ -36,7 +36,7 @@ export async function readBody(request: Request, limits: Limits): Promise<BodyRe
 /**
  * Returns the text of a body, or undefined when it exceeds the limit although its Content-Length did not.
  *
- * @throws {TypeError} when it is not UTF-8, as JSON must be (RFC 8259, 8.1).
+ * @throws {TypeError} if it is not UTF-8, which JSON must be (RFC 8259, 8.1).
  */
 function decodeWhole(bytes: ArrayBuffer, bytesMax: number): string | undefined {
   if (bytes.byteLength > bytesMax) return undefined;

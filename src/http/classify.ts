@@ -54,7 +54,7 @@ export type Verdict =
    */
   | { readonly kind: "notification"; readonly message: JSONRPCNotification | undefined }
   | { readonly kind: "initialize"; readonly request: JSONRPCRequest }
-  /** `version` is from the version header. Undefined without one: the session's version or the assumed one applies. */
+  /** `version` is from the version header. If undefined, the version of the session or the assumed one applies. */
   | {
       readonly kind: "legacy";
       readonly messages: readonly ParsedMessage[];
@@ -103,7 +103,7 @@ function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: 
   }
 }
 
-/** The body member that `Mcp-Name` mirrors, for the methods that have it. */
+/** The body member that `Mcp-Name` repeats, for the methods that have it. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",

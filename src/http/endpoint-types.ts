@@ -27,8 +27,9 @@ import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
 export type AuthResult = Principal | "anonymous" | null | Response;
 
 /**
- * Decides who a request acts for, before its body is read. In a Worker `execution` is its `ExecutionContext`. An
- * exception, or a result that is not an {@link AuthResult}, refuses the request with 500 and is reported to `onError`.
+ * Decides which principal a request acts for, before its body is read. In a Worker `execution` is its
+ * `ExecutionContext`. An exception, or a result that is not an {@link AuthResult}, refuses the request with 500 and is
+ * reported to `onError`.
  */
 export type AuthHook<Env> = Hook<Env>["auth"];
 
@@ -94,8 +95,8 @@ export interface HttpOptions<Env> extends OriginRules {
   /** Answers a request of an allowed host in place of the endpoint. If it returns undefined, the endpoint serves it. */
   readonly guard?: ((env: Env) => Response | undefined) | undefined;
   /**
-   * Name of the endpoint. What one endpoint issues (session ids, request states, tasks, list cursors) is refused at any
-   * other, and keys of calls that run once count for one endpoint only.
+   * The name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at any
+   * other, and keys of calls that run once apply to one endpoint only.
    *
    * @default the path of the request's URL
    */
@@ -107,7 +108,7 @@ export interface HttpOptions<Env> extends OriginRules {
 /**
  * Answers one HTTP request. Never rejects, whatever the client sends.
  *
- * @param execution Keeps the background work of `auth` and of hooks running. @default work is not ended
+ * @param execution Keeps the background work of `auth` and of hooks running. Without it, nothing ends that work.
  */
 export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
 

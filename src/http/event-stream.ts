@@ -42,12 +42,12 @@ export class EventStream {
   readonly #late = new Map<string, string>();
   /** Bytes written that the client had not read at the last check. */
   #queued = 0;
-  /** When the client was last seen to have read something. */
+  /** The time at which the client was last seen to read something. */
   #takenAtMs = 0;
   /** Called with the number of bytes that the client has read. */
   onTaken: (bytes: number) => void = nothing;
 
-  /** @param request The request that the stream answers. Undefined: disconnects are not reported by its signal. */
+  /** @param request The request that the stream answers. If undefined, only `cancel` reports a disconnect. */
   constructor(limits: Limits, request?: Watched) {
     this.#limits = limits;
     this.#room = limits.streamBufferBytesMax;

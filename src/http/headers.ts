@@ -1,5 +1,5 @@
 /**
- * Parses the headers of Streamable HTTP: `Accept`, and headers whose values mirror the body.
+ * Parses the headers of Streamable HTTP: `Accept`, and headers that repeat values of the body.
  *
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
@@ -8,7 +8,7 @@
 import { decodeBase64, encodeBase64, encodeText } from "../core/protocol/bytes.ts";
 import { memo } from "../core/protocol/memo.ts";
 
-/** The forms an answer may take. `either`: JSON until the first emission, SSE after it. */
+/** The forms that an answer may take. `either` means JSON, or SSE if something is sent before the answer. */
 export type AcceptedForm = "json" | "sse" | "either";
 
 /**
@@ -22,7 +22,7 @@ export function acceptedForm(accept: string | null): AcceptedForm | undefined {
 const formOf = memo((accept): AcceptedForm | null => {
   if (accept.trim() === "") return "either";
   const ranges = new Map(accept.toLowerCase().split(",").map(parseRange));
-  // The most specific range decides: `application/json;q=0, */*` admits SSE alone.
+  // The most specific range decides: `application/json;q=0, *\/*` admits only SSE.
   const admits = (type: string) => {
     const [family] = type.split("/");
     return ranges.get(type) ?? ranges.get(`${family}/*`) ?? ranges.get("*/*") ?? false;
@@ -69,7 +69,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   }
 }
 
-/** Encodes a value for a header, in base64 if it is not safe as it is. The counterpart of {@link decodeHeaderValue}. */
+/** Encodes a value for a header, in base64 if it is not safe unchanged. The counterpart of {@link decodeHeaderValue}. */
 export function encodeHeaderValue(value: string): string {
   const isPlain = FIELD_VALUE.test(value) && value.trim() === value && !BASE64_VALUE.test(value);
   if (isPlain) return value;

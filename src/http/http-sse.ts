@@ -46,9 +46,9 @@ export interface OpenStreams {
 }
 
 /**
- * Opens a session and its stream. All checks precede the creation of the session's object.
+ * Opens a session and its stream. All checks happen before the session's object is created.
  *
- * @param messagesPath Path that the client must POST to. Undefined: the path of its GET.
+ * @param messagesPath The path that the client must POST to. If undefined, it is the path of the GET.
  */
 export async function openHttpSse<Env>(
   gate: SessionGate<Env>,
@@ -122,10 +122,10 @@ function endpointOf(requestUrl: string, id: string, messagesPath: string | undef
 /** Returns the exceeded limit if a principal cannot open another stream now, or undefined if it can. */
 function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, by: string): string | undefined {
   const own = byPrincipal.get(by) ?? 0;
-  if (count >= max) return `${count} streams of HTTP+SSE clients are open, of ${max} (httpSse(): streamsMax)`;
+  if (count >= max) return `${count} of ${max} streams of HTTP+SSE clients are open (httpSse(): streamsMax)`;
   if (own < perPrincipalMax) return undefined;
   const whose = by === "" ? "by anonymous callers" : "by this principal";
-  return `${own} streams of HTTP+SSE clients are open ${whose}, of ${perPrincipalMax} (httpSse(): streamsPerPrincipalMax)`;
+  return `${own} of ${perPrincipalMax} streams of HTTP+SSE clients are open ${whose} (httpSse(): streamsPerPrincipalMax)`;
 }
 
 /** A stream that is counted until it ends or its client disconnects. */

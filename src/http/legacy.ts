@@ -46,7 +46,7 @@ export interface LegacyContext<Env> {
     readonly level: LoggingLevel | undefined;
     readonly set: (level: LoggingLevel) => void | Promise<void>;
   };
-  /** The questions to the client. Absent without a session: then the client cannot be asked. */
+  /** The questions to the client. Absent without a session, because the client cannot be asked then. */
   readonly questions?: {
     asker(emit: Call["emit"]): Asker;
     settle(response: JSONRPCResultResponse | JSONRPCErrorResponse): unknown;
@@ -100,7 +100,7 @@ export function takeAll<Env>(messages: readonly ParsedMessage[], context: Legacy
   return true;
 }
 
-/** Serves the messages of one POST. Each request is a call of its own. */
+/** Serves the messages of one POST. Each request is a separate call. */
 export function runLegacy<Env>(
   messages: readonly ParsedMessage[],
   isBatch: boolean,

@@ -68,7 +68,7 @@ function canonicalOrigin(origin: string): string {
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  // Only web pages: the "host" in the origin of a desktop program does not identify a machine.
+  // Only web pages count, because the "host" in the origin of a desktop program does not identify a machine.
   return /^https?:/.test(origin) && URL.canParse(origin) && isLoopback(new URL(origin).hostname);
 }
 

@@ -16,7 +16,10 @@ export const SESSION_UNKNOWN: Refusal = {
   form: invalid(404, "The session is unknown or has ended. Send initialize to open a new one."),
 };
 
-/** Not 404, which would mean that the session is gone, and not an empty 200, after which clients reconnect immediately. */
+/**
+ * The status is not 404, which would mean that the session is gone, nor an empty 200, after which clients reconnect
+ * immediately.
+ */
 export const STREAM_OVER: Refusal = {
   reason: "stream-over",
   form: invalid(405, "The stream of this event id has ended: no more events will be sent on it.", {
@@ -45,6 +48,6 @@ export function busy(message: string): Refusal {
 export function tooMany(what: string, retryAfterS: number): Refusal {
   return {
     reason: "too-many",
-    form: invalid(429, `Too much at once: ${what}.`, { "Retry-After": String(retryAfterS) }),
+    form: invalid(429, `A limit is reached: ${what}.`, { "Retry-After": String(retryAfterS) }),
   };
 }

@@ -25,7 +25,7 @@ export interface SessionGate<Env> {
   /**
    * Returns a new, unguessable session id of at most 256 visible ASCII characters. Stores nothing.
    *
-   * @throws {SessionsUnavailable} when no sealing key is available.
+   * @throws {SessionsUnavailable} if no sealing key is available.
    */
   open(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
 
@@ -33,7 +33,7 @@ export interface SessionGate<Env> {
    * Returns the session of an id, or undefined when the id is not genuine or belongs to another endpoint or principal.
    * Calls no object, so a session that has ended is returned as well; its methods report that it has ended.
    *
-   * @throws {SessionsUnavailable} when no sealing key is available, so that the id cannot be checked.
+   * @throws {SessionsUnavailable} if no sealing key is available, so that the id cannot be checked.
    */
   find(id: string, place: SessionPlace<Env>): Promise<FoundSession | undefined>;
 }
@@ -49,7 +49,7 @@ export interface SessionPost {
   /** Plain data, so that it can be sent to an object. Only members of a batch can be invalid. */
   readonly messages: readonly ParsedMessage[];
   readonly isBatch: boolean;
-  /** "own": the client uses HTTP+SSE and is answered on the only stream of its session. */
+  /** "own" means that the client uses HTTP+SSE and is answered on the only stream of its session. */
   readonly form: AcceptedForm | "own";
   readonly request: PlainRequest | undefined;
 }
@@ -61,7 +61,7 @@ export type StreamTarget =
   /** A standalone stream, for messages that belong to no call. */
   | {
       readonly kind: "standalone";
-      /** The client uses HTTP+SSE: its stream has no event ids and cannot be resumed. */
+      /** Whether the client uses HTTP+SSE. Its stream has no event ids and cannot be resumed. */
       readonly isHttpSse?: boolean;
     }
   /** The stream of an event id, from the event after it. */
@@ -88,10 +88,10 @@ export interface FoundSession {
    * Sends a stream of the session to a client until either of them ends. Resolves when the stream has begun, or with the
    * refusal.
    *
-   * @param notices The notices to send on a standalone stream. Undefined: none.
+   * @param notices The notices to send on a standalone stream, if there are any.
    */
   streamTo(target: StreamTarget, to: EventStream, notices: SessionNotices | undefined): Promise<Refusal | undefined>;
-  /** Ends the session permanently: from now on its id is answered with 404, also after a crash. */
+  /** Ends the session permanently. From now on its id is answered with 404, even after a crash. */
   end(): Promise<boolean>;
 }
 

@@ -49,7 +49,7 @@ export class McpError extends Error {
 export class BusyError extends McpError {
   /** @param what The current number and the limit. */
   constructor(what: string) {
-    super(ErrorCode.InvalidRequest, `Too much at once: ${what}.`, { reason: "too-many" });
+    super(ErrorCode.InvalidRequest, `A limit is reached: ${what}.`, { reason: "too-many" });
   }
 }
 
