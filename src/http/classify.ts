@@ -24,7 +24,7 @@ import { decodeHeaderValue } from "./headers.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** The headers that the ladder reads, unchanged. */
-export interface LadderHeaders {
+export interface ClassifyHeaders {
   readonly protocolVersion: string | null;
   readonly method: string | null;
   readonly name: string | null;
@@ -32,7 +32,7 @@ export interface LadderHeaders {
 }
 
 /** The part of the endpoint's configuration that the ladder needs. */
-export interface LadderOptions {
+export interface ClassifyOptions {
   readonly versions: ServedVersions;
   /** Whether the endpoint has sessions for legacy clients. */
   readonly hasSessions: boolean;
@@ -65,7 +65,7 @@ export type Verdict =
   | { readonly kind: "refuse"; readonly refusal: Refusal; readonly id?: RequestId };
 
 /** Classifies a body. Every JSON value has exactly one verdict. */
-export function classify(body: unknown, headers: LadderHeaders, options: LadderOptions): Verdict {
+export function classify(body: unknown, headers: ClassifyHeaders, options: ClassifyOptions): Verdict {
   if (Array.isArray(body)) return classifyBatch(body, headers, options);
   const parsed = parseMessage(body);
   if (parsed.kind === "invalid") {
@@ -78,7 +78,7 @@ export function classify(body: unknown, headers: LadderHeaders, options: LadderO
 }
 
 /** Returns whether a message is modern: its `_meta` has an envelope, or else the version header names a modern version. */
-function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }: LadderOptions): boolean {
+function isModern(message: JSONRPCMessage, headers: ClassifyHeaders, { versions }: ClassifyOptions): boolean {
   if ("params" in message && isObject(message.params) && hasEnvelope(message.params)) return true;
   // Treated as legacy even if only modern versions are served: the refusal then lists the versions served.
   if ("method" in message && message.method === "initialize" && headers.protocolVersion === null) return false;
@@ -87,7 +87,7 @@ function isModern(message: JSONRPCMessage, headers: LadderHeaders, { versions }:
   return versions.legacy.length === 0;
 }
 
-function classifyModern(parsed: ParsedMessage, headers: LadderHeaders, options: LadderOptions): Verdict {
+function classifyModern(parsed: ParsedMessage, headers: ClassifyHeaders, options: ClassifyOptions): Verdict {
   if (parsed.kind === "notification") return { kind: "notification", message: parsed.message };
   if (parsed.kind !== "request") return refusal({ reason: "client-response" });
   const request = parsed.message;
@@ -111,7 +111,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 };
 
 /** Returns how the headers disagree with the body, or undefined. @see streamable-http, "Server Validation" */
-function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: LadderHeaders): string | undefined {
+function findHeaderProblem(request: JSONRPCRequest, envelope: Envelope, headers: ClassifyHeaders): string | undefined {
   if (headers.protocolVersion === null) return "MCP-Protocol-Version is missing";
   if (headers.protocolVersion !== envelope.version) {
     return `MCP-Protocol-Version is ${quote(headers.protocolVersion)} but the body says ${quote(envelope.version)}`;
@@ -137,8 +137,8 @@ function findNameProblem(header: string | null, inBody: unknown): string | undef
 function classifyLegacy(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
-  headers: LadderHeaders,
-  options: LadderOptions,
+  headers: ClassifyHeaders,
+  options: ClassifyOptions,
 ): Verdict {
   const [first] = messages;
   const id = !isBatch && first?.kind === "request" ? first.message.id : undefined;
@@ -152,7 +152,7 @@ function classifyLegacy(
   return { kind: "legacy", messages, isBatch, sessionId, version };
 }
 
-function headerVersion(headers: LadderHeaders, versions: ServedVersions): VersionRules | Refusal | undefined {
+function headerVersion(headers: ClassifyHeaders, versions: ServedVersions): VersionRules | Refusal | undefined {
   if (headers.protocolVersion === null) return undefined;
   const rules = versions.find(headers.protocolVersion);
   return rules?.era === "legacy" ? rules : unservedVersion(headers.protocolVersion, versions);
@@ -165,7 +165,7 @@ export function unservedVersion(version: string, versions: ServedVersions): Refu
 }
 
 /** Classifies a batch. Only legacy versions have batches. Each invalid member gets an error of its own later. */
-function classifyBatch(body: readonly unknown[], headers: LadderHeaders, options: LadderOptions): Verdict {
+function classifyBatch(body: readonly unknown[], headers: ClassifyHeaders, options: ClassifyOptions): Verdict {
   const batch = (problem: string) => refusal({ reason: "batch", problem });
   if (headers.protocolVersion !== null && options.versions.find(headers.protocolVersion)?.batch !== true) {
     return batch("this protocol version has no batches; send each message separately");

@@ -13,7 +13,7 @@ import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import type { Limits } from "../core/protocol/limits.ts";
 import type { NoticeSource } from "../core/protocol/notices.ts";
 import type { Method, Once } from "../core/run/call.ts";
-import type { RunRounds } from "../core/run/run-handler.ts";
+import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { LegacyVerdict } from "./classify.ts";
 import type { AcceptedForm } from "./headers.ts";
@@ -120,7 +120,7 @@ export interface Admitted<Env> extends SessionPlace<Env> {
 }
 
 /** The interface of the endpoint for its sessions. */
-export interface SessionSurroundings {
+export interface SessionServices {
   readonly limits: Limits;
   readonly notices: SessionNotices | undefined;
   /** The request as plain data, if the author's code uses it. */
@@ -132,13 +132,13 @@ export interface SessionSurroundings {
 /** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} if they cannot be used. */
 export interface SessionRoutes<Env> {
   /** Returns a new session id. */
-  open(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
+  create(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
   post(
     verdict: LegacyVerdict,
     form: AcceptedForm,
     admitted: Admitted<Env>,
-    around: SessionSurroundings,
+    services: SessionServices,
   ): Promise<Response>;
-  get(admitted: Admitted<Env>, around: SessionSurroundings): Promise<Response>;
+  get(admitted: Admitted<Env>, services: SessionServices): Promise<Response>;
   delete(admitted: Admitted<Env>): Promise<Response>;
 }

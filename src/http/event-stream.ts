@@ -14,7 +14,7 @@ import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 /** The part of a request that reports that its client has disconnected. */
-export interface Watched {
+export interface Disconnectable {
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ export class EventStream {
   readonly #held: Uint8Array[] = [];
   /** Bytes that may still be buffered before the stream is opened. */
   #room: number;
-  readonly #request: Watched | undefined;
+  readonly #request: Disconnectable | undefined;
   #gone: AbortController | undefined;
   #announce: () => void = nothing;
   #controller: Controller | undefined;
@@ -48,7 +48,7 @@ export class EventStream {
   onTaken: (bytes: number) => void = nothing;
 
   /** @param request The request that the stream answers. If undefined, only `cancel` reports a disconnect. */
-  constructor(limits: Limits, request?: Watched) {
+  constructor(limits: Limits, request?: Disconnectable) {
     this.#limits = limits;
     this.#room = limits.streamBufferBytesMax;
     this.#request = request;

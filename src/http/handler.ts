@@ -7,12 +7,12 @@
  * @module
  */
 
-import { askNobody } from "../core/ask/asker.ts";
+import { unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
 import { ClientFacts, type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
-import { checkFunction, KitError, unfit } from "../core/protocol/errors.ts";
+import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
@@ -20,12 +20,12 @@ import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { ListKind } from "../core/protocol/notices.ts";
 import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
-import { ASK_BY_RETURNING } from "../core/run/run-handler.ts";
+import { ASK_BY_RETURNING } from "../core/run/run-rounds.ts";
 import { type Answer, dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import { readBody } from "./body.ts";
 import {
+  type ClassifyHeaders,
   classify,
-  type LadderHeaders,
   type LegacyVerdict,
   requestId,
   unservedVersion,
@@ -39,11 +39,11 @@ import type {
   MethodTable,
   ServerFactory,
   ServerSource,
-  SessionSurroundings,
+  SessionServices,
 } from "./endpoint-types.ts";
 import { type AcceptedForm, acceptedForm, isJsonContentType } from "./headers.ts";
 import { serveLegacy } from "./legacy.ts";
-import { checkOrigin, partsOf, preflight, readableBy } from "./origin.ts";
+import { checkOrigin, preflight, readableBy, splitUrl } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
@@ -115,7 +115,7 @@ export class Endpoint<Env> {
     execution: Execution,
     allow: string,
     serve: (admitted: Admitted<Env>) => Promise<Response>,
-    path = partsOf(request.url).pathname,
+    path = splitUrl(request.url).pathname,
   ): Response | Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
@@ -166,7 +166,7 @@ export class Endpoint<Env> {
       if (who === null) return refuse({ reason: "unauthorized", tokenPresented: request.headers.has("Authorization") });
       const principal = readPrincipal(who);
       if (principal) return { principal };
-      const text = `The auth hook ${quote(auth.name)} returned ${unfit(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
+      const text = `The auth hook ${quote(auth.name)} returned ${describeType(who)}. Return { issuer, subject }, both non-empty strings, or "anonymous", null (401) or a Response.`;
       throw new KitError("options-invalid", text);
     } catch (error) {
       return refuse({ reason: "internal", correlationId: this.#report(error, "(auth)") });
@@ -210,7 +210,7 @@ export class Endpoint<Env> {
     const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
     const { headers } = request;
-    const ladderHeaders: LadderHeaders = {
+    const ladderHeaders: ClassifyHeaders = {
       protocolVersion: headers.get("MCP-Protocol-Version"),
       method: headers.get("Mcp-Method"),
       name: headers.get("Mcp-Name"),
@@ -257,7 +257,7 @@ export class Endpoint<Env> {
           ...this.#common(client, admitted, methods),
           logLevel,
           emit,
-          asker: askNobody(ASK_BY_RETURNING),
+          asker: unavailableAsker(ASK_BY_RETURNING),
           stateKeys: stateKeys && ((sealed) => stateKeys(env, sealed)),
           ending: stream,
         }).then(modernOutcome),
@@ -274,14 +274,14 @@ export class Endpoint<Env> {
       ending: admitted.request,
       logLevel: undefined,
       emit: () => undefined,
-      asker: askNobody("the handshake is not complete"),
+      asker: unavailableAsker("the handshake is not complete"),
       // Declares logging in the answer. The session, once it exists, stores the level.
       setLogLevel: sessions && (() => undefined),
     });
     const isRefused = errorCode !== undefined;
     // 400 for every refusal: a 404 would mean that this is not an MCP endpoint (versioning, matrix).
     const status = isRefused ? 400 : 200;
-    const id = isRefused ? undefined : await sessions?.open(client, admitted);
+    const id = isRefused ? undefined : await sessions?.create(client, admitted);
     const options = { form: isRefused ? "json" : form, limits: this.#limits } as const;
     const response = await respond(async () => ({ text, status }), options);
     if (id !== undefined) response.headers.set("Mcp-Session-Id", id);
@@ -292,7 +292,7 @@ export class Endpoint<Env> {
     const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
     if (sessions && sessionId !== undefined) {
-      return sessions.post(verdict, form, admitted, this.surroundings(form, admitted));
+      return sessions.post(verdict, form, admitted, this.services(form, admitted));
     }
     const { versions } = admitted.server;
     const rules = version ?? versions.find(ASSUMED_HTTP_VERSION.version);
@@ -301,7 +301,7 @@ export class Endpoint<Env> {
   }
 
   /** Returns what sessions need to serve a request. */
-  surroundings(form: AcceptedForm, admitted: Admitted<Env>): SessionSurroundings {
+  services(form: AcceptedForm, admitted: Admitted<Env>): SessionServices {
     const { server, env } = admitted;
     const { notices } = this.#options;
     const endpoint = this;
@@ -356,7 +356,7 @@ export class Endpoint<Env> {
     const { method } = request;
     if (!sessions || server.versions.find(version)?.era === "modern") return notAllowed(method, "POST");
     if (method === "DELETE") return this.guarded(() => sessions.delete(admitted));
-    return this.guarded(() => sessions.get(admitted, this.surroundings("sse", admitted)));
+    return this.guarded(() => sessions.get(admitted, this.services("sse", admitted)));
   }
 
   /** Serves a request. Answers 503 if sessions are unavailable, since a 404 would tell the client that its session is gone. */

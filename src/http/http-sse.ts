@@ -10,12 +10,12 @@ import { parseMessage } from "../core/protocol/jsonrpc.ts";
 import { HTTP_SSE_VERSION } from "../core/protocol/versions.ts";
 import { readBody } from "./body.ts";
 import { requestId } from "./classify.ts";
-import type { Admitted, SessionSurroundings } from "./endpoint-types.ts";
+import type { Admitted, SessionServices } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
 import { acceptedForm, isJsonContentType } from "./headers.ts";
 import { refuse } from "./refusal.ts";
 import { SESSION_UNKNOWN, tooMany } from "./session-refusals.ts";
-import type { SessionGate } from "./sessions.ts";
+import type { SessionGateway } from "./sessions.ts";
 import { encodeEndpoint } from "./sse.ts";
 
 const SESSION_PARAMETER = "sessionId";
@@ -51,9 +51,9 @@ export interface OpenStreams {
  * @param messagesPath The path that the client must POST to. If undefined, it is the path of the GET.
  */
 export async function openHttpSse<Env>(
-  gate: SessionGate<Env>,
+  gateway: SessionGateway<Env>,
   admitted: Admitted<Env>,
-  around: SessionSurroundings,
+  services: SessionServices,
   open: OpenStreams,
   messagesPath?: string,
 ): Promise<Response> {
@@ -67,13 +67,13 @@ export async function openHttpSse<Env>(
   const by = principal ? JSON.stringify([principal.issuer, principal.subject]) : "";
   const what = tooManyOpen(open, by);
   if (what) return refuse(tooMany(what, RETRY_AFTER_S));
-  const stream = new CountedStream(around.limits, request, open, by);
+  const stream = new CountedStream(services.limits, request, open, by);
   try {
-    const id = await gate.open(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
-    const session = await gate.find(id, admitted);
+    const id = await gateway.create(new ClientFacts(HTTP_SSE_VERSION, {}), admitted);
+    const session = await gateway.find(id, admitted);
     stream.write(encodeEndpoint(endpointOf(request.url, id, messagesPath)));
     const target = { kind: "standalone", isHttpSse: true } as const;
-    const refusal = session ? await session.streamTo(target, stream, around.notices) : SESSION_UNKNOWN;
+    const refusal = session ? await session.streamTo(target, stream, services.notices) : SESSION_UNKNOWN;
     if (!refusal) return stream.respond();
     stream.end();
     return refuse(refusal);
@@ -85,24 +85,24 @@ export async function openHttpSse<Env>(
 
 /** Accepts one message with 202. Its answer is sent on the stream. */
 export async function postHttpSse<Env>(
-  gate: SessionGate<Env>,
+  gateway: SessionGateway<Env>,
   admitted: Admitted<Env>,
-  around: SessionSurroundings,
+  services: SessionServices,
 ): Promise<Response> {
   const { request } = admitted;
   const contentType = request.headers.get("Content-Type");
   if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
   const id = sessionOf(request.url);
   if (id === null) return refuse({ reason: "session-missing" });
-  const body = await readBody(request, around.limits);
+  const body = await readBody(request, services.limits);
   if (body.refusal) return refuse(body.refusal);
   const parsed = parseMessage(body.value);
   if (parsed.kind === "invalid") {
     if (parsed.isNotification) return new Response(null, { status: 202 });
     return refuse({ reason: "not-jsonrpc", problem: parsed.problem }, parsed.id);
   }
-  const session = await gate.find(id, admitted);
-  const post = { messages: [parsed], isBatch: false, form: "own", request: around.request } as const;
+  const session = await gateway.find(id, admitted);
+  const post = { messages: [parsed], isBatch: false, form: "own", request: services.request } as const;
   const outcome = await session?.post(post);
   const refusal = outcome ? "refusal" in outcome && outcome.refusal : SESSION_UNKNOWN;
   return refusal ? refuse(refusal, requestId(post.messages)) : new Response(null, { status: 202 });
@@ -132,7 +132,7 @@ function tooManyOpen({ max, perPrincipalMax, count, byPrincipal }: OpenStreams, 
 class CountedStream extends EventStream {
   #free: () => void;
 
-  constructor(limits: SessionSurroundings["limits"], request: Request, open: OpenStreams, by: string) {
+  constructor(limits: SessionServices["limits"], request: Request, open: OpenStreams, by: string) {
     super(limits, request);
     const { byPrincipal } = open;
     const add = (more: number) => {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Asker, askNobody } from "../core/ask/asker.ts";
+import { type Asker, unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
 import type { RequestFacts } from "../core/define/server-options.ts";
 import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
@@ -55,8 +55,8 @@ export interface LegacyContext<Env> {
   /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
   readonly awaitElicitations?: Call["awaitElicitations"];
   readonly replay?: Call["replay"];
-  /** The memory of a call that can survive a restart of its object: its journal, and how to record more. */
-  readonly memory?: Pick<Call, "journal" | "record" | "progressAfter"> | undefined;
+  /** The journal of a call that survives a restart of its object, and how more is recorded in it. */
+  readonly recording?: Pick<Call, "journal" | "record" | "progressAfter"> | undefined;
   /** Methods that are served in addition to those of the protocol. */
   readonly methods?: Call["methods"];
   /** Closes the connection of the call's stream, which the client can resume. Absent if it cannot be resumed. */
@@ -142,9 +142,12 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 
 /** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
 function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call["emit"]): Asker {
-  if (!questions) return askNobody("the server has no sessions, so an answer could not be matched to its question");
-  if (form === "json")
-    return askNobody("the response can only be JSON (JSON mode, or the client accepts nothing else)");
+  if (!questions) {
+    return unavailableAsker("the server has no sessions, so an answer could not be matched to its question");
+  }
+  if (form === "json") {
+    return unavailableAsker("the response can only be JSON (JSON mode, or the client accepts nothing else)");
+  }
   return questions.asker(emit);
 }
 
@@ -164,10 +167,10 @@ async function serveOne<Env>(
     cancellation.free();
     return undefined;
   }
-  const { logging, memory } = context;
+  const { logging, recording } = context;
   const call: Call = {
     ...context,
-    ...memory,
+    ...recording,
     emit,
     logLevel: logging?.level,
     setLogLevel: logging?.set,

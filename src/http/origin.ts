@@ -29,7 +29,7 @@ export interface OriginRules {
 }
 
 /** Returns the parts of a request's URL. */
-export const partsOf = memo((url) => {
+export const splitUrl = memo((url) => {
   const { protocol, hostname, host, origin, pathname } = new URL(url);
   return { protocol, hostname, host, origin, pathname };
 });
@@ -38,7 +38,7 @@ export const partsOf = memo((url) => {
 export function checkOrigin(request: Request, header: string | null, rules: OriginRules): Refusal | undefined {
   // Browsers send Origin with every method but GET and HEAD, so these come from a program, which may claim any Host.
   if (header === null && (request.method === "POST" || request.method === "DELETE")) return undefined;
-  const url = partsOf(request.url);
+  const url = splitUrl(request.url);
   const isLocal = isLoopback(url.hostname);
   if (
     url.protocol === "http:" &&

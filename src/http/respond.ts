@@ -7,7 +7,7 @@
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/protocol/jsonrpc.ts";
 import type { Limits } from "../core/protocol/limits.ts";
 import { isChange } from "../core/protocol/notices.ts";
-import { EventStream, type Watched } from "./event-stream.ts";
+import { type Disconnectable, EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { encodeEvent } from "./sse.ts";
 
@@ -27,11 +27,11 @@ export interface RespondOptions {
   readonly form: AcceptedForm;
   readonly limits: Limits;
   /** The HTTP request, for modern clients only: a disconnect cancels a modern call, but not a legacy one. */
-  readonly request?: Watched;
+  readonly request?: Disconnectable;
 }
 
 /** The stream that the response may become. */
-export interface Beginning {
+export interface PendingStream {
   readonly hasBegun: boolean;
   /** Resolves when the stream begins. Get it while `hasBegun` is false. */
   readonly begun: Promise<void>;
@@ -67,7 +67,7 @@ const TURNS = 64;
  */
 export async function untilStreaming(
   running: Promise<Outcome>,
-  beginning: Beginning,
+  beginning: PendingStream,
   form: AcceptedForm | "own",
   { jsonWaitMs }: Limits,
   onWait?: () => void,

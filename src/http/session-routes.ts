@@ -9,33 +9,33 @@ import type { Registry } from "../core/define/registry.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
 import { isStatic } from "../core/serve/dispatch.ts";
 import { type LegacyVerdict, requestId, unservedVersion } from "./classify.ts";
-import type { Admitted, SessionRoutes, SessionSurroundings } from "./endpoint-types.ts";
+import type { Admitted, SessionRoutes, SessionServices } from "./endpoint-types.ts";
 import { EventStream } from "./event-stream.ts";
 import { type AcceptedForm, acceptedForm } from "./headers.ts";
 import { refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";
 import { ALREADY_INITIALIZED, SESSION_UNKNOWN } from "./session-refusals.ts";
-import type { FoundSession, SessionGate, StreamTarget } from "./sessions.ts";
+import type { FoundSession, SessionGateway, StreamTarget } from "./sessions.ts";
 
-/** Creates the routes for the sessions of a gate. */
-export function createSessionRoutes<Env>(gate: SessionGate<Env>): SessionRoutes<Env> {
+/** Creates the routes for the sessions of a gateway. */
+export function createSessionRoutes<Env>(gateway: SessionGateway<Env>): SessionRoutes<Env> {
   return {
-    open: (client, admitted) => gate.open(client, admitted),
-    post: (verdict, form, admitted, around) => post(gate, verdict, form, admitted, around),
-    get: (admitted, around) => get(gate, admitted, around),
-    delete: (admitted) => end(gate, admitted),
+    create: (client, admitted) => gateway.create(client, admitted),
+    post: (verdict, form, admitted, services) => post(gateway, verdict, form, admitted, services),
+    get: (admitted, services) => get(gateway, admitted, services),
+    delete: (admitted) => end(gateway, admitted),
   };
 }
 
 async function post<Env>(
-  gate: SessionGate<Env>,
+  gateway: SessionGateway<Env>,
   verdict: LegacyVerdict,
   form: AcceptedForm,
   admitted: Admitted<Env>,
-  around: SessionSurroundings,
+  services: SessionServices,
 ): Promise<Response> {
   const { messages, isBatch, sessionId = "" } = verdict;
-  const session = await gate.find(sessionId, admitted);
+  const session = await gateway.find(sessionId, admitted);
   const id = requestId(messages);
   if (!session) return refuse(SESSION_UNKNOWN, id);
   if (isBatch && !session.client.rules.batch) {
@@ -46,13 +46,14 @@ async function post<Env>(
   }
   // Lists and pings need no handler: if the session is alive, this isolate answers them from compiled definitions.
   if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
-    return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(SESSION_UNKNOWN, id);
+    if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);
+    return services.serveHere(messages, isBatch, session.client);
   }
-  const outcome = await session.post({ messages, isBatch, form, request: around.request });
+  const outcome = await session.post({ messages, isBatch, form, request: services.request });
   if (!outcome) return refuse(SESSION_UNKNOWN, id);
   if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
-  return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, around);
+  return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, services);
 }
 
 function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
@@ -63,42 +64,42 @@ async function respondWithStream<Env>(
   session: FoundSession,
   target: StreamTarget,
   { request }: Admitted<Env>,
-  around: SessionSurroundings,
+  services: SessionServices,
 ): Promise<Response> {
-  const stream = new EventStream(around.limits, request);
-  const refusal = await session.streamTo(target, stream, around.notices);
+  const stream = new EventStream(services.limits, request);
+  const refusal = await session.streamTo(target, stream, services.notices);
   return refusal ? refuse(refusal) : stream.respond();
 }
 
 async function get<Env>(
-  gate: SessionGate<Env>,
+  gateway: SessionGateway<Env>,
   admitted: Admitted<Env>,
-  around: SessionSurroundings,
+  services: SessionServices,
 ): Promise<Response> {
   const { headers } = admitted.request;
   const accept = headers.get("Accept");
   const form = acceptedForm(accept);
   if (form !== "sse" && form !== "either") return refuse({ reason: "not-acceptable", accept: accept ?? "" });
-  const session = await find(gate, admitted);
+  const session = await find(gateway, admitted);
   if (session instanceof Response) return session;
   const lastEventId = headers.get("Last-Event-ID");
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
-  return respondWithStream(session, target, admitted, around);
+  return respondWithStream(session, target, admitted, services);
 }
 
-async function end<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<Response> {
-  const session = await find(gate, admitted);
+async function end<Env>(gateway: SessionGateway<Env>, admitted: Admitted<Env>): Promise<Response> {
+  const session = await find(gateway, admitted);
   if (session instanceof Response) return session;
   return (await session.end()) ? new Response(null, { status: 204 }) : refuse(SESSION_UNKNOWN);
 }
 
 /** Returns the session of a GET or DELETE request, or the refusal. */
-async function find<Env>(gate: SessionGate<Env>, admitted: Admitted<Env>): Promise<FoundSession | Response> {
+async function find<Env>(gateway: SessionGateway<Env>, admitted: Admitted<Env>): Promise<FoundSession | Response> {
   const { headers } = admitted.request;
   const version = headers.get("MCP-Protocol-Version");
   const { versions } = admitted.server;
   if (version !== null && !versions.find(version)) return refuse(unservedVersion(version, versions));
   const id = headers.get("Mcp-Session-Id");
   if (id === null) return refuse({ reason: "session-missing" });
-  return (await gate.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);
+  return (await gateway.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);
 }

@@ -21,13 +21,13 @@ export interface SessionPlace<Env> {
 }
 
 /** Opens and finds legacy sessions. */
-export interface SessionGate<Env> {
+export interface SessionGateway<Env> {
   /**
    * Returns a new, unguessable session id of at most 256 visible ASCII characters. Stores nothing.
    *
    * @throws {SessionsUnavailable} if no sealing key is available.
    */
-  open(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
+  create(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
 
   /**
    * Returns the session of an id, or undefined when the id is not genuine or belongs to another endpoint or principal.

@@ -8,7 +8,7 @@ import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
-import { checkFunction, KitError, unfit } from "../core/protocol/errors.ts";
+import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import { resolveLimits } from "../core/protocol/limits.ts";
 import type { EdgeOptions } from "./edge.ts";
 import type { Problem, ProblemCode } from "./problems.ts";
@@ -77,7 +77,7 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
     const part: unknown = (options as Record<string, unknown>)[name];
     if (part === undefined || (typeof part === "object" && part !== null)) continue;
     // Only its type: this is answered to clients, and the value may be a secret in the wrong place.
-    const given = typeof part === "function" ? "a function" : unfit(part);
+    const given = typeof part === "function" ? "a function" : describeType(part);
     problems.push(`[option-invalid] edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
   }
   if (httpSse && !sessions) problems.push("[option-invalid] edge(): the option httpSse needs the option sessions.");

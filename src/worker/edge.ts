@@ -15,14 +15,13 @@ import type { Execution } from "../core/protocol/execution.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { AuthHook, ServerSource } from "../http/endpoint-types.ts";
 import { Endpoint } from "../http/handler.ts";
-import { type OriginRules, partsOf } from "../http/origin.ts";
+import { type OriginRules, splitUrl } from "../http/origin.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import { checkServer, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
 import {
   type EdgeRuntime,
-  factsOf,
   type HonoEnv,
   type KeysPart,
   type NoticesPart,
@@ -32,6 +31,7 @@ import {
   type RoutesPart,
   type SessionsPart,
   type TasksPart,
+  toRequestFacts,
 } from "./parts.ts";
 import { CONFIGURED_WRONGLY, findFlagProblems, misconfigured } from "./problems.ts";
 
@@ -199,7 +199,7 @@ function assemble<Env>(
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
       const server =
-        typeof source === "function" ? await found(request && factsOf(request), env as Env, principal) : source;
+        typeof source === "function" ? await found(request && toRequestFacts(request), env as Env, principal) : source;
       return server[REGISTRY].forCaller({ env, principal }, logError);
     },
   };
@@ -236,7 +236,7 @@ function assemble<Env>(
   if (middleware.length > 0) app.use(...middleware);
   // Hono's Bindings are the Env of the server. They only differ in type if Env is unknown.
   app.all(path, (context) => handle(context.req.raw, context.env as Env, executionOf(context)));
-  const serveOlder = httpSse?.mount(app, endpoint, part?.gate);
+  const serveOlder = httpSse?.mount(app, endpoint, part?.gateway);
   const servePage = page?.mount(app, endpoint, path);
   const handle = (request: Request, env: Env, execution: Execution | undefined) => {
     if (watch && typeof source !== "function") {
@@ -262,7 +262,7 @@ function skipRouter<Env>(
 ): void {
   const { fetch: route } = app;
   app.fetch = (request, env, context) => {
-    const isOurs = request.method === "POST" && partsOf(request.url).pathname === path;
+    const isOurs = request.method === "POST" && splitUrl(request.url).pathname === path;
     return isOurs ? handle(request, (env ?? {}) as Env, context) : route(request, env, context);
   };
 }

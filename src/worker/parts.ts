@@ -13,16 +13,16 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Limits } from "../core/protocol/limits.ts";
 import type { Once } from "../core/run/call.ts";
-import type { RunRounds } from "../core/run/run-handler.ts";
+import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { Endpoint } from "../http/handler.ts";
-import type { PlainRequest, SessionGate } from "../http/sessions.ts";
+import type { PlainRequest, SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
 import type { Problem } from "./problems.ts";
-import type { LastingCalls, LastingHost } from "./replay/lasting-calls.ts";
+import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
 /** The Env of a Hono app. */
@@ -63,7 +63,7 @@ export interface SessionsPart<Env, Objects extends object> extends ObjectPart<En
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
     readonly routes: SessionRoutes<Env>;
-    readonly gate: SessionGate<Env>;
+    readonly gateway: SessionGateway<Env>;
   };
 }
 
@@ -94,7 +94,7 @@ export interface RoutesPart<Env> {
    * @returns A function that serves the requests of this transport to the endpoint's path. It returns undefined for others.
    * @throws {KitError} `options-invalid` without sessions.
    */
-  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gate: SessionGate<Env> | undefined): ServeSome<Env>;
+  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gateway: SessionGateway<Env> | undefined): TryServe<Env>;
 }
 
 /** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker/page`. */
@@ -105,10 +105,10 @@ export interface PagePart {
    * @param path Path of the endpoint within the app.
    * @returns A function that serves requests for the page to the endpoint's path. It returns undefined for others.
    */
-  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): ServeSome<Env>;
+  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): TryServe<Env>;
 }
 
-export type ServeSome<Env> = (
+export type TryServe<Env> = (
   request: Request,
   env: Env,
   execution: Execution | undefined,
@@ -136,7 +136,7 @@ export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, O
 export interface ReplayPart {
   /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;
-  calls(host: LastingHost): LastingCalls;
+  calls(host: DurableCallsHost): DurableCalls;
 }
 
 /** Stores the outcomes of calls that run once. Created by `once()` of `mcp-edge/worker/once`. */
@@ -164,6 +164,6 @@ export interface TasksPart<Env, Objects extends object, Classes extends object =
 export type DriveTask<Env> = (task: TaskObject<Env>, ctx: DurableObjectState, env: Env) => RoleObject;
 
 /** Returns a request in the form that functions of the author receive. */
-export function factsOf({ url, headers }: PlainRequest): RequestFacts {
+export function toRequestFacts({ url, headers }: PlainRequest): RequestFacts {
   return { url, headers: new Headers(headers as [string, string][]) };
 }

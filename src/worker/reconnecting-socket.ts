@@ -22,43 +22,43 @@ const PAUSE_MS = 100;
 const PAUSE_MAX_MS = 250;
 
 /**
- * Milliseconds within which a lost link reconnects, counted from the moment its object is reachable again: the longest
+ * Milliseconds within which a lost connection is restored, counted from the moment its object is reachable again: the longest
  * pause, plus time for the network.
  */
-export const BACK_MS = 700;
+export const RECONNECT_MS = 700;
 
-export interface LinkOptions {
+export interface ReconnectingSocketOptions {
   /** Requests a WebSocket from the object. A response without one is a refusal. */
   dial(): Promise<Response>;
   onMessage(text: string): void;
-  /** Called when the link has reconnected. */
-  onBack?(): void;
+  /** Called after it has reconnected. */
+  onReconnect?(): void;
   /** Called when the other side is finished or can no longer be reached. Nothing is called afterwards. */
   onEnd(): void;
 }
 
-export class Link {
-  readonly #options: LinkOptions;
+export class ReconnectingSocket {
+  readonly #options: ReconnectingSocketOptions;
   #socket: WebSocket | undefined;
   #isOver = false;
 
-  private constructor(options: LinkOptions) {
+  private constructor(options: ReconnectingSocketOptions) {
     this.#options = options;
   }
 
-  /** Returns a link, or the response that refuses it. @throws {Error} when the object cannot be reached. */
-  static async open(options: LinkOptions): Promise<Link | Response> {
-    const link = new Link(options);
-    const refusal = await link.#dial();
-    return refusal ?? link;
+  /** Returns a connected socket, or the response that refuses it. @throws {Error} when the object cannot be reached. */
+  static async open(options: ReconnectingSocketOptions): Promise<ReconnectingSocket | Response> {
+    const socket = new ReconnectingSocket(options);
+    const refusal = await socket.#dial();
+    return refusal ?? socket;
   }
 
-  /** Sends the text if the link is connected, or else drops it. The caller sends it again in `onBack` if it matters. */
+  /** Sends the text if it is connected, or else drops it. The caller sends it again in `onReconnect` if it matters. */
   send(text: string): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
-  /** Closes the link from this side. `onEnd` is not called. */
+  /** Closes it from this side. `onEnd` is not called. */
   close(code = 1000): void {
     this.#isOver = true;
     this.#socket?.close(code);
@@ -96,7 +96,7 @@ export class Link {
       const refusal = await this.#dial().catch(() => "unreachable" as const);
       if (refusal === "unreachable") continue;
       if (refusal) break;
-      this.#options.onBack?.();
+      this.#options.onReconnect?.();
       return;
     }
     this.#end();

@@ -4,7 +4,7 @@
  */
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { newKeys } from "../../src/testing/keys.ts";
-import { OwnTaskClient, textOf as ownTextOf } from "../worker/own-task-client.ts";
+import { OwnTaskClient, textOf as ownTextOf } from "../worker/legacy-task-client.ts";
 import { answersTo, TaskClient, textOf } from "../worker/task-client.ts";
 import { Random } from "./random.ts";
 

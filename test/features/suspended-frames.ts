@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
-import { askNobody } from "../../src/core/ask/asker.ts";
+import { unavailableAsker } from "../../src/core/ask/asker.ts";
 import { REGISTRY } from "../../src/core/define/server.ts";
 import { type HandlerContext, McpServer, retrying } from "../../src/core/index.ts";
 import { ClientFacts } from "../../src/core/protocol/client-facts.ts";
@@ -143,7 +143,7 @@ async function runAsTask(handler: Handler): Promise<void> {
       limits: DEFAULT_LIMITS,
       ending: new AbortController(),
       logLevel: undefined,
-      asker: askNobody("no client"),
+      asker: unavailableAsker("no client"),
       onError: () => undefined,
     },
     {
@@ -161,7 +161,8 @@ async function runAsTask(handler: Handler): Promise<void> {
       },
     },
   );
-  if (end.kind !== "cut" && end.kind !== "waiting") throw new Error(`the run was not cut: ${JSON.stringify(end)}`);
+  if (end.kind !== "paused" && end.kind !== "waiting")
+    throw new Error(`the run was not paused: ${JSON.stringify(end)}`);
 }
 
 for (const [, handler] of Object.entries(handlers)) {

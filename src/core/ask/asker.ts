@@ -71,7 +71,7 @@ export interface Asker {
 }
 
 /** Returns an asker that rejects every question, for where no client can be asked. */
-export const askNobody: (why: string) => Asker = memo((why) => {
+export const unavailableAsker: (why: string) => Asker = memo((why) => {
   const refuse = async (): Promise<never> => {
     throw new QuestionError("unavailable", `The client cannot be asked here: ${why}.`);
   };

@@ -85,7 +85,7 @@ export class ClientAsker implements Asker {
 
   elicit<S extends AnySchema | ElicitationSchema>(message: string, schema: S, signal: AbortSignal) {
     const answered = async () => readElicitResult(await this.ask(elicitQuestion(message, schema), signal), schema);
-    return heard(answered());
+    return ignoreRejection(answered());
   }
 
   elicitUrl(elicitation: UrlElicitation, signal: AbortSignal): Promise<ElicitUrlResult> {
@@ -94,21 +94,21 @@ export class ClientAsker implements Asker {
       const answer = await this.ask({ method: "elicitation/create", params }, signal);
       return { action: readAnswer(answer).action, elicitationId: params.elicitationId };
     };
-    return heard(visited());
+    return ignoreRejection(visited());
   }
 
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResult> {
-    return heard(this.#sample(params, signal, readSampleResult));
+    return ignoreRejection(this.#sample(params, signal, readSampleResult));
   }
 
   ping(signal: AbortSignal): Promise<void> {
     const answered = async () => void (await this.#send({ method: "ping" }, signal));
-    return heard(answered());
+    return ignoreRejection(answered());
   }
 
   listRoots(signal: AbortSignal): Promise<readonly Root[]> {
     const listed = async () => readRoots(await this.ask({ method: "roots/list" }, signal));
-    return heard(listed());
+    return ignoreRejection(listed());
   }
 
   async #sample<R>(
@@ -145,7 +145,7 @@ export class ClientAsker implements Asker {
 }
 
 /** Marks a rejection as handled, so that a question the handler does not await cannot end the process. */
-function heard<Answer>(answer: Promise<Answer>): Promise<Answer> {
+function ignoreRejection<Answer>(answer: Promise<Answer>): Promise<Answer> {
   answer.catch(() => undefined);
   return answer;
 }

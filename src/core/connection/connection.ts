@@ -6,7 +6,7 @@
  * @module
  */
 
-import { askNobody } from "../ask/asker.ts";
+import { unavailableAsker } from "../ask/asker.ts";
 import { ClientAsker } from "../ask/client-asker.ts";
 import { PendingQuestions } from "../ask/pending-questions.ts";
 import type { Registry } from "../define/registry.ts";
@@ -33,11 +33,11 @@ import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Transport, UnreadableMessage } from "../protocol/transport.ts";
 import type { Call, Once } from "../run/call.ts";
 import { replayRounds } from "../run/replay.ts";
-import { ASK_BY_RETURNING } from "../run/run-handler.ts";
+import { ASK_BY_RETURNING } from "../run/run-rounds.ts";
 import { KeyRing } from "../seal/key-ring.ts";
 import { dispatch, redact, takeCustomNotification } from "../serve/dispatch.ts";
 import { type OutcomeKeeper, onceWith, outcomesInMemory } from "../serve/idempotency.ts";
-import { RootsTeller } from "../serve/roots.ts";
+import { RootsListener } from "../serve/roots.ts";
 import { ConnectionNotices } from "./connection-notices.ts";
 
 /** Options of {@link connect}. */
@@ -91,7 +91,7 @@ class ServerConnection implements Connection {
   readonly #late = new Set<string>();
   #isClosed = false;
   readonly #questions = new PendingQuestions();
-  readonly #roots = new RootsTeller();
+  readonly #roots = new RootsListener();
   readonly #once: Once;
   readonly #notices: ConnectionNotices;
   /** The client from the handshake. Modern requests never read it. */
@@ -279,7 +279,7 @@ class ServerConnection implements Connection {
       awaitElicitations: (ids: readonly string[]) => this.#notices.await(ids),
     };
     if (client.era === "modern")
-      return { ...common, asker: askNobody(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
+      return { ...common, asker: unavailableAsker(ASK_BY_RETURNING), logLevel: logLevelOf(request) };
     const setLogLevel = (level: LoggingLevel) => {
       this.#notices.logLevel = level;
     };

@@ -8,9 +8,9 @@ import type { QuestionReporter } from "../ask/asker.ts";
 import type { Principal } from "../protocol/client-facts.ts";
 import { pick } from "../protocol/content.ts";
 import { type ErrorPlace, type ErrorReporter, runDetached } from "../protocol/error-reports.ts";
-import { KitError, unfit } from "../protocol/errors.ts";
+import { describeType, KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import type { Keeps, ServerIdentity } from "../protocol/lifecycle.ts";
+import type { ServerIdentity, TransportFeatures } from "../protocol/lifecycle.ts";
 import { type ListKind, type Notice, NoticeBus } from "../protocol/notices.ts";
 import { quote } from "../protocol/quote.ts";
 import { type ServedVersions, serveVersions, type VersionRules } from "../protocol/versions.ts";
@@ -268,7 +268,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   /** Only `true` shows a definition, so that a promise or a forgotten `return` hides it. */
   #isTrue(answer: unknown, definition: Definition<unknown>, runtime: ErrorReporter): boolean {
     if (typeof answer !== "boolean") {
-      const what = unfit(answer);
+      const what = describeType(answer);
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
         const text = `The option visible returned ${what} for "${keyOf(definition)}", which is therefore hidden. Return true or false, not a Promise.`;
@@ -299,15 +299,15 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return pick(this.options, rules.implementationFields);
   }
 
-  /** Returns the capabilities that the version defines and whose state the transport keeps. */
-  capabilities(rules: VersionRules, keeps: Keeps): JsonObject {
+  /** Returns the capabilities that the version defines and whose state the transport features. */
+  capabilities(rules: VersionRules, features: TransportFeatures): JsonObject {
     const derived: JsonObject = {};
-    const changing = keeps.notices ? { listChanged: true } : {};
+    const changing = features.notices ? { listChanged: true } : {};
     if (this.offers("tools")) derived.tools = changing;
     if (this.offers("prompts")) derived.prompts = changing;
-    if (this.offers("resources")) derived.resources = keeps.notices ? { ...changing, subscribe: true } : {};
+    if (this.offers("resources")) derived.resources = features.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
-    if (keeps.logLevel) derived.logging = {};
+    if (features.logLevel) derived.logging = {};
     return { ...derived, ...this.options.capabilities };
   }
 

@@ -169,7 +169,7 @@ export function toErrorObject(error: McpError): JSONRPCErrorObject {
  * Describes a value of the wrong type for an error text, without the value itself, which may be a secret. The rejection
  * of a promise is ignored, so that it cannot end the process.
  */
-export function unfit(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value instanceof Promise) {
     value.catch(() => undefined);
     return "a Promise";
@@ -180,7 +180,7 @@ export function unfit(value: unknown): string {
 /** @throws {KitError} `options-invalid` unless an option's value is a function, or undefined. */
 export function checkFunction(option: string, value: unknown): void {
   if (value === undefined || typeof value === "function") return;
-  throw new KitError("options-invalid", `${option} is ${unfit(value)}; it must be a function.`);
+  throw new KitError("options-invalid", `${option} is ${describeType(value)}; it must be a function.`);
 }
 
 /** Returns a -32602 error whose message names the wrong parameter. */

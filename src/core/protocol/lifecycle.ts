@@ -116,7 +116,7 @@ export function logLevelOf(request: { readonly params?: JsonObject | undefined }
 }
 
 /** The state that a transport keeps between requests. Capabilities that need other state are not declared. */
-export interface Keeps {
+export interface TransportFeatures {
   readonly logLevel: boolean;
   /** Whether notices of changes reach the client. */
   readonly notices: boolean;
@@ -130,7 +130,7 @@ export interface ServerIdentity {
   /** The server's `Implementation`, with the members that the version defines. */
   info(rules: VersionRules): JsonObject;
   /** The server's capabilities, as far as the version defines them and the transport keeps their state. */
-  capabilities(rules: VersionRules, keeps: Keeps): JsonObject;
+  capabilities(rules: VersionRules, features: TransportFeatures): JsonObject;
 }
 
 /** The outcome of `initialize`: the client, with its version, and the result for it. */
@@ -145,7 +145,7 @@ export interface Negotiated {
  * @throws {McpError} -32602 if a required field is missing; -32601 naming the served versions if none of them is
  *   legacy.
  */
-export function negotiate(server: ServerIdentity, request: JSONRPCRequest, keeps: Keeps): Negotiated {
+export function negotiate(server: ServerIdentity, request: JSONRPCRequest, features: TransportFeatures): Negotiated {
   const { protocolVersion, capabilities, clientInfo } = request.params ?? {};
   const newest = server.versions.legacy[0];
   if (!newest) throw noLegacy(server.versions);
@@ -155,13 +155,13 @@ export function negotiate(server: ServerIdentity, request: JSONRPCRequest, keeps
   if (!info) throw invalidParams("initialize: params.clientInfo has no string name and version.");
   const asked = server.versions.find(protocolVersion);
   const rules = asked?.era === "legacy" ? asked : newest;
-  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules, keeps) };
+  return { client: new ClientFacts(rules, capabilities, info), result: initializeResult(server, rules, features) };
 }
 
-function initializeResult(server: ServerIdentity, rules: VersionRules, keeps: Keeps): JsonObject {
+function initializeResult(server: ServerIdentity, rules: VersionRules, features: TransportFeatures): JsonObject {
   return {
     protocolVersion: rules.version,
-    capabilities: server.capabilities(rules, keeps),
+    capabilities: server.capabilities(rules, features),
     serverInfo: server.info(rules),
     ...instructionsOf(server),
   };

@@ -55,11 +55,11 @@ export interface NoticeSource {
    * Resolves once every notice published from now on is delivered. Rejects when the source cannot be reached, and with
    * `BusyError` when there are too many streams.
    */
-  open(filter: NoticeFilter, listener: NoticeListener, claim: Claim): Promise<NoticeTap>;
+  open(filter: NoticeFilter, listener: NoticeListener, claim: Claim): Promise<NoticeSubscription>;
 }
 
 /** One open subscription to a source. */
-export interface NoticeTap {
+export interface NoticeSubscription {
   /** Resolves once the new filter is in effect. */
   update(filter: NoticeFilter): Promise<void>;
   /** Ends the subscription at once; the listener is not called again. */

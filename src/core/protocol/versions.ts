@@ -162,7 +162,7 @@ export const ASSUMED_HTTP_VERSION: VersionRules = V2025_03_26;
 /**
  * The only version whose core protocol has tasks, as an experimental feature. In later versions they are an extension.
  */
-export const OWN_TASKS_VERSION: VersionRules = V2025_11_25;
+export const LEGACY_TASKS_VERSION: VersionRules = V2025_11_25;
 
 /** The version assumed for the HTTP+SSE transport until the client's handshake states one. */
 export const HTTP_SSE_VERSION: VersionRules = V2024_11_05;

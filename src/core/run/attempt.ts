@@ -18,7 +18,8 @@ import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { AnySchema } from "../protocol/schema.ts";
 import type { Call } from "./call.ts";
-import { diverged, list, stalled, twice } from "./failures.ts";
+import type { JournaledRun } from "./create-rounds.ts";
+import { diverged, duplicateKey, list, stalled } from "./failures.ts";
 import {
   digestOf,
   failedEntry,
@@ -29,9 +30,8 @@ import {
   type QuestionEntry,
   type StepEntry,
 } from "./journal.ts";
-import type { Attempted } from "./rounds.ts";
-import { SUSPENDED } from "./run-handler.ts";
 import { RunKeys } from "./run-keys.ts";
+import { SUSPENDED } from "./run-rounds.ts";
 import { withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 
@@ -55,7 +55,7 @@ const REASKS_MAX = 3;
  */
 const CATCH_UP_MS = 4_000;
 
-export class Attempt implements Attempted {
+export class Attempt implements JournaledRun {
   readonly #host: AttemptHost;
   readonly #answers = new Map<string, QuestionEntry>();
   readonly #results = new Map<string, StepEntry>();
@@ -269,7 +269,7 @@ export class Attempt implements Attempted {
     requireAnswerable(question, call.client);
     const { samplesPerCallMax } = call.limits;
     if (isSample && this.#samples > samplesPerCallMax) throw overLimit("call", "samplesPerCallMax", samplesPerCallMax);
-    if (this.#pending.has(key)) throw twice(key);
+    if (this.#pending.has(key)) throw duplicateKey(key);
     return new Promise<never>((_, reject) => {
       this.#pending.set(key, { question, reject });
       this.#look();

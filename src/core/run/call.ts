@@ -12,7 +12,7 @@ import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.t
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
-import type { RunRounds } from "./run-handler.ts";
+import type { RunRounds } from "./run-rounds.ts";
 
 /** One request being served. */
 export interface Call extends ContextCall {
@@ -38,7 +38,7 @@ export interface Call extends ContextCall {
   /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
   readonly replay?: RunRounds | undefined;
   /** The tasks that `subscriptions/listen` reports; absent where there are none. */
-  readonly tasks?: TaskNews | undefined;
+  readonly tasks?: TaskUpdates | undefined;
   /**
    * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
    * Absent where no notice reaches the client.
@@ -75,7 +75,7 @@ export type Once = (
 ) => Promise<JsonObject>;
 
 /** Tasks that a listen stream reports, beside the notices it was asked for. */
-export interface TaskNews {
+export interface TaskUpdates {
   readonly ids: readonly string[];
   /** Sends the status of a task, once it is read. */
   tell(taskId: string): void;

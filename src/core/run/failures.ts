@@ -6,7 +6,7 @@
 import { KitError } from "../protocol/errors.ts";
 
 /** One key, two questions. */
-export function twice(key: string): KitError {
+export function duplicateKey(key: string): KitError {
   return new KitError("options-invalid", `The key "${key}" names two questions at once.`);
 }
 

@@ -29,7 +29,7 @@ export async function toInputRequiredResult(
   const missing = [...new Set(questions.flatMap(([, question]) => capabilitiesFor(question)))].filter(
     (name) => !call.client.can(name),
   );
-  if (missing.length > 0) throw lacking(missing);
+  if (missing.length > 0) throw missingCapabilities(missing);
   for (const [, question] of questions) {
     checkSampling(question, call.limits);
     warnOfSecrets(question, { server, request, call });
@@ -53,7 +53,7 @@ export function toInputRequest({ method, params }: Question): JsonObject {
 }
 
 /** -32021 with what is missing. */
-export function lacking(missing: readonly ClientCapabilityName[]): McpError {
+export function missingCapabilities(missing: readonly ClientCapabilityName[]): McpError {
   return new McpError(
     ErrorCode.MissingRequiredClientCapability,
     `This needs the client capability ${missing.join(", ")}.`,

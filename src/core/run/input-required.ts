@@ -7,8 +7,8 @@
  */
 import type { Question } from "../ask/questions.ts";
 import { createInputRequired, type InputRequired } from "../define/input-required.ts";
-import { createRounds } from "./rounds.ts";
-import { installRounds } from "./run-handler.ts";
+import { createRounds } from "./create-rounds.ts";
+import { installRounds } from "./run-rounds.ts";
 
 /**
  * Ends this run of a handler with questions. It runs again with `ctx.inputResponses` (by the same keys) and

@@ -7,9 +7,9 @@
 import { KitError } from "../protocol/errors.ts";
 import { Attempt } from "./attempt.ts";
 import type { Call } from "./call.ts";
+import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
-import { type BeginReplay, createRounds } from "./rounds.ts";
-import type { RunRounds } from "./run-handler.ts";
+import type { RunRounds } from "./run-rounds.ts";
 
 /** Runs of one modern call: stops a handler that never has enough. */
 const ROUNDS_MAX = 64;

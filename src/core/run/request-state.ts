@@ -12,7 +12,7 @@ import { canonical } from "../seal/canonical.ts";
 import { EnvKeys } from "../seal/env-keys.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
 import type { Call } from "./call.ts";
-import { invalidState, readResponses } from "./run-handler.ts";
+import { invalidState, readResponses } from "./run-rounds.ts";
 import type { SentSamples } from "./sampling-rounds.ts";
 
 const ENV_KEYS = new EnvKeys("request state", "What a handler keeps in requestState needs");

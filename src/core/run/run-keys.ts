@@ -7,7 +7,7 @@
 import type { QuestionOptions } from "../ask/asker.ts";
 import { type Question, requireJson } from "../ask/questions.ts";
 import { KitError } from "../protocol/errors.ts";
-import { twice } from "./failures.ts";
+import { duplicateKey } from "./failures.ts";
 import { digestOf } from "./journal.ts";
 import { currentStep } from "./step-scope.ts";
 
@@ -51,7 +51,7 @@ export class RunKeys {
       return ask(this.#ofQuestion(`${kind}-${digestOf(question)}`));
     }
     // Which of two concurrent ones is the first may differ between runs.
-    if (this.#inUse.has(key)) throw twice(key);
+    if (this.#inUse.has(key)) throw duplicateKey(key);
     this.#inUse.add(key);
     try {
       return await ask(this.#ofQuestion(key));

@@ -27,14 +27,14 @@ export function sentSamples(
 }
 
 /** Reports the answered ones to `onSample`. */
-export function hearSamples(sent: SentSamples, answers: JsonObject, by: AskedBy): void {
+export function reportAnsweredSamples(sent: SentSamples, answers: JsonObject, by: AskedBy): void {
   for (const [key, [maxTokens, sentAtMs]] of Object.entries(sent)) {
-    if (Object.hasOwn(answers, key)) hearSample(maxTokens, sentAtMs, answers[key], by);
+    if (Object.hasOwn(answers, key)) reportAnsweredSample(maxTokens, sentAtMs, answers[key], by);
   }
 }
 
 /** Reports one answer to `onSample`. */
-export function hearSample(maxTokens: number, sentAtMs: number, answer: unknown, by: AskedBy): void {
+export function reportAnsweredSample(maxTokens: number, sentAtMs: number, answer: unknown, by: AskedBy): void {
   reportSample({ maxTokens }, by, answer, isValid(answer) ? "answered" : "invalid-answer", Date.now() - sentAtMs);
 }
 

@@ -15,7 +15,7 @@ import type { Call } from "./call.ts";
 // Loaded for what it installs as well: the client's next request is served by the rounds.
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
-import type { AnsweringError } from "./run-handler.ts";
+import type { AnsweringError } from "./run-rounds.ts";
 
 /** The methods whose result may ask. @see MCP 2026-07-28, schema, `InputRequiredResult` */
 const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];

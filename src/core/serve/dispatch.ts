@@ -21,7 +21,7 @@ import { completeResult, metaOf } from "../protocol/lifecycle.ts";
 import { quote } from "../protocol/quote.ts";
 import { placeOfNotification, subjectOf } from "../protocol/request-description.ts";
 import type { Call, Serve } from "../run/call.ts";
-import { isAnswering } from "../run/run-handler.ts";
+import { isAnswering } from "../run/run-rounds.ts";
 import type { RequestWork } from "./hooks.ts";
 import { hookData, noticeData, runAround } from "./hooks.ts";
 import { METHODS, serveCustom } from "./methods.ts";

@@ -19,7 +19,7 @@
 import type { Registry } from "../define/registry.ts";
 import { encodeText, toHex } from "../protocol/bytes.ts";
 import { checkNumbers, PERIOD, SIZE } from "../protocol/check-options.ts";
-import { invalidParams, McpError, toErrorObject, unfit } from "../protocol/errors.ts";
+import { describeType, invalidParams, McpError, toErrorObject } from "../protocol/errors.ts";
 import { INTERRUPTED_CALL } from "../protocol/interrupted-call.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import { metaOf } from "../protocol/lifecycle.ts";
@@ -196,7 +196,7 @@ function readKey(request: JSONRPCRequest): string | undefined {
   const key = metaOf(request.params)[IDEMPOTENCY_KEY];
   if (key === undefined) return undefined;
   if (typeof key === "string" && key !== "" && key.length <= KEY_CHARS_MAX) return key;
-  const given = typeof key === "string" ? `${key.length} characters` : unfit(key);
+  const given = typeof key === "string" ? `${key.length} characters` : describeType(key);
   const message = `_meta["${IDEMPOTENCY_KEY}"] is ${given}; it is a string of 1 to ${KEY_CHARS_MAX} characters.`;
   throw invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }

@@ -19,7 +19,7 @@ import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import type { Era } from "../protocol/versions.ts";
 import type { Call, Method, Serve } from "../run/call.ts";
-import { FIRST_ROUND, type Round, runRounds } from "../run/run-handler.ts";
+import { FIRST_ROUND, type Round, runRounds } from "../run/run-rounds.ts";
 import { findReader } from "./find-resource.ts";
 import { type ListMethod, listResult } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";

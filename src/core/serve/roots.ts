@@ -9,14 +9,14 @@ import type { Registry } from "../define/registry.ts";
 import type { JSONRPCNotification } from "../protocol/jsonrpc.ts";
 import { placeOfNotification } from "../protocol/request-description.ts";
 import type { Call } from "../run/call.ts";
-import { FIRST_ROUND } from "../run/run-handler.ts";
+import { FIRST_ROUND } from "../run/run-rounds.ts";
 import { withContext } from "./with-context.ts";
 
 /**
  * Runs `onRootsChanged` for one client: one handler at a time. Notifications that arrive meanwhile are one, for which it
  * runs once more.
  */
-export class RootsTeller {
+export class RootsListener {
   /** Whether a handler is running. */
   isRunning = false;
   #next: (() => Promise<void>) | undefined;

@@ -11,7 +11,7 @@
 import type { Registry } from "../define/registry.ts";
 import { resourceNotFound } from "../define/resource.ts";
 import type { SubscriptionPlace } from "../define/server-options.ts";
-import { invalidParams, isReasonOf, KitError, McpError, unfit } from "../protocol/errors.ts";
+import { describeType, invalidParams, isReasonOf, KitError, McpError } from "../protocol/errors.ts";
 import {
   isObject,
   type JSONRPCNotification,
@@ -84,20 +84,20 @@ function notification(method: string, params?: JsonObject): JSONRPCNotification 
 }
 
 /** Keeps which resources a legacy client is subscribed to. */
-export interface UriKeeper {
+export interface SubscriptionStore {
   read(): readonly string[];
   /** Resolves once notices about these, and no others, will reach the client. */
   keep(uris: readonly string[]): void | Promise<void>;
 }
 
 /** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
-export function subscribeMethods(keeper: UriKeeper): Readonly<Record<string, Method>> {
+export function subscribeMethods(store: SubscriptionStore): Readonly<Record<string, Method>> {
   const isOffered = (server: Registry) => server.offers("resources");
   return {
-    "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, keeper) },
+    "resources/subscribe": { isOffered, serve: (server, request, call) => subscribe(server, request, call, store) },
     "resources/unsubscribe": {
       isOffered,
-      serve: (server, request, call) => unsubscribe(server, request, call, keeper),
+      serve: (server, request, call) => unsubscribe(server, request, call, store),
     },
   };
 }
@@ -106,17 +106,17 @@ async function subscribe(
   server: Registry,
   request: JSONRPCRequest,
   call: Call,
-  keeper: UriKeeper,
+  store: SubscriptionStore,
 ): Promise<JsonObject> {
   const uri = readUri(request);
   if (!isKnown(server, uri)) throw resourceNotFound(uri, call.client.rules);
-  if (keeper.read().includes(uri)) return {};
-  withRoomFor(uri, keeper, call.limits);
+  if (store.read().includes(uri)) return {};
+  withRoomFor(uri, store, call.limits);
   if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(uri, call.client.rules);
   // Other subscriptions may have been kept meanwhile.
-  if (keeper.read().includes(uri)) return {};
+  if (store.read().includes(uri)) return {};
   try {
-    await keeper.keep(withRoomFor(uri, keeper, call.limits));
+    await store.keep(withRoomFor(uri, store, call.limits));
   } catch (error) {
     const { onUnsubscribe } = server.options;
     await onUnsubscribe?.(uri, placeOf(call));
@@ -126,8 +126,8 @@ async function subscribe(
 }
 
 /** The kept URIs and one more. @throws {McpError} -32602 when there is no room for it. */
-function withRoomFor(uri: string, keeper: UriKeeper, limits: Limits): string[] {
-  const uris = [...keeper.read(), uri];
+function withRoomFor(uri: string, store: SubscriptionStore, limits: Limits): string[] {
+  const uris = [...store.read(), uri];
   checkUris(uris, uris.join("").length, "resources/subscribe", limits);
   return uris;
 }
@@ -136,11 +136,11 @@ async function unsubscribe(
   server: Registry,
   request: JSONRPCRequest,
   call: Call,
-  keeper: UriKeeper,
+  store: SubscriptionStore,
 ): Promise<JsonObject> {
   const uri = readUri(request);
-  if (!keeper.read().includes(uri)) return {};
-  await keeper.keep(keeper.read().filter((kept) => kept !== uri));
+  if (!store.read().includes(uri)) return {};
+  await store.keep(store.read().filter((kept) => kept !== uri));
   await server.options.onUnsubscribe?.(uri, placeOf(call));
   return {};
 }
@@ -155,7 +155,10 @@ function readUri(request: JSONRPCRequest): string {
 async function isAdmitted(server: Registry, uri: string, call: Call): Promise<boolean> {
   const answer: unknown = await server.options.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
-  throw new KitError("options-invalid", `onSubscribe returned ${unfit(answer)}; return true or false, or nothing.`);
+  throw new KitError(
+    "options-invalid",
+    `onSubscribe returned ${describeType(answer)}; return true or false, or nothing.`,
+  );
 }
 
 /**

@@ -15,7 +15,7 @@ import { quote } from "../protocol/quote.ts";
 import { subjectOf } from "../protocol/request-description.ts";
 import { describeIssues } from "../protocol/schema.ts";
 import type { Call } from "../run/call.ts";
-import { type Round, runRounds } from "../run/run-handler.ts";
+import { type Round, runRounds } from "../run/run-rounds.ts";
 import { toErrorResult, toToolResult } from "./result.ts";
 import { withTimedContext } from "./with-context.ts";
 

@@ -11,7 +11,7 @@ import { KitError } from "../protocol/errors.ts";
 import type { Ending } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { Call } from "../run/call.ts";
-import type { Round } from "../run/run-handler.ts";
+import type { Round } from "../run/run-rounds.ts";
 import { findReader } from "./find-resource.ts";
 
 async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {

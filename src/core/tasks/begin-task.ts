@@ -9,10 +9,10 @@ import type { ClientCapabilities, Implementation } from "../protocol/client-fact
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { Attempt } from "../run/attempt.ts";
 import type { Call } from "../run/call.ts";
+import { createRounds } from "../run/create-rounds.ts";
 import { type JournalData, newJournal, withAnswers } from "../run/journal.ts";
-import { createRounds } from "../run/rounds.ts";
-import type { Round, RunRounds } from "../run/run-handler.ts";
-import { CUT, CuttableRun } from "./cuttable-run.ts";
+import type { Round, RunRounds } from "../run/run-rounds.ts";
+import { PAUSED, PausableRun } from "./pausable-run.ts";
 
 /** The start of a task, as JSON. */
 export interface TaskStart {
@@ -54,8 +54,8 @@ export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): Ru
       return attempt;
     });
     const outcome = await rounds(server, request, call, async (round) => {
-      const returned = from === "call" ? CUT : await runUntilTask(run, round, attempt as Attempt);
-      if (returned !== CUT) return returned;
+      const returned = from === "call" ? PAUSED : await runUntilTask(run, round, attempt as Attempt);
+      if (returned !== PAUSED) return returned;
       const { inputResponses, requestState } = round;
       const { journal } = attempt as Attempt;
       const start = { request: withoutAnswers(request), journal, round: { inputResponses, requestState } };
@@ -67,7 +67,7 @@ export function roundsIntoTask(create: CreateTask, from: "call" | "handler"): Ru
 }
 
 function runUntilTask(run: (round: Round) => Promise<unknown>, round: Round, attempt: Attempt): Promise<unknown> {
-  return run({ ...round, replay: new CuttableRun(attempt, { isDue: () => false, cutAtTask: true }) });
+  return run({ ...round, replay: new PausableRun(attempt, { isDue: () => false, pauseAtTask: true }) });
 }
 
 function withoutAnswers(request: JSONRPCRequest): JSONRPCRequest {

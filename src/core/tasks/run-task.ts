@@ -16,14 +16,14 @@ import { isObject, type JSONRPCErrorObject, type JSONRPCRequest, type JsonObject
 import { metaOf } from "../protocol/lifecycle.ts";
 import { Attempt } from "../run/attempt.ts";
 import type { Call } from "../run/call.ts";
-import { lacking, toInputRequest } from "../run/input-required-result.ts";
+import { missingCapabilities, toInputRequest } from "../run/input-required-result.ts";
 import { digestOf, type JournalData, type JournalEntry } from "../run/journal.ts";
-import { isAnswering, type RunRounds, SUSPENDED } from "../run/run-handler.ts";
+import { isAnswering, type RunRounds, SUSPENDED } from "../run/run-rounds.ts";
 import { hookData, runAround } from "../serve/hooks.ts";
 import { callTool } from "../serve/tool-call.ts";
 import type { TaskRound } from "./begin-task.ts";
-import { CUT, CuttableRun, WAITING } from "./cuttable-run.ts";
-import type { TriesKeeper } from "./kept-tries.ts";
+import { PAUSED, PausableRun, WAITING } from "./pausable-run.ts";
+import type { TryStore } from "./stored-tries.ts";
 
 /** The end of a run. */
 export type RunEnd =
@@ -37,7 +37,7 @@ export type RunEnd =
       /** The time at which another run begins, even without answers. */
       readonly wakeAtMs?: number | undefined;
     }
-  | { readonly kind: "cut" }
+  | { readonly kind: "paused" }
   /** All remaining work waits for the next try of a step. */
   | { readonly kind: "waiting"; readonly wakeAtMs: number };
 
@@ -63,7 +63,7 @@ export interface TaskRun {
   /** Whether the run should end when the next step is done. */
   readonly isDue: () => boolean;
   /** Keeps the tries of steps. If absent, steps wait within the run. */
-  readonly tries?: TriesKeeper;
+  readonly tries?: TryStore;
 }
 
 /** Holds the end of a run that did not reach the handler's result. */
@@ -104,7 +104,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
   return async (server, request, call, run) => {
     const attempt = new Attempt({ call, journal: task.journal, record: task.record });
     const { inputResponses, requestState } = task.round;
-    const replay = new CuttableRun(attempt, { isDue: task.isDue, cutAtTask: false, tries: task.tries });
+    const replay = new PausableRun(attempt, { isDue: task.isDue, pauseAtTask: false, tries: task.tries });
     try {
       const returned = await run({ inputResponses, requestState, replay });
       const end = endOf(returned, attempt, replay.wakeAtMs, call.client);
@@ -116,7 +116,7 @@ function taskRounds(task: TaskRun, unfinished: Unfinished): RunRounds {
     } catch (error) {
       // The legacy era has no error code for missing capabilities, so there the QuestionError is passed on.
       const isTyped = error instanceof QuestionError && call.client.era === "modern";
-      if (isTyped && error.missing.length > 0) throw lacking(error.missing);
+      if (isTyped && error.missing.length > 0) throw missingCapabilities(error.missing);
       throw error;
     }
   };
@@ -163,7 +163,7 @@ function endOf(
   wakeAtMs: number | undefined,
   client: ClientFacts,
 ): RunEnd | undefined {
-  if (returned === CUT) return { kind: "cut" };
+  if (returned === PAUSED) return { kind: "paused" };
   if (returned === SUSPENDED) return { kind: "asked", questions: askedOf(attempt.questions(), client) };
   if (returned === WAITING && wakeAtMs !== undefined) {
     // Open questions are sent while a step waits for its next try.

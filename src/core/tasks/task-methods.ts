@@ -13,11 +13,11 @@ import type { Call, Method, Serve } from "../run/call.ts";
 import { METHODS } from "../serve/methods.ts";
 import { callTool } from "../serve/tool-call.ts";
 import { type CreateTask, roundsIntoTask } from "./begin-task.ts";
-import { TASKS_EXTENSION, type TaskView, takesTasks, tasksMissing, unknownTask } from "./task.ts";
-import { withTaskNews } from "./task-news.ts";
+import { supportsTasks, TASKS_EXTENSION, type TaskView, tasksMissing, unknownTask } from "./task.ts";
+import { withTaskUpdates } from "./task-updates.ts";
 
 /** Stores tasks. For a task of another caller, the methods answer as if it did not exist: undefined or false. */
-export interface TaskKeeper {
+export interface TaskBackend {
   readonly create: CreateTask;
   read(taskId: string, call: Call): Promise<TaskView | undefined>;
   /** Takes the answers to open questions and ignores all others. Resolves once the answers are stored durably. */
@@ -34,14 +34,14 @@ type Table = Readonly<Record<string, Method>>;
  * @param check Throws if a request about a task must be refused.
  */
 export function taskMethods(
-  keeper: TaskKeeper,
+  backend: TaskBackend,
   inner: Table | undefined,
   check: (request: JSONRPCRequest, call: Call) => void,
 ): Table {
   const about = (work: (taskId: string, ...args: Parameters<Serve>) => Promise<JsonObject>): Method => ({
     serve: (server, request, call) => {
       check(request, call);
-      if (!takesTasks(call.client)) throw tasksMissing(request.method);
+      if (!supportsTasks(call.client)) throw tasksMissing(request.method);
       const taskId = request.params?.taskId;
       if (typeof taskId !== "string") {
         throw invalidParams(`${request.method}: params.taskId is not a string.`, { field: "taskId" });
@@ -53,14 +53,14 @@ export function taskMethods(
   const listen = inner?.["subscriptions/listen"];
   return {
     ...inner,
-    ...(listen ? { "subscriptions/listen": listening(listen, keeper) } : {}),
+    ...(listen ? { "subscriptions/listen": listening(listen, backend) } : {}),
     "server/discover": { serve: (server, request, call) => discover(server, request, { ...call, methods: inner }) },
     "tools/call": {
-      serve: (server, request, call) => callAsTask(server, request, call, keeper),
+      serve: (server, request, call) => callAsTask(server, request, call, backend),
       isOffered: (server) => server.offers("tools"),
     },
     "tasks/get": about(async (taskId, _server, _request, call) => {
-      const task = await keeper.read(taskId, call);
+      const task = await backend.read(taskId, call);
       if (!task) throw unknownTask();
       return { ...task };
     }),
@@ -69,12 +69,12 @@ export function taskMethods(
       if (!isObject(responses)) {
         throw invalidParams("tasks/update: params.inputResponses is not an object.", { field: "inputResponses" });
       }
-      if (!(await keeper.update(taskId, responses, call))) throw unknownTask();
+      if (!(await backend.update(taskId, responses, call))) throw unknownTask();
       changed(server, taskId);
       return {};
     }),
     "tasks/cancel": about(async (taskId, server, _request, call) => {
-      if (!(await keeper.cancel(taskId, call))) throw unknownTask();
+      if (!(await backend.cancel(taskId, call))) throw unknownTask();
       changed(server, taskId);
       return {};
     }),
@@ -82,13 +82,13 @@ export function taskMethods(
 }
 
 /** Runs a tool as a task if the tool allows it and the client supports tasks. */
-function callAsTask(server: Registry, request: JSONRPCRequest, call: Call, keeper: TaskKeeper) {
+function callAsTask(server: Registry, request: JSONRPCRequest, call: Call, backend: TaskBackend) {
   const { name } = request.params ?? {};
   const { task = "forbidden", taskFrom = "call" } =
     (typeof name === "string" && server.tools.find(name)?.options) || {};
   if (task === "forbidden") return callTool(server, request, call);
-  if (takesTasks(call.client)) {
-    return callTool(server, request, { ...call, rounds: roundsIntoTask(keeper.create, taskFrom) });
+  if (supportsTasks(call.client)) {
+    return callTool(server, request, { ...call, rounds: roundsIntoTask(backend.create, taskFrom) });
   }
   if (task === "required") throw tasksMissing(`Tool "${name}"`);
   return callTool(server, request, call);
@@ -101,11 +101,11 @@ async function discover(server: Registry, request: JSONRPCRequest, call: Call): 
   return { ...found, capabilities: { ...capabilities, extensions } };
 }
 
-function listening({ serve, ...rest }: Method, keeper: TaskKeeper): Method {
+function listening({ serve, ...rest }: Method, backend: TaskBackend): Method {
   return {
     ...rest,
     serve: async (server, request, call) => {
-      const hearing = await withTaskNews(server, request, call, (taskId) => keeper.read(taskId, call));
+      const hearing = await withTaskUpdates(server, request, call, (taskId) => backend.read(taskId, call));
       return serve(server, request, hearing);
     },
   };

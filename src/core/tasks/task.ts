@@ -32,7 +32,7 @@ export interface TaskView {
 }
 
 /** Whether the client's request declares support for tasks. */
-export function takesTasks({ capabilities }: ClientFacts): boolean {
+export function supportsTasks({ capabilities }: ClientFacts): boolean {
   const { extensions } = capabilities;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }

@@ -17,7 +17,7 @@ import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { Session } from "../sessions/session.ts";
 import { fitInfo } from "../sessions/session-id.ts";
 import type { Caller } from "../sessions/session-state.ts";
-import { HeardStream } from "./heard-stream.ts";
+import { HttpSseCallStream } from "./call-stream.ts";
 
 /** Serves one message. Returns undefined when the client has no open stream. */
 export type Deliver = typeof deliver;
@@ -28,11 +28,11 @@ export async function deliver<Env>(
   post: SessionPost,
 ): Promise<PostOutcome | undefined> {
   const { streams } = session;
-  if (streams.speaking === undefined && streams.backWithinMs > 0) {
+  if (streams.speaking === undefined && streams.reconnectWithinMs > 0) {
     // A waiting message uses memory, so it counts as a request in flight.
     const refusal = session.tooMany(1);
     if (refusal) return { refusal };
-    await streams.back();
+    await streams.reconnected();
     // The session may have ended during the wait, or another principal may own it now.
     if (!(await session.admit(caller))) return undefined;
   }
@@ -41,7 +41,7 @@ export async function deliver<Env>(
   const [parsed] = post.messages;
   const request = parsed?.kind === "request" ? parsed.message : undefined;
   const handshake = request?.method === "initialize" ? new Handshake(session, caller, request) : undefined;
-  const stream = new HeardStream({
+  const stream = new HttpSseCallStream({
     streams,
     own,
     requests: request ? [request.id] : [],

@@ -75,9 +75,9 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   };
   return {
     deliver,
-    mount: (app, endpoint, gate) => {
+    mount: (app, endpoint, gateway) => {
       // edge() has already refused this: see findOptionProblems().
-      if (!gate) return () => undefined;
+      if (!gateway) return () => undefined;
       const serve = (
         request: Request,
         env: Env,
@@ -93,10 +93,10 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
           method,
           (admitted) =>
             endpoint.guarded(() => {
-              const around = endpoint.surroundings("sse", admitted);
+              const services = endpoint.services("sse", admitted);
               return method === "GET"
-                ? openHttpSse(gate, admitted, around, open, base)
-                : postHttpSse(gate, admitted, around);
+                ? openHttpSse(gateway, admitted, services, open, base)
+                : postHttpSse(gateway, admitted, services);
             }),
           at,
         );

@@ -10,11 +10,11 @@ import {
   type NoticeFilter,
   type NoticeListener,
   type NoticeSource,
-  type NoticeTap,
+  type NoticeSubscription,
 } from "../../core/protocol/notices.ts";
-import { Link, type LinkOptions } from "../reconnecting-socket.ts";
+import { ReconnectingSocket, type ReconnectingSocketOptions } from "../reconnecting-socket.ts";
 import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
-import { partsOf } from "./shards.ts";
+import { splitFilter } from "./shards.ts";
 
 /** Asks a shard for a WebSocket. */
 type Dial = (shard: number, claim: Claim) => Promise<Response>;
@@ -23,29 +23,33 @@ type Dial = (shard: number, claim: Claim) => Promise<Response>;
 export function hubSource(dial: Dial, shards: number): NoticeSource {
   return {
     open: async (filter, listener, claim) => {
-      const tap = openTap((shard) => dial(shard, claim), shards, listener);
+      const tap = openSubscription((shard) => dial(shard, claim), shards, listener);
       await tap.update(filter);
       return tap;
     },
   };
 }
 
-function openTap(dial: (shard: number) => Promise<Response>, shards: number, listener: NoticeListener): NoticeTap {
-  const taps = new Map<number, ShardTap>();
+function openSubscription(
+  dial: (shard: number) => Promise<Response>,
+  shards: number,
+  listener: NoticeListener,
+): NoticeSubscription {
+  const taps = new Map<number, ShardSubscription>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stop = () => {
     for (const tap of taps.values()) tap.stop();
     end();
   };
   const update = async (filter: NoticeFilter) => {
-    const parts = partsOf(filter, shards);
+    const parts = splitFilter(filter, shards);
     for (const [shard, tap] of taps) {
       if (parts.has(shard)) continue;
       tap.stop();
       taps.delete(shard);
     }
     const wanted = [...parts].map(([shard, part]) => {
-      const tap = taps.get(shard) ?? new ShardTap({ dial: () => dial(shard), onEnd: stop }, listener);
+      const tap = taps.get(shard) ?? new ShardSubscription({ dial: () => dial(shard), onEnd: stop }, listener);
       taps.set(shard, tap);
       return tap.want(part);
     });
@@ -60,19 +64,19 @@ function openTap(dial: (shard: number) => Promise<Response>, shards: number, lis
   return { update, stop, ended };
 }
 
-class ShardTap {
-  readonly #options: Pick<LinkOptions, "dial" | "onEnd">;
+class ShardSubscription {
+  readonly #options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">;
   readonly #listener: NoticeListener;
   #filter: NoticeFilter = { lists: [], uris: [] };
   #admits = compileFilter(this.#filter);
-  #link: Promise<Link> | undefined;
+  #socket: Promise<ReconnectingSocket> | undefined;
   #asks = 0;
   /** Callers that wait for a filter to take effect, by its number. */
   readonly #waiting = new Map<number, () => void>();
   /** The last position received: nothing before it was missed. */
   #position: HubPlace | undefined;
 
-  constructor(options: Pick<LinkOptions, "dial" | "onEnd">, listener: NoticeListener) {
+  constructor(options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">, listener: NoticeListener) {
     this.#options = options;
     this.#listener = listener;
   }
@@ -83,35 +87,35 @@ class ShardTap {
     this.#admits = compileFilter(filter);
     this.#asks += 1;
     const held = new Promise<void>((resolve) => this.#waiting.set(this.#asks, resolve));
-    this.#link ??= this.#open();
+    this.#socket ??= this.#open();
     await this.#send();
     await held;
   }
 
   stop(): void {
-    // If the link could not be opened, `want` has already rejected.
-    this.#link?.then(
-      (link) => link.close(),
+    // If the socket could not be opened, `want` has already rejected.
+    this.#socket?.then(
+      (socket) => socket.close(),
       () => undefined,
     );
     this.#resolveUpTo(this.#asks);
   }
 
-  async #open(): Promise<Link> {
-    const link = await Link.open({
+  async #open(): Promise<ReconnectingSocket> {
+    const socket = await ReconnectingSocket.open({
       ...this.#options,
       onMessage: (text) => this.#receive(JSON.parse(text) as FromHub),
-      onBack: () => void this.#send(this.#position),
+      onReconnect: () => void this.#send(this.#position),
     });
-    if (!(link instanceof Response)) return link;
-    if (link.status === 429) throw new BusyError(await link.text());
-    throw new Error(`The hub answered ${link.status} instead of a WebSocket.`);
+    if (!(socket instanceof Response)) return socket;
+    if (socket.status === 429) throw new BusyError(await socket.text());
+    throw new Error(`The hub answered ${socket.status} instead of a WebSocket.`);
   }
 
   async #send(since?: HubPlace): Promise<void> {
-    const link = await this.#link;
+    const socket = await this.#socket;
     const message: ToHub = { asks: this.#asks, filter: this.#filter, since };
-    link?.send(JSON.stringify(message));
+    socket?.send(JSON.stringify(message));
   }
 
   /**

@@ -10,7 +10,7 @@ import { listenMethods } from "../../core/serve/subscriptions.ts";
 import { RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { NoticesPart } from "../parts.ts";
-import { twice } from "../retry-reset.ts";
+import { retryOnReset } from "../retry-on-reset.ts";
 import { hubName } from "../roles.ts";
 import { hashPrincipal } from "../sessions/session-id.ts";
 import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
@@ -74,11 +74,13 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
         const owner = principal && (await hashPrincipal(principal));
         const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
         const headers = { [CLAIM_HEADER]: JSON.stringify(claim) };
-        return twice(() => objects.dial(objects.named(env, hubName(shard)), headers));
+        return retryOnReset(() => objects.dial(objects.named(env, hubName(shard)), headers));
       };
       const publish = async (shard: number, notices: readonly Notice[]) => {
         const texts = notices.map((notice) => JSON.stringify(notice));
-        const failed = await twice(() => objects.call(objects.named(workerEnv, hubName(shard)), "publish", texts));
+        const failed = await retryOnReset(() =>
+          objects.call(objects.named(workerEnv, hubName(shard)), "publish", texts),
+        );
         if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
       };
       return {

@@ -15,7 +15,7 @@ export function subjectOf(notice: Notice): number {
 }
 
 /** Splits a filter into the part for each shard. Shards with nothing to publish for it are absent. */
-export function partsOf(filter: NoticeFilter, shards: number): Map<number, NoticeFilter> {
+export function splitFilter(filter: NoticeFilter, shards: number): Map<number, NoticeFilter> {
   const { lists, uris, elicitations = [], tasks = [], logLevel } = filter;
   const parts = new Map<number, NoticeFilter>();
   for (let shard = 0; shard < shards; shard += 1) {

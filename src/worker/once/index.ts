@@ -10,7 +10,7 @@ import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { OncePart } from "../parts.ts";
-import { Link } from "../reconnecting-socket.ts";
+import { ReconnectingSocket } from "../reconnecting-socket.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 /** Options of {@link once}. */
@@ -70,9 +70,9 @@ function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeepe
 function present(dial: () => Promise<Response>, run: () => Promise<string>): Promise<string> {
   return new Promise((resolve, reject) => {
     let running: Promise<string> | undefined;
-    let link: Link | undefined;
+    let socket: ReconnectingSocket | undefined;
     const done = (settled: () => void) => {
-      link?.close();
+      socket?.close();
       settled();
     };
     const onMessage = (text: string) => {
@@ -80,15 +80,15 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
       if (text !== RUN) return done(() => resolve(running ?? text));
       // After a reconnect this message arrives again. The run continues, and its outcome is sent again.
       running ??= run();
-      void running.then((outcome) => link?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome));
+      void running.then((outcome) => socket?.send(outcome.length > OUTCOME_MAX ? tooLargeOutcome(outcome) : outcome));
     };
     // A call that ran here has an outcome, even if it could not be stored.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
-    Link.open({ dial, onMessage, onEnd }).then((opened) => {
+    ReconnectingSocket.open({ dial, onMessage, onEnd }).then((opened) => {
       // The request state has expired without an outcome. The run refuses it with the right error.
       if (opened instanceof Response && opened.status === 404) resolve(run());
       else if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
-      else link = opened;
+      else socket = opened;
     }, reject);
   });
 }

@@ -8,7 +8,7 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
 import type { ReplayPart } from "../parts.ts";
-import { LastingCalls } from "./lasting-calls.ts";
+import { DurableCalls } from "./durable-calls.ts";
 
 /** Further parts of a request that are stored with its call. */
 export type ReplayOptions = KeepOptions;
@@ -37,5 +37,5 @@ const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null
 export function replay(options: ReplayOptions = {}): ReplayPart {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
-  return { rounds: replayRounds, calls: (host) => new LastingCalls(host, storable) };
+  return { rounds: replayRounds, calls: (host) => new DurableCalls(host, storable) };
 }

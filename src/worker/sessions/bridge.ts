@@ -6,14 +6,14 @@
  */
 import { BusyError } from "../../core/protocol/errors.ts";
 import { type LoggingLevel, logNotification } from "../../core/protocol/logging.ts";
-import { type Notice, type NoticeFilter, type NoticeTap, sizeOf } from "../../core/protocol/notices.ts";
+import { type Notice, type NoticeFilter, type NoticeSubscription, sizeOf } from "../../core/protocol/notices.ts";
 import { legacyNotification } from "../../core/serve/subscriptions.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { busy, cursorInvalid, SESSION_UNKNOWN, STREAM_OVER } from "../../http/session-refusals.ts";
 import type { SessionNotices, StreamTarget } from "../../http/sessions.ts";
 import { encodeEvent, encodeRetry } from "../../http/sse.ts";
-import { GONE, Link } from "../reconnecting-socket.ts";
+import { GONE, ReconnectingSocket } from "../reconnecting-socket.ts";
 import { type Attach, decodeBridge, encodeReceived, encodeTaken, type FromObject } from "./bridge-messages.ts";
 
 /** Bytes that the client reads between two reports to the object, since each report wakes it. A part of the window. */
@@ -39,13 +39,13 @@ export async function openBridge(options: BridgeOptions): Promise<Refusal | unde
 
 class Bridge {
   readonly #options: BridgeOptions;
-  #link: Link | undefined;
+  #socket: ReconnectingSocket | undefined;
   /** The position to continue from after a reconnect. */
   #place: { readonly stream: number; readonly after: number; readonly rank?: number } | undefined;
   /** Bytes that the client has read and that are not reported yet. */
   #taken = 0;
   #receipt: ReturnType<typeof setTimeout> | undefined;
-  #tap: NoticeTap | undefined;
+  #tap: NoticeSubscription | undefined;
   /** Filters are applied one after the other. */
   #listening: Promise<void> = Promise.resolve();
   #greet: () => void = () => undefined;
@@ -62,13 +62,13 @@ class Bridge {
       this.#greet = resolve;
       this.#refuse = reject;
     });
-    const link = await Link.open({
+    const socket = await ReconnectingSocket.open({
       dial: () => this.#dial(),
       onMessage: (text) => this.#receive(decodeBridge(text)),
       onEnd: () => this.#end(),
     });
-    if (link instanceof Response) return refusalOf(link, target);
-    this.#link = link;
+    if (socket instanceof Response) return refusalOf(socket, target);
+    this.#socket = socket;
     to.onTaken = (bytes) => this.#report(bytes);
     to.signal.addEventListener("abort", () => this.#end(), { once: true });
     if (to.signal.aborted) this.#end();
@@ -107,7 +107,7 @@ class Bridge {
       case "filter":
         this.#listening = this.#listening
           .then(() => this.#listen(message.filter))
-          .then(() => this.#link?.send(message.number), this.#fail);
+          .then(() => this.#socket?.send(message.number), this.#fail);
         return;
       case "begun":
         this.#greet();
@@ -145,7 +145,7 @@ class Bridge {
   #report(bytes: number): void {
     this.#taken += bytes;
     if (this.#taken < REPORTED) return;
-    this.#link?.send(encodeTaken(this.#taken));
+    this.#socket?.send(encodeTaken(this.#taken));
     this.#taken = 0;
   }
 
@@ -163,7 +163,7 @@ class Bridge {
       this.#receipt = undefined;
       const { after = 0, rank = 0 } = this.#place ?? {};
       // An event of which only a part has arrived is not reported: its rest must still be found in the log.
-      this.#link?.send(encodeReceived(rank < 0 ? after - 1 : after));
+      this.#socket?.send(encodeReceived(rank < 0 ? after - 1 : after));
     }, RECEIVED_MS);
     // A part of a long frame may begin with any text of its data, but the pattern cannot match there, since the data has no line break.
     return frames.replace(/^id: \S+\n(?=event: )/gm, "");
@@ -178,7 +178,7 @@ class Bridge {
   #end(): void {
     this.#greet();
     clearTimeout(this.#receipt);
-    this.#link?.close(this.#isHttpSse ? GONE : undefined);
+    this.#socket?.close(this.#isHttpSse ? GONE : undefined);
     this.#tap?.stop();
     this.#options.to.end();
   }

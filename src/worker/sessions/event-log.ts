@@ -18,8 +18,8 @@ export const StreamKind = {
   Own: 1,
   /** A standalone stream whose messages wait for the client to open one. It becomes the next one that the client opens. */
   Waiting: 2,
-  /** Not a stream but the record of an unanswered call of an HTTP+SSE client. `requests` is a {@link HeardCall}. */
-  Heard: 3,
+  /** Not a stream but the record of an unanswered call of an HTTP+SSE client. `requests` is a {@link HttpSseCall}. */
+  HttpSseCall: 3,
 } as const;
 export type StreamKind = (typeof StreamKind)[keyof typeof StreamKind];
 
@@ -47,7 +47,7 @@ interface StoredStream extends StreamRow {
 }
 
 /** The record of a call of an HTTP+SSE client, stored until the call is answered. */
-export interface HeardCall {
+export interface HttpSseCall {
   /** Number of the stream that the client reads. */
   readonly own: number;
   /** Ids of the requests. The name is part of the stored format. */

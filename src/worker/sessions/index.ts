@@ -12,7 +12,7 @@ import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { SessionsPart } from "../parts.ts";
-import { DurableGate, type SessionKey } from "./session-gateway.ts";
+import { DurableSessionGateway, type SessionKey } from "./session-gateway.ts";
 import type { SessionCaps } from "./session-host.ts";
 import { SessionObject } from "./session-object.ts";
 import type { Period } from "./session-state.ts";
@@ -87,10 +87,13 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
   return {
     objects: OBJECTS,
     attach: (runtime) => {
-      const gate = new DurableGate<Env>({ place: runtime.place, lengthMs: period.lengthMs, key }, runtime.keys);
+      const gateway = new DurableSessionGateway<Env>(
+        { place: runtime.place, lengthMs: period.lengthMs, key },
+        runtime.keys,
+      );
       const create = (ctx: DurableObjectState, env: Env) =>
         new SessionObject(ctx, env, runtime, { period, caps, resumeMs, newsMs });
-      return { gate, routes: createSessionRoutes(gate), role: { name: "session", create } };
+      return { gateway, routes: createSessionRoutes(gateway), role: { name: "session", create } };
     },
   };
 }

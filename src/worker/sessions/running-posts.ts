@@ -7,12 +7,12 @@ import type { ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { Cancellation, type LegacyContext } from "../../http/legacy.ts";
 import type { Outcome } from "../../http/respond.ts";
 import type { SessionPost } from "../../http/sessions.ts";
-import type { CallMemory } from "../replay/call-memory.ts";
+import type { DurableCall } from "../replay/durable-call.ts";
 import type { CallStream } from "./logged-stream.ts";
 import type { Caller } from "./session-state.ts";
 
-/** How a message of an HTTP+SSE client is served differently from a POST: see http-sse/delivery.ts. */
-export interface Heard<Env> {
+/** The stream and context with which a message of an HTTP+SSE client is served: see http-sse/delivery.ts. */
+export interface HttpSseRun<Env> {
   readonly stream: CallStream;
   adapt(context: LegacyContext<Env>): LegacyContext<Env>;
 }
@@ -20,11 +20,11 @@ export interface Heard<Env> {
 /** A POST that is about to be served. */
 export interface PostRun<Env> {
   /** Absent for a POST of a Streamable HTTP client. */
-  readonly heard?: Heard<Env> | undefined;
+  readonly httpSse?: HttpSseRun<Env> | undefined;
   readonly post: SessionPost;
   readonly stream: CallStream;
   /** The part of the call that survives a restart of its object. Undefined if the call does not. */
-  readonly memory: CallMemory | undefined;
+  readonly durable: DurableCall | undefined;
 }
 
 /** A POST whose requests are being served, from the moment it was accepted. */
@@ -81,7 +81,7 @@ export class RunningPosts extends Set<RunningPost> {
   }
 
   /** Finds the same request of the same principal: a client that got no answer has sent it again. */
-  twinOf(
+  findRepeated(
     { principalHash }: Caller,
     { messages, isBatch, form }: SessionPost,
     [id]: readonly RequestId[],

@@ -8,7 +8,7 @@
  * @module
  */
 import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/protocol/client-facts.ts";
-import { checkFunction, KitError, unfit } from "../../core/protocol/errors.ts";
+import { checkFunction, describeType, KitError } from "../../core/protocol/errors.ts";
 import { EnvKeys } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { EventStream } from "../../http/event-stream.ts";
@@ -16,7 +16,7 @@ import type { Refusal } from "../../http/refusal.ts";
 import {
   type FoundSession,
   type PostOutcome,
-  type SessionGate,
+  type SessionGateway,
   type SessionNotices,
   type SessionPlace,
   type SessionPost,
@@ -31,7 +31,7 @@ import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts }
 import type { SessionRpc } from "./session-object.ts";
 import { type Caller, clientOf } from "./session-state.ts";
 
-export interface GateOptions<Env> {
+export interface GatewayOptions<Env> {
   readonly place: ObjectPlace;
   /** Milliseconds for which a new session id is valid. */
   readonly lengthMs: number;
@@ -57,22 +57,22 @@ interface KnownId {
 }
 
 /** Opens and finds sessions in Durable Objects. */
-export class DurableGate<Env> implements SessionGate<Env> {
-  readonly #options: GateOptions<Env>;
+export class DurableSessionGateway<Env> implements SessionGateway<Env> {
+  readonly #options: GatewayOptions<Env>;
   readonly #objects: RoleObjects<SessionRpc>;
   readonly #env = new EnvKeys(PURPOSE, "Sessions need");
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
   /** @param keysOf Provides the keys. Undefined: they come from the secret `MCP_KEYS`. */
-  constructor(options: GateOptions<Env>, keysOf: KeysOf | undefined) {
+  constructor(options: GatewayOptions<Env>, keysOf: KeysOf | undefined) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;
     this.#objects = new RoleObjects("session", options.place);
     this.#keysOf = keysOf;
   }
 
-  async open(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
+  async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
     // The namespace is looked up before the keys, so that a missing one is reported first.
     const namespace = this.#namespace(env);
     const ring = await this.#keys(env);
@@ -98,7 +98,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     const { ring, ids } = this.#known;
     // Opening an id is as expensive as the rest of a call, so its facts are cached while the keys are the same.
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
-    const facts = known?.endpoint === endpoint ? known.facts : await this.#open(id, env, endpoint);
+    const facts = known?.endpoint === endpoint ? known.facts : await this.#unseal(id, env, endpoint);
     if (!facts) return undefined;
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
@@ -109,7 +109,7 @@ export class DurableGate<Env> implements SessionGate<Env> {
     return this.#session(objectId, caller, env);
   }
 
-  async #open(id: string, env: Env, endpoint: string): Promise<SessionFacts | undefined> {
+  async #unseal(id: string, env: Env, endpoint: string): Promise<SessionFacts | undefined> {
     const ring = await this.#keys(env, id);
     const bytes = await ring.open(id, this.#boundTo(endpoint));
     return bytes && this.#remember(ring, id, bytes, endpoint);
@@ -201,7 +201,7 @@ class DurableSession implements FoundSession {
  */
 function checkName(name: unknown): string | undefined {
   if (name === undefined || (typeof name === "string" && name !== "")) return name;
-  const what = name === "" ? "an empty string" : unfit(name);
+  const what = name === "" ? "an empty string" : describeType(name);
   throw new KitError("options-invalid", `sessions(): key returned ${what}. Return a non-empty string, or undefined.`);
 }
 

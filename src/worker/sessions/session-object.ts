@@ -17,7 +17,7 @@ import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session } from "./session.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, SessionState } from "./session-state.ts";
-import type { Attached } from "./stream-socket.ts";
+import type { SocketAttachment } from "./stream-sender.ts";
 import { socketTag } from "./stream-sockets.ts";
 
 /** The methods the Worker calls. */
@@ -100,12 +100,12 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   }
 
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
-    this.#sessionOf(socket).heard(socket, String(message));
+    this.#sessionOf(socket).received(socket, String(message));
   }
 
   async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    const { stream } = socket.deserializeAttachment() as Attached;
-    await this.#held(this.#sessionOf(socket), (session) => session.left(socket, code === GONE));
+    const { stream } = socket.deserializeAttachment() as SocketAttachment;
+    await this.#held(this.#sessionOf(socket), (session) => session.closed(socket, code === GONE));
     // The alarm did not collect this stream while the socket was open.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
   }

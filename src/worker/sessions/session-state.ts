@@ -86,7 +86,7 @@ export class SessionState {
     return keys.map((key) => Number(key.slice(PREFIX.length + 1)));
   }
 
-  /** Returns the numbers of the sessions of an object that have stored calls: see replay/lasting-calls.ts. */
+  /** Returns the numbers of the sessions of an object that have stored calls: see replay/durable-calls.ts. */
   static withCalls(kv: SyncKvStorage): Set<number> {
     return new Set([...kv.list({ prefix: "call:" })].map(([key]) => Number(key.split(":")[1])));
   }

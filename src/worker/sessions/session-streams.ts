@@ -9,13 +9,13 @@ import { encodeError, type RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
-import { BACK_MS, OVER } from "../reconnecting-socket.ts";
+import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
 import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
   EventKind,
   type EventRow,
-  type HeardCall,
+  type HttpSseCall,
   type Position,
   type StreamEnd,
   StreamKind,
@@ -23,7 +23,7 @@ import {
 } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import type { StreamHost } from "./stream-host.ts";
-import type { Attached } from "./stream-socket.ts";
+import type { SocketAttachment } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 
 /** The position where a socket begins, and the row of its stream if there is one. */
@@ -52,7 +52,7 @@ export class SessionStreams implements StreamOwner {
   /** When a socket of the session was last lost. */
   #lostAtMs = 0;
   /** Called when a Worker attaches to a stream. */
-  readonly #onBack = new Set<() => void>();
+  readonly #onReconnect = new Set<() => void>();
   readonly #sockets: StreamSockets;
   #bytes: number | undefined;
 
@@ -77,47 +77,47 @@ export class SessionStreams implements StreamOwner {
   /** The stream that the client reads: the latest standalone stream. */
   get speaking(): number | undefined {
     const socket = this.#sockets.latestOwn();
-    return socket && this.#sockets.carrier(socket).attached.stream;
+    return socket && this.#sockets.senderOf(socket).attached.stream;
   }
 
   /**
    * Milliseconds in which a Worker may still reconnect to the stream of the client. At most 0 if the client has left: a
    * Worker that holds its response would have reconnected by now.
    */
-  get backWithinMs(): number {
+  get reconnectWithinMs(): number {
     if (this.#gone.size > 0) return 0;
-    return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();
+    return Math.max(this.#host.bornAtMs, this.#lostAtMs) + RECONNECT_MS - Date.now();
   }
 
   /** Whether a socket was lost so recently that its Worker may still reconnect. */
   get isAwaited(): boolean {
-    return this.#lostAtMs + BACK_MS > Date.now();
+    return this.#lostAtMs + RECONNECT_MS > Date.now();
   }
 
-  /** Number of messages that wait in {@link back}. */
+  /** Number of messages that wait in {@link reconnected}. */
   get awaiting(): number {
-    return this.#onBack.size;
+    return this.#onReconnect.size;
   }
 
   /** Resolves when a Worker attaches to a stream, or when none is expected to any more. */
-  back(): Promise<void> {
+  reconnected(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
-        this.#onBack.delete(done);
+        this.#onReconnect.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, this.backWithinMs);
-      this.#onBack.add(done);
+      const timer = setTimeout(done, this.reconnectWithinMs);
+      this.#onReconnect.add(done);
     });
   }
 
   /** Stores that a call was accepted, whose answer will be sent on the stream `own`. @returns The number of the record. */
-  accept(own: number, heard: readonly RequestId[]): number {
+  accept(own: number, requests: readonly RequestId[]): number {
     const { log, session, onBegin } = this.#host;
     const id = log.nextStream("call");
-    const call: HeardCall = { own, heard };
-    log.begin({ id, session, requests: JSON.stringify(call) }, StreamKind.Heard);
+    const call: HttpSseCall = { own, heard: requests };
+    log.begin({ id, session, requests: JSON.stringify(call) }, StreamKind.HttpSseCall);
     this.#httpSseCalls.add(id);
     onBegin();
     return id;
@@ -150,8 +150,8 @@ export class SessionStreams implements StreamOwner {
   }
 
   #ownOf(own: number): LoggedStream {
-    const [carrier] = this.#sockets.carriersOf(own);
-    return this.#own(carrier?.attached ?? { stream: own }, StreamKind.Own);
+    const [sender] = this.#sockets.sendersOf(own);
+    return this.#own(sender?.attached ?? { stream: own }, StreamKind.Own);
   }
 
   /** Ends a call with an error because its answer could not be stored. */
@@ -169,15 +169,15 @@ export class SessionStreams implements StreamOwner {
   }
 
   row(stream: number, row: EventRow): void {
-    for (const carrier of this.#sockets.carriersOf(stream)) carrier.row(row);
+    for (const sender of this.#sockets.sendersOf(stream)) sender.row(row);
   }
 
   over(stream: number, place: Position): void {
-    for (const carrier of this.#sockets.carriersOf(stream)) carrier.over(place);
+    for (const sender of this.#sockets.sendersOf(stream)) sender.over(place);
   }
 
   retry(stream: number, retryMs: number): void {
-    for (const carrier of this.#sockets.carriersOf(stream)) carrier.retry(retryMs);
+    for (const sender of this.#sockets.sendersOf(stream)) sender.retry(retryMs);
   }
 
   /** Whether a GET stream is open. */
@@ -193,7 +193,7 @@ export class SessionStreams implements StreamOwner {
   /** Sends a message that belongs to no call, on the latest GET stream. */
   say(text: string, whenNobodyListens: "wait" | "drop"): void {
     const socket = this.#sockets.latestOwn();
-    if (socket) this.#own(this.#sockets.carrier(socket).attached, StreamKind.Own).write(text, false);
+    if (socket) this.#own(this.#sockets.senderOf(socket).attached, StreamKind.Own).write(text, false);
     else if (whenNobodyListens === "wait") this.#sayLater(text);
   }
 
@@ -204,23 +204,23 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Called when a socket was closed. If it delivered the notices, the latest remaining GET stream takes over. */
-  async left(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
-    const { stream, order } = this.#sockets.carrier(socket).attached;
+  async closed(socket: WebSocket, filter: NoticeFilter, isGone: boolean): Promise<void> {
+    const { stream, order } = this.#sockets.senderOf(socket).attached;
     if (isGone) this.#gone.add(stream);
     else this.#lostAtMs = Date.now();
     this.#sockets.forget(socket);
     if (this.#sockets.of(stream).every((other) => other === socket)) this.#owned.delete(stream);
     const speaker = isOwnStream(stream) ? this.#sockets.latestOwn(socket) : undefined;
-    if (speaker && this.#sockets.carrier(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);
+    if (speaker && this.#sockets.senderOf(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);
   }
 
   /** Processes a message of a Worker: a report of read units, a receipt, or the acknowledgement of a filter. */
-  heard(socket: WebSocket, message: string): void {
+  received(socket: WebSocket, message: string): void {
     const taken = decodeTaken(message);
     const received = decodeReceived(message);
-    if (received !== undefined) this.#release(this.#sockets.carrier(socket).attached.stream, received);
+    if (received !== undefined) this.#release(this.#sockets.senderOf(socket).attached.stream, received);
     else if (taken === undefined) this.#sockets.confirm(message);
-    else this.#sockets.carrier(socket).taken(taken);
+    else this.#sockets.senderOf(socket).taken(taken);
   }
 
   /** Opens a socket for a Worker, or answers 400 or 405, which the Worker returns to the client. */
@@ -231,16 +231,16 @@ export class SessionStreams implements StreamOwner {
     const isOwn = isOwnStream(stream);
     if (!isOwn && !this.#isHeld(from)) return new Response(null, { status: 405 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
-    const carrier = this.#sockets.accept(ours, stream, { seq, rank }, isOwn);
+    const sender = this.#sockets.accept(ours, stream, { seq, rank }, isOwn);
     const frames = rules.primingEvent ? encodePriming(encodeCursor(this.#tagOf(stream), from)) : "";
     ours.send(encodeBridge({ kind: "hello", stream, seq, waits: isOwn, frames }));
-    carrier.pump();
+    sender.pump();
     const retryMs = this.#running.get(stream)?.retryMs;
-    if (retryMs !== undefined && target.kind === "call") carrier.retry(retryMs);
+    if (retryMs !== undefined && target.kind === "call") sender.retry(retryMs);
     if (isOwn) {
       void this.#sockets.takeOver(ours, filter);
       if (target.kind === "again") this.#interruptOn(stream);
-      for (const tell of this.#onBack) tell();
+      for (const tell of this.#onReconnect) tell();
     }
     return new Response(null, { status: 101, webSocket: theirs });
   }
@@ -248,7 +248,7 @@ export class SessionStreams implements StreamOwner {
   /** Ends all open GET streams. */
   endOwn(): void {
     for (const socket of this.#sockets.own) {
-      this.#gone.add(this.#sockets.carrier(socket).attached.stream);
+      this.#gone.add(this.#sockets.senderOf(socket).attached.stream);
       socket.close(OVER);
     }
     this.#owned.clear();
@@ -270,7 +270,7 @@ export class SessionStreams implements StreamOwner {
   /** Answers a call that was interrupted by a restart of the object with an error. */
   interrupt({ id, requests }: StreamRow): void {
     if (this.isRunning(id)) return;
-    const lost = JSON.parse(requests ?? "[]") as RequestId[] | HeardCall;
+    const lost = JSON.parse(requests ?? "[]") as RequestId[] | HttpSseCall;
     if ("own" in lost) {
       for (const request of lost.heard) this.answerOn(lost.own, interrupted(request), [request]);
       this.answered(id);
@@ -328,7 +328,7 @@ export class SessionStreams implements StreamOwner {
     let freed = 0;
     // The rest of an event that was partly sent must not be deleted.
     const isNeeded = (...event: [number, number]) =>
-      this.#sockets.carriersOf(event[0]).some((each) => each.isWithin(...event));
+      this.#sockets.sendersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
       freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), isNeeded, stream);
       this.#bytes = all - freed;
@@ -348,7 +348,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   /** Returns the writer of a GET stream. After a restart it continues at the end of the log, or where its reader began. */
-  #own({ stream: id, after }: Pick<Attached, "stream" | "after">, kind: StreamKind): LoggedStream {
+  #own({ stream: id, after }: Pick<SocketAttachment, "stream" | "after">, kind: StreamKind): LoggedStream {
     let stream = this.#owned.get(id);
     if (!stream) {
       stream = this.#make(id, kind, null, after);
@@ -411,10 +411,10 @@ export class SessionStreams implements StreamOwner {
   #isHeld({ stream, seq, row, end }: Start): boolean {
     if (this.#running.has(stream)) return true;
     if (!row) return false;
-    const { log, goesOn } = this.#host;
+    const { log, tryResume } = this.#host;
     const found = end ?? log.last(stream);
     if (found.isFinal) return found.seq > seq;
-    if (goesOn(row)) return true;
+    if (tryResume(row)) return true;
     this.interrupt(row);
     return log.last(stream).seq > seq;
   }

@@ -7,27 +7,34 @@
  * @module
  */
 
-import { askNobody } from "../../core/ask/asker.ts";
+import { unavailableAsker } from "../../core/ask/asker.ts";
 import { ClientAsker } from "../../core/ask/client-asker.ts";
 import { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import { CancelledError } from "../../core/protocol/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
 import type { JournalEntry } from "../../core/run/journal.ts";
-import { RootsTeller } from "../../core/serve/roots.ts";
+import { RootsListener } from "../../core/serve/roots.ts";
 import { subscribeMethods } from "../../core/serve/subscriptions.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
 import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import { factsOf } from "../parts.ts";
-import type { CallMemory } from "../replay/call-memory.ts";
-import type { LastingCalls } from "../replay/lasting-calls.ts";
+import { toRequestFacts } from "../parts.ts";
+import type { DurableCall } from "../replay/durable-call.ts";
+import type { DurableCalls } from "../replay/durable-calls.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
 import type { CallStream } from "./logged-stream.ts";
-import { type Heard, type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
+import {
+  type HttpSseRun,
+  type PostRun,
+  type RunningPost,
+  RunningPosts,
+  requestIds,
+  type Slot,
+} from "./running-posts.ts";
 import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
 import { type Caller, clientOf, SessionState, type StoredState } from "./session-state.ts";
@@ -48,9 +55,9 @@ export class Session<Env> {
   #handling = 0;
   /** The questions that runs in memory wait for. */
   readonly #questions = new PendingQuestions();
-  readonly #roots = new RootsTeller();
+  readonly #roots = new RootsListener();
   /** The calls that survive a restart of the object. Undefined without `replay()`. */
-  readonly #lasting: LastingCalls | undefined;
+  readonly #durableCalls: DurableCalls | undefined;
   /** The last caller. */
   #caller!: Caller;
   /** Number of requests and socket events that are using the session now. */
@@ -66,18 +73,18 @@ export class Session<Env> {
     this.#number = session;
     this.#state = new SessionState(ctx.storage.kv, session);
     const onBegin = () => void host.wakeAt(Date.now() + resumeMs);
-    this.#lasting = host.runtime.replay?.calls({
+    this.#durableCalls = host.runtime.replay?.calls({
       kv: ctx.storage.kv,
       log,
       session,
       wakeAt: (atMs) => void host.wakeAt(atMs),
-      rerun: (memory) => ctx.waitUntil(this.#rerun(memory)),
+      rerun: (durable) => ctx.waitUntil(this.#rerun(durable)),
       expire: (id) => this.#questions.expire(id),
     });
     const onError = (error: unknown) =>
       void host.runtime.onError(error, { correlationId: crypto.randomUUID(), method: "(session)" });
-    const goesOn = (row: StreamRow) => this.#lasting?.goesOn(row) ?? false;
-    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, goesOn });
+    const tryResume = (row: StreamRow) => this.#durableCalls?.tryResume(row) ?? false;
+    this.#streams = new SessionStreams({ ctx, log, session, caps, bornAtMs, onError, onBegin, tryResume });
     this.#notices = new WantedNotices(host, this.#state, this.#streams, this);
   }
 
@@ -110,10 +117,10 @@ export class Session<Env> {
     return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
   }
 
-  async serve(caller: Caller, post: SessionPost, heard?: Heard<Env>): Promise<PostOutcome> {
+  async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun<Env>): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
-    const twin = this.#posts.twinOf(caller, post, ids);
-    if (twin) return this.#answer(twin);
+    const repeated = this.#posts.findRepeated(caller, post, ids);
+    if (repeated) return this.#answer(repeated);
     const refusal = this.tooMany(ids.length);
     if (refusal) return { refusal };
     if (ids.length === 0) {
@@ -122,29 +129,29 @@ export class Session<Env> {
       if (refused) return { refusal: refused };
       if (takeAll(post.messages, context)) return TAKEN;
     }
-    const stream = heard?.stream ?? this.#streams.forCall(ids);
-    const memory = heard ? undefined : this.#lasting?.remember(caller, post, stream.id);
-    return this.#answer(this.#serve(caller, ids, { post, stream, memory, heard }));
+    const stream = httpSse?.stream ?? this.#streams.forCall(ids);
+    const durable = httpSse ? undefined : this.#durableCalls?.remember(caller, post, stream.id);
+    return this.#answer(this.#serve(caller, ids, { post, stream, durable, httpSse }));
   }
 
   /**
    * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
    */
   #serve(caller: Caller, ids: readonly RequestId[], run: PostRun<Env>): RunningPost {
-    const { post, stream, memory, heard } = run;
+    const { post, stream, durable, httpSse } = run;
     const slots = ids.map((id) => this.#posts.slot(id));
-    const context = this.#context(caller, post, stream, memory, [...slots]);
-    const ready = heard ? context.then((given) => heard.adapt(given)) : context;
+    const context = this.#context(caller, post, stream, durable, [...slots]);
+    const ready = httpSse ? context.then((given) => httpSse.adapt(given)) : context;
     const outcome = this.#run(caller, run, ready);
-    const running: RunningPost = { post, stream, memory, by: caller.principalHash, ready, outcome };
+    const running: RunningPost = { post, stream, durable, by: caller.principalHash, ready, outcome };
     this.#posts.add(running);
     const over = (what?: Outcome) => {
       if (what) {
         running.over = what;
-        if (stream.hasBegun || heard) this.#end(running);
+        if (stream.hasBegun || httpSse) this.#end(running);
       } else for (const slot of slots) slot.free();
       this.#posts.delete(running);
-      if (memory) this.#lasting?.forget(stream.id);
+      if (durable) this.#durableCalls?.forget(stream.id);
       this.#streams.settle(stream);
     };
     outcome.then(over, () => over());
@@ -153,12 +160,12 @@ export class Session<Env> {
 
   async #run(
     caller: Caller,
-    { post, stream, memory }: PostRun<Env>,
+    { post, stream, durable }: PostRun<Env>,
     ready: Promise<LegacyContext<Env>>,
   ): Promise<Outcome> {
     const context = await ready;
     const { messages, isBatch, form } = post;
-    if (memory) void stream.begun.then(() => this.#lasting?.begin(memory, context.server));
+    if (durable) void stream.begun.then(() => this.#durableCalls?.begin(durable, context.server));
     const run = runLegacy(messages, isBatch, context);
     const outcome = run((message) => {
       if (form === "json") return;
@@ -166,9 +173,9 @@ export class Session<Env> {
       stream.write(JSON.stringify(message), !("id" in message));
     });
     // A run keeps the object in memory, except while it waits for a person.
-    if (memory) {
-      const hold = () => this.hold(Promise.race([outcome, memory.atRest]));
-      memory.onAnswer = hold;
+    if (durable) {
+      const hold = () => this.hold(Promise.race([outcome, durable.atRest]));
+      durable.onAnswer = hold;
       hold();
     }
     return outcome;
@@ -196,7 +203,7 @@ export class Session<Env> {
   async end(caller: Caller): Promise<void> {
     const { uris = [] } = this.#state.get();
     this.#state.replace({ isEnded: true }, caller);
-    this.#lasting?.forgetAll();
+    this.#durableCalls?.forgetAll();
     await this.#host.wakeAt(this.#goodUntil(caller));
     this.#posts.cancelAll(new Error("The session was ended."));
     this.#streams.end();
@@ -209,34 +216,34 @@ export class Session<Env> {
     return this.#streams.attach(target, clientOf(caller).rules, this.#notices.filter);
   }
 
-  heard(socket: WebSocket, message: string): void {
-    this.#streams.heard(socket, message);
+  received(socket: WebSocket, message: string): void {
+    this.#streams.received(socket, message);
   }
 
   /** Called when a socket was closed. @param isGone Whether the client has left for good, which ends its session. */
-  async left(socket: WebSocket, isGone: boolean): Promise<void> {
-    await this.#streams.left(socket, this.#notices.filter, isGone);
+  async closed(socket: WebSocket, isGone: boolean): Promise<void> {
+    await this.#streams.closed(socket, this.#notices.filter, isGone);
     if (isGone && !this.#state.get().isEnded) await this.#forget();
   }
 
   /** Continues a call that was interrupted by a restart of the object, or answers it with an error. */
   interrupt(row: StreamRow): void {
-    if (!this.#streams.isRunning(row.id) && !this.#lasting?.goesOn(row)) this.#streams.interrupt(row);
+    if (!this.#streams.isRunning(row.id) && !this.#durableCalls?.tryResume(row)) this.#streams.interrupt(row);
   }
 
   /** Times out the questions that have expired. @returns When the next question expires. */
   expireQuestions(nowMs: number): number {
-    return this.#lasting?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
+    return this.#durableCalls?.expire(nowMs) ?? Number.POSITIVE_INFINITY;
   }
 
   /** Runs an interrupted call again, on the same stream. */
-  async #rerun(memory: CallMemory): Promise<void> {
-    const { caller, post, stream: id } = memory;
+  async #rerun(durable: DurableCall): Promise<void> {
+    const { caller, post, stream: id } = durable;
     const ids = requestIds(post.messages);
     const stream = this.#streams.forCall(ids, id);
     stream.begin();
-    memory.rerun();
-    await this.#serve(caller, ids, { post, stream, memory }).ready;
+    durable.rerun();
+    await this.#serve(caller, ids, { post, stream, durable }).ready;
   }
 
   // Expiry
@@ -306,10 +313,10 @@ export class Session<Env> {
   /** Returns the answer to a POST: JSON, or the number of the stream that will carry it. */
   async #answer(running: RunningPost): Promise<PostOutcome> {
     await running.ready;
-    const { stream, post, memory, outcome } = running;
+    const { stream, post, durable, outcome } = running;
     const { limits } = this.#host.runtime;
     // Call waitUntil only for pending runs: it is expensive.
-    const onWait = memory ? undefined : () => this.hold(outcome);
+    const onWait = durable ? undefined : () => this.hold(outcome);
     const finished = await untilStreaming(outcome, stream, post.form, limits, onWait);
     if (finished) return { answer: finished };
     if (post.form === "own") {
@@ -356,7 +363,7 @@ export class Session<Env> {
     caller: Caller,
     post: SessionPost,
     stream?: CallStream,
-    memory?: CallMemory,
+    durable?: DurableCall,
     slots: Slot[] = [],
   ): Promise<LegacyContext<Env>> {
     const { env, runtime } = this.#host;
@@ -373,7 +380,7 @@ export class Session<Env> {
       form: post.form,
       env,
       execution: this.#host.ctx,
-      request: post.request && factsOf(post.request),
+      request: post.request && toRequestFacts(post.request),
       principal,
       endpoint,
       client,
@@ -384,13 +391,13 @@ export class Session<Env> {
         set: (logLevel) => this.#notices.setLevel(logLevel, caller),
       },
       questions: {
-        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: memory }),
-        settle: (response) => this.#questions.settle(response) || this.#lasting?.answered(response),
+        asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: durable }),
+        settle: (response) => this.#questions.settle(response) || this.#durableCalls?.answered(response),
       },
-      memory: memory && {
-        journal: memory.journal,
-        record: (entry) => memory.record(entry as JournalEntry),
-        progressAfter: memory.reruns > 0 ? this.#lasting?.lastProgress(memory.stream) : undefined,
+      recording: durable && {
+        journal: durable.journal,
+        record: (entry) => durable.record(entry as JournalEntry),
+        progressAfter: durable.reruns > 0 ? this.#durableCalls?.lastProgress(durable.stream) : undefined,
       },
       awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
@@ -418,7 +425,7 @@ export class Session<Env> {
     const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn
       ? new ClientAsker(this.#questions, { client, emit, limits })
-      : askNobody("the client has no GET stream open");
+      : unavailableAsker("the client has no GET stream open");
     return { ...context, ending: new AbortController(), logLevel: logging?.level, emit, asker };
   }
 
@@ -427,7 +434,7 @@ export class Session<Env> {
   #cancel({ method, params }: JSONRPCNotification): void {
     if (method !== "notifications/cancelled") return;
     const id = params?.requestId as RequestId;
-    const lost = this.#lasting?.cancelled(id) ?? [];
+    const lost = this.#durableCalls?.cancelled(id) ?? [];
     // These calls are not running, so their streams are ended here, without an answer.
     for (const number of lost) {
       const stream = this.#streams.forCall([id], number);

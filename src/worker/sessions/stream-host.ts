@@ -34,5 +34,5 @@ export interface StreamHost {
   /** Called when something is stored. */
   readonly onBegin: () => void;
   /** Returns whether an interrupted call continues. */
-  readonly goesOn: (row: StreamRow) => boolean;
+  readonly tryResume: (row: StreamRow) => boolean;
 }

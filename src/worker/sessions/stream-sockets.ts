@@ -8,7 +8,7 @@ import { SUPERSEDED } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import type { Position } from "./event-log.ts";
 import type { StreamHost } from "./stream-host.ts";
-import { Carrier } from "./stream-socket.ts";
+import { StreamSender } from "./stream-sender.ts";
 
 /** Milliseconds to wait until a Worker confirms a filter. Afterwards the answer is sent without the confirmation. */
 const FILTER_WAIT_MS = 2_000;
@@ -16,7 +16,7 @@ const FILTER_WAIT_MS = 2_000;
 /** The open sockets of the streams of one session. */
 export class StreamSockets {
   readonly #host: StreamHost;
-  readonly #carriers = new Map<WebSocket, Carrier>();
+  readonly #senders = new Map<WebSocket, StreamSender>();
   /** Filters that a Worker has not confirmed yet. */
   readonly #waiting = new Map<string, () => void>();
   #order = 0;
@@ -27,7 +27,7 @@ export class StreamSockets {
 
   /** Returns the socket of the latest GET stream, which delivers the notices. */
   latestOwn(except?: WebSocket): WebSocket | undefined {
-    const order = (socket: WebSocket) => this.carrier(socket).attached.order;
+    const order = (socket: WebSocket) => this.senderOf(socket).attached.order;
     const sockets = this.own.filter((socket) => socket !== except);
     return sockets.sort((a, b) => order(a) - order(b)).at(-1);
   }
@@ -46,35 +46,35 @@ export class StreamSockets {
     return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
   }
 
-  /** Returns the carriers of a stream, one for each open socket. */
-  carriersOf(stream: number): Carrier[] {
-    return this.of(stream).map((socket) => this.carrier(socket));
+  /** Returns the senders of a stream, one for each open socket. */
+  sendersOf(stream: number): StreamSender[] {
+    return this.of(stream).map((socket) => this.senderOf(socket));
   }
 
-  /** Returns the carrier of a socket. */
-  carrier(socket: WebSocket): Carrier {
-    let carrier = this.#carriers.get(socket);
-    if (!carrier) {
-      carrier = Carrier.again(socket, this.#host.log);
-      this.#carriers.set(socket, carrier);
+  /** Returns the sender of a socket. */
+  senderOf(socket: WebSocket): StreamSender {
+    let sender = this.#senders.get(socket);
+    if (!sender) {
+      sender = StreamSender.restore(socket, this.#host.log);
+      this.#senders.set(socket, sender);
     }
-    return carrier;
+    return sender;
   }
 
   /**
    * Accepts a socket for a stream. It replaces the stream's earlier sockets, and the oldest GET stream if there are too
    * many.
    */
-  accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): Carrier {
+  accept(socket: WebSocket, stream: number, place: Position, isOwn: boolean): StreamSender {
     const { ctx, caps, session, log } = this.#host;
     for (const older of this.of(stream)) older.close(SUPERSEDED);
     const own = isOwn ? this.own : [];
     if (own.length >= caps.ownStreamsMax) own[0]?.close(SUPERSEDED);
     ctx.acceptWebSocket(socket, [socketTag(session, stream), `n${session}`, ...(isOwn ? [`own${session}`] : [])]);
     this.#order = Math.max(this.#order + 1, Date.now());
-    const carrier = Carrier.begin(socket, log, { stream, after: place.seq, order: this.#order }, place);
-    this.#carriers.set(socket, carrier);
-    return carrier;
+    const sender = StreamSender.create(socket, log, { stream, after: place.seq, order: this.#order }, place);
+    this.#senders.set(socket, sender);
+    return sender;
   }
 
   /** Sends a filter to the Worker of a socket. Resolves when the Worker has confirmed it, or after {@link FILTER_WAIT_MS}. */
@@ -101,7 +101,7 @@ export class StreamSockets {
 
   /** Called when a socket was closed. */
   forget(socket: WebSocket): void {
-    this.#carriers.delete(socket);
+    this.#senders.delete(socket);
   }
 
   /**

@@ -8,9 +8,9 @@ import { checkOptions, type OptionTable, TIMER, TIMER_OR_ZERO } from "../../core
 import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
-import { hasOwnTasks } from "../../core/tasks/legacy/own-task.ts";
-import { ownTaskMethods } from "../../core/tasks/legacy/own-task-methods.ts";
-import { TaskChanges, type WaitingKeeper } from "../../core/tasks/legacy/own-task-result.ts";
+import { hasLegacyTasks } from "../../core/tasks/legacy/legacy-task.ts";
+import { legacyTaskMethods } from "../../core/tasks/legacy/legacy-task-methods.ts";
+import { type LegacyTaskBackend, TaskChanges } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { taskMethods } from "../../core/tasks/task-methods.ts";
 import type { ExtendMethods } from "../../http/endpoint-types.ts";
 import { decodeHeaderValue } from "../../http/headers.ts";
@@ -19,7 +19,7 @@ import { type KeepOptions, type Storable, storing } from "../../http/storable-re
 import { type ObjectNamespace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { EdgeRuntime, TasksPart } from "../parts.ts";
-import { twice } from "../retry-reset.ts";
+import { retryOnReset } from "../retry-on-reset.ts";
 import { toObjectId } from "./task-id.ts";
 import { TaskObject, type TaskObjectOptions } from "./task-object.ts";
 import { ownerOf, type TaskRpc } from "./task-rpc.ts";
@@ -106,8 +106,8 @@ function extension<Env>(runtime: EdgeRuntime<Env>, storable: Storable): ExtendMe
   };
   return (methods, env, client, place) => {
     if (client.era === "modern") return taskMethods(keeperOf(env, runtime, objects, storable), methods, checkName);
-    if (!hasOwnTasks(client)) return methods;
-    return ownTaskMethods(keeperOf(env, runtime, objects, storable), methods, changesOf(place));
+    if (!hasLegacyTasks(client)) return methods;
+    return legacyTaskMethods(keeperOf(env, runtime, objects, storable), methods, changesOf(place));
   };
 }
 
@@ -116,7 +116,7 @@ function keeperOf<Env>(
   runtime: EdgeRuntime<Env>,
   objects: RoleObjects<TaskRpc>,
   storable: Storable,
-): WaitingKeeper {
+): LegacyTaskBackend {
   const { className } = runtime.place;
   /** Calls the object of a task. Resolves undefined if the id cannot be that of a task. */
   const ask = async <T>(
@@ -128,7 +128,7 @@ function keeperOf<Env>(
     const id = findId(namespace, taskId);
     const who = ownerOf({ principal, endpoint, className });
     // All calls are idempotent.
-    return id && twice(() => question(objects.get(namespace, id), who));
+    return id && retryOnReset(() => question(objects.get(namespace, id), who));
   };
   return {
     create: async (start, server, call) => {

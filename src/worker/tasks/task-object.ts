@@ -10,21 +10,21 @@
  */
 
 import type { FailedQuestion } from "../../core/ask/answers.ts";
-import { askNobody } from "../../core/ask/asker.ts";
+import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
 import type { Ending } from "../../core/protocol/execution.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
+import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import { failedEntry } from "../../core/run/journal.ts";
-import { ROUNDS_MAX } from "../../core/run/rounds.ts";
 import { redact } from "../../core/serve/dispatch.ts";
-import type { TriesKeeper } from "../../core/tasks/kept-tries.ts";
-import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
+import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
+import type { TryStore } from "../../core/tasks/stored-tries.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
-import { type EdgeRuntime, factsOf } from "../parts.ts";
+import { type EdgeRuntime, toRequestFacts } from "../parts.ts";
 import { ChangeWaiters, callerOf, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
@@ -201,7 +201,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     await this.#ctx.storage.setAlarm(nextAlarmMs(start, state));
   }
 
-  /** Runs the handler once. When the run is cut short, the task stays `working`. */
+  /** Runs the handler once. When the run is paused or lost, the task stays `working`. */
   async #run(start: StoredStart, state: StoredState): Promise<void> {
     const entries = this.#store.entries();
     if (entries.length > state.journaled) Object.assign(state, { starts: 0, silent: 0 });
@@ -263,12 +263,12 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       env: this.#env,
       execution: this.#ctx,
       principal: start.principal,
-      request: start.http && factsOf(start.http),
+      request: start.http && toRequestFacts(start.http),
       limits,
       ending,
       logLevel: undefined,
       emit: () => undefined,
-      asker: askNobody("a task has no connection to its client"),
+      asker: unavailableAsker("a task has no connection to its client"),
       onError,
     });
   }
@@ -282,7 +282,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
     return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
   }
 
-  #triesOf(state: StoredState, signal: AbortSignal): TriesKeeper {
+  #triesOf(state: StoredState, signal: AbortSignal): TryStore {
     return {
       find: (key) => state.tries[key],
       keep: (key, tries) => {
@@ -304,7 +304,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
       case "failed":
         this.#settle(state, { status: "failed", error: end.error, message: end.error.message });
         break;
-      case "cut":
+      case "paused":
         state.wakeAtMs = Date.now();
         break;
       case "waiting":

@@ -10,7 +10,7 @@ import type { RequestEnd } from "../../core/define/hook-types.ts";
 import type { Registry } from "../../core/define/registry.ts";
 import { runDetached } from "../../core/protocol/error-reports.ts";
 import type { HookedCall } from "../../core/protocol/execution.ts";
-import { hearSample } from "../../core/run/sampling-rounds.ts";
+import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
 import type { EdgeRuntime } from "../parts.ts";
 import { callerOf } from "./legacy-parts.ts";
@@ -53,7 +53,7 @@ export class TaskReports<Env> {
       const by = { server, request: start.request, call };
       for (const { request, askedAtMs, answer } of samples) {
         const params = request.params as { readonly maxTokens: number };
-        if (answers) hearSample(params.maxTokens, askedAtMs, answer, by);
+        if (answers) reportAnsweredSample(params.maxTokens, askedAtMs, answer, by);
         else reportSample(params, by, undefined, "cancelled", Date.now() - askedAtMs);
       }
     });

@@ -8,7 +8,7 @@ import type { FailedQuestion } from "../../core/ask/answers.ts";
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import type { TaskStart } from "../../core/tasks/begin-task.ts";
-import type { WaitedTask } from "../../core/tasks/legacy/own-task-result.ts";
+import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 

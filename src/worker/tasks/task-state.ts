@@ -6,7 +6,7 @@
 
 import { KitError, McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { ROUNDS_MAX } from "../../core/run/rounds.ts";
+import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { StoredStart, StoredState } from "./task-store.ts";

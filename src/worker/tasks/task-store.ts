@@ -17,8 +17,8 @@ import { KitError } from "../../core/protocol/errors.ts";
 import type { JSONRPCErrorObject, JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { failedEntry, type JournalData, type JournalEntry, type StepEntry } from "../../core/run/journal.ts";
 import type { TaskRound, TaskStart } from "../../core/tasks/begin-task.ts";
-import type { KeptTries } from "../../core/tasks/kept-tries.ts";
 import type { Asked } from "../../core/tasks/run-task.ts";
+import type { StoredTries } from "../../core/tasks/stored-tries.ts";
 import type { TaskStatus } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 import type { TaskOwner } from "./task-rpc.ts";
@@ -62,7 +62,7 @@ export interface StoredState {
   /** Consecutive runs that returned a state without a question, while the journal did not grow. */
   silent: number;
   /** Failed tries of the steps that will be retried, by step key. */
-  tries: Record<string, KeptTries>;
+  tries: Record<string, StoredTries>;
   /** When the first of these retries is due. The task may wait for answers as well. */
   wakeAtMs?: number | undefined;
   result?: JsonObject;

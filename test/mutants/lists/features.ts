@@ -16,7 +16,7 @@ const RETRYING = ["test/features/retrying.test.ts"];
 const ELICITATION_REPLAY = ["test/features/elicitation-replay.test.ts"];
 const CONFORMANCE_10_7_ANNOTATIONS = ["test/conformance/10-7-annotations.test.ts"];
 const REPLAY_REPLAY_EDGES = ["test/features/replay.test.ts", "test/features/replay-edges.test.ts"];
-const WORKER_OWN_TASKS = ["test/worker/own-tasks.test.ts"];
+const WORKER_OWN_TASKS = ["test/worker/legacy-tasks.test.ts"];
 const CONFORMANCE_10_9_TASKS = ["test/conformance/10-9-tasks.test.ts"];
 
 export const FEATURES: readonly Mutant[] = [
@@ -184,7 +184,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "unsubscribe-other-runs-hook",
     file: "src/core/serve/subscriptions.ts",
-    find: "if (!keeper.read().includes(uri)) return {};",
+    find: "if (!store.read().includes(uri)) return {};",
     replace: "",
     tests: SUBSCRIPTIONS,
   },
@@ -465,7 +465,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "rounds-without-capability",
     file: "src/core/run/input-required-result.ts",
-    find: "if (missing.length > 0) throw lacking(missing);",
+    find: "if (missing.length > 0) throw missingCapabilities(missing);",
     replace: "",
     tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
   },
@@ -478,7 +478,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "rounds-unbounded",
-    file: "src/core/run/rounds.ts",
+    file: "src/core/run/create-rounds.ts",
     find: "export const ROUNDS_MAX = 32;",
     replace: "export const ROUNDS_MAX = 64;",
     tests: ["test/features/input-required.test.ts"],
@@ -492,28 +492,28 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "rounds-samples-unaudited",
-    file: "src/core/run/rounds.ts",
-    find: "hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });",
+    file: "src/core/run/create-rounds.ts",
+    find: "reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });",
     replace: "",
     tests: SAMPLING_AUDIT,
   },
   {
     id: "rounds-legacy-asks-before-checking",
-    file: "src/core/run/rounds.ts",
+    file: "src/core/run/create-rounds.ts",
     find: "for (const [, question] of questions) call.asker.check?.(question);",
     replace: "",
     tests: ["test/features/input-required.test.ts", "test/features/asking-shapes.test.ts"],
   },
   {
     id: "rounds-legacy-others-stay-open",
-    file: "src/core/run/rounds.ts",
+    file: "src/core/run/create-rounds.ts",
     find: "    failed.abort();",
     replace: "",
     tests: ["test/features/input-required.test.ts", "test/features/asking-shapes.test.ts"],
   },
   {
     id: "rounds-responses-unchecked",
-    file: "src/core/run/run-handler.ts",
+    file: "src/core/run/run-rounds.ts",
     find: "if (isObject(inputResponses) && Object.values(inputResponses).every(isObject)) return",
     replace: "if (isObject(inputResponses)) return",
     tests: ["test/conformance/10-6-input-required.test.ts", "test/features/input-required.test.ts"],
@@ -623,7 +623,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "a12-own-task-once",
-    file: "src/core/tasks/legacy/own-task-methods.ts",
+    file: "src/core/tasks/legacy/legacy-task-methods.ts",
     find: "return call.once ? call.once(server, request, call, create) : create();",
     replace: "return create();",
     tests: WORKER_ONCE,
@@ -772,8 +772,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "sample-of-rounds-unanswered",
     file: "src/core/run/sampling-rounds.ts",
-    find: "if (Object.hasOwn(answers, key)) hearSample(",
-    replace: "hearSample(",
+    find: "if (Object.hasOwn(answers, key)) reportAnsweredSample(",
+    replace: "reportAnsweredSample(",
     tests: SAMPLING_AUDIT,
   },
   {
@@ -785,7 +785,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "a20-rounds-of-another-server",
-    file: "src/core/run/run-handler.ts",
+    file: "src/core/run/run-rounds.ts",
     find: "const rounds = call.rounds ?? call.replay ?? askByReturning;",
     replace: "const rounds = call.rounds ?? askByReturning;",
     tests: ["test/http/replay-option.test.ts"],
@@ -842,7 +842,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "replay-key-twice-at-once",
     file: "src/core/run/run-keys.ts",
-    find: "if (this.#inUse.has(key)) throw twice(key);",
+    find: "if (this.#inUse.has(key)) throw duplicateKey(key);",
     replace: "",
     tests: REPLAY_REPLAY_EDGES,
   },
@@ -943,42 +943,42 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "own-task-forbidden",
-    file: "src/core/tasks/legacy/own-task-methods.ts",
+    file: "src/core/tasks/legacy/legacy-task-methods.ts",
     find: 'if (task === "forbidden") throw notSo(',
     replace: "if (task === undefined) throw notSo(",
     tests: WORKER_OWN_TASKS,
   },
   {
     id: "own-task-required",
-    file: "src/core/tasks/legacy/own-task-methods.ts",
+    file: "src/core/tasks/legacy/legacy-task-methods.ts",
     find: 'if (task === "required") throw notSo(',
     replace: "if (task === undefined) throw notSo(",
     tests: WORKER_OWN_TASKS,
   },
   {
     id: "own-task-cancelled-when-over",
-    file: "src/core/tasks/legacy/own-task-methods.ts",
+    file: "src/core/tasks/legacy/legacy-task-methods.ts",
     find: "requireCancellable(before, !isOver(before));",
     replace: "",
     tests: WORKER_OWN_TASKS,
   },
   {
     id: "own-task-support-unlisted",
-    file: "src/core/tasks/legacy/own-task-methods.ts",
+    file: "src/core/tasks/legacy/legacy-task-methods.ts",
     find: "if (task === undefined) return entry;",
     replace: 'if (task !== "") return entry;',
     tests: WORKER_OWN_TASKS,
   },
   {
     id: "own-task-error-is-completed",
-    file: "src/core/tasks/legacy/own-task.ts",
+    file: "src/core/tasks/legacy/legacy-task.ts",
     find: 'return status === "completed" && result?.isError === true ? "failed" : status;',
     replace: "return status;",
     tests: WORKER_OWN_TASKS,
   },
   {
     id: "own-task-ttl-unchecked",
-    file: "src/core/tasks/legacy/own-task.ts",
+    file: "src/core/tasks/legacy/legacy-task.ts",
     find: "if (Number.isSafeInteger(ttl) && (ttl as number) >= 0) return ttl as number;",
     replace: "return ttl as number;",
     tests: WORKER_OWN_TASKS,
@@ -993,7 +993,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "task-without-capability",
     file: "src/core/tasks/task-methods.ts",
-    find: "if (!takesTasks(call.client)) throw tasksMissing(request.method);",
+    find: "if (!supportsTasks(call.client)) throw tasksMissing(request.method);",
     replace: "",
     tests: CONFORMANCE_10_9_TASKS,
   },
@@ -1021,36 +1021,36 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "task-news-of-other-tasks",
-    file: "src/core/tasks/task-news.ts",
+    file: "src/core/tasks/task-updates.ts",
     find: "const ids = asked.filter((_, at) => found[at]);",
     replace: "const ids = asked;",
     tests: CONFORMANCE_10_9_TASKS,
   },
   {
     id: "task-news-unbounded",
-    file: "src/core/tasks/task-news.ts",
+    file: "src/core/tasks/task-updates.ts",
     find: "if (taskIds.length > TASKS_MAX) {",
     replace: "if (taskIds.length < 0) {",
     tests: CONFORMANCE_10_9_TASKS,
   },
   {
     id: "task-news-without-capability",
-    file: "src/core/tasks/task-news.ts",
-    find: 'if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");',
+    file: "src/core/tasks/task-updates.ts",
+    find: 'if (!supportsTasks(call.client)) throw tasksMissing("Listening to tasks");',
     replace: "",
     tests: CONFORMANCE_10_9_TASKS,
   },
   {
     id: "task-capability-lacking-is-tool-error",
     file: "src/core/tasks/run-task.ts",
-    find: "if (isTyped && error.missing.length > 0) throw lacking(error.missing);",
+    find: "if (isTyped && error.missing.length > 0) throw missingCapabilities(error.missing);",
     replace: "",
     tests: ["test/conformance/10-9-tasks.test.ts", "test/worker/tasks.test.ts"],
   },
   {
     id: "task-step-after-cut",
-    file: "src/core/tasks/cuttable-run.ts",
-    find: "if (!this.#cutAtTask) return undefined;",
+    file: "src/core/tasks/pausable-run.ts",
+    find: "if (!this.#pauseAtTask) return undefined;",
     replace: "return undefined;",
     tests: ["test/worker/tasks.test.ts"],
   },
@@ -1112,7 +1112,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "a20-same-refusal",
-    file: "src/core/run/run-handler.ts",
+    file: "src/core/run/run-rounds.ts",
     find: "    readResponses(request);",
     replace: "",
     tests: ["test/http/replay-option.test.ts"],

@@ -67,8 +67,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "session-lists-after-its-end",
     file: "src/http/session-routes.ts",
-    find: "return (await session.admit()) ? around.serveHere(messages, isBatch, session.client) : refuse(SESSION_UNKNOWN, id);",
-    replace: "return around.serveHere(messages, isBatch, session.client);",
+    find: "if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);",
+    replace: "await session.admit();",
     tests: ["test/worker/sessions.test.ts"],
     title: "is negotiated, used and deleted",
   },
@@ -107,8 +107,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "session-unknown-is-400",
     file: "src/http/session-routes.ts",
-    find: "return (await gate.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);",
-    replace: 'return (await gate.find(id, admitted)) ?? refuse({ reason: "session-missing" });',
+    find: "return (await gateway.find(id, admitted)) ?? refuse(SESSION_UNKNOWN);",
+    replace: 'return (await gateway.find(id, admitted)) ?? refuse({ reason: "session-missing" });',
     tests: ["test/conformance/10-3-sessions-and-streams.test.ts"],
     title: "unknown session",
   },
@@ -330,8 +330,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "session-less-client-is-asked",
     file: "src/http/legacy.ts",
-    find: "if (!questions) return askNobody(",
-    replace: 'if (!questions && form === "own") return askNobody(',
+    find: "if (!questions) {",
+    replace: 'if (!questions && form === "own") {',
     tests: ["test/worker/deployments.test.ts"],
     title: "every question is an error that names the mode",
   },
@@ -449,8 +449,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "refused-handshake-has-a-session",
     file: "src/http/handler.ts",
-    find: "const id = isRefused ? undefined : await sessions?.open(client, admitted);",
-    replace: "const id = await sessions?.open(client, admitted);",
+    find: "const id = isRefused ? undefined : await sessions?.create(client, admitted);",
+    replace: "const id = await sessions?.create(client, admitted);",
     tests: ["test/worker/visibility.test.ts"],
   },
   {

@@ -5,15 +5,15 @@ export const STREAMS: readonly Mutant[] = [
   {
     id: "sse-waits-for-whoever-has-left",
     file: "src/worker/sessions/session-streams.ts",
-    find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();",
-    replace: "return BACK_MS;",
+    find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + RECONNECT_MS - Date.now();",
+    replace: "return RECONNECT_MS;",
     tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D1: once no Worker",
   },
   {
     id: "sse-waits-for-nobody",
     file: "src/worker/sessions/session-streams.ts",
-    find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + BACK_MS - Date.now();",
+    find: "return Math.max(this.#host.bornAtMs, this.#lostAtMs) + RECONNECT_MS - Date.now();",
     replace: "return 0;",
     tests: ["test/worker/http-sse-calls.test.ts"],
     title: "A2: that is posted right after a reset",
@@ -53,7 +53,7 @@ export const STREAMS: readonly Mutant[] = [
   {
     id: "stream-goes-on-when-its-teller-leaves",
     file: "src/worker/sessions/session-streams.ts",
-    find: "if (speaker && this.#sockets.carrier(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);",
+    find: "if (speaker && this.#sockets.senderOf(speaker).attached.order < order) await this.#sockets.tell(speaker, filter);",
     replace: "void speaker;",
     tests: ["test/worker/durable.test.ts"],
     title: "when the latest GET stream",

@@ -1,5 +1,5 @@
 /** Calls an object, and once more if the object was reset during the call, but not if it is overloaded. For idempotent calls. */
-export async function twice<T>(ask: () => Promise<T>): Promise<T> {
+export async function retryOnReset<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {

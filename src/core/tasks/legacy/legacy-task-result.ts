@@ -16,8 +16,8 @@ import { pause } from "../../protocol/pause.ts";
 import type { Call } from "../../run/call.ts";
 import { digestOf, failedEntry } from "../../run/journal.ts";
 import { type TaskView, unknownTask } from "../task.ts";
-import type { TaskKeeper } from "../task-methods.ts";
-import { isOver, resultOf, toOwnTask, withRelatedTask } from "./own-task.ts";
+import type { TaskBackend } from "../task-methods.ts";
+import { isOver, resultOf, toLegacyTask, withRelatedTask } from "./legacy-task.ts";
 
 /** A task with internal members for the requests that wait for it. Clients are not sent these members. */
 export interface WaitedTask extends TaskView {
@@ -28,7 +28,7 @@ export interface WaitedTask extends TaskView {
 }
 
 /** Stores tasks whose end can be awaited. A task of another caller is treated as if it did not exist. */
-export interface WaitingKeeper extends TaskKeeper {
+export interface LegacyTaskBackend extends TaskBackend {
   /** Resolves with the task once it is no longer working, or after some time. */
   wait(taskId: string, call: Call): Promise<WaitedTask | undefined>;
   /** Records that an open question failed. */
@@ -63,19 +63,19 @@ export async function awaitResult(
   taskId: string,
   server: Registry,
   call: Call,
-  keeper: WaitingKeeper,
+  backend: LegacyTaskBackend,
   changes: TaskChanges,
 ): Promise<JsonObject> {
   for (;;) {
     call.ending.signal.throwIfAborted();
-    const task = await unlessAborted(keeper.wait(taskId, call), call.ending.signal);
+    const task = await unlessAborted(backend.wait(taskId, call), call.ending.signal);
     if (!task) throw unknownTask();
     if (isOver(task)) return resultOf(task);
     if (task.status !== "input_required") continue;
-    call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toOwnTask(task) });
+    call.emit({ jsonrpc: "2.0", method: "notifications/tasks/status", params: toLegacyTask(task) });
     const { request } = task;
     const asker = call.asker.for?.({ server, request, call }) ?? call.asker;
-    await askAll(task, { ...call, asker }, keeper, changes);
+    await askAll(task, { ...call, asker }, backend, changes);
   }
 }
 
@@ -88,7 +88,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Asks all open questions of a task. Resolves when all are answered, or when the task no longer asks any of them. */
-async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, changes: TaskChanges): Promise<void> {
+async function askAll(task: WaitedTask, call: Call, backend: LegacyTaskBackend, changes: TaskChanges): Promise<void> {
   const { taskId, inputRequests = {} } = task;
   const questions = Object.entries(inputRequests) as [string, Question][];
   if (questions.length === 0) throw waits("It has no open question.");
@@ -98,12 +98,12 @@ async function askAll(task: WaitedTask, call: Call, keeper: WaitingKeeper, chang
   /** Another request of the client may have answered a question or ended the task. */
   const withdrawIfAnswered = async () => {
     // Where the status cannot be read, it is read again later.
-    const left = await keeper.read(taskId, call).catch(() => undefined);
+    const left = await backend.read(taskId, call).catch(() => undefined);
     if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
-  void watch(task, { ...call, ending }, keeper, () => withdrawn.abort(WITHDRAWN));
+  void watch(task, { ...call, ending }, backend, () => withdrawn.abort(WITHDRAWN));
   const asked = questions.map(async ([key, question]) => {
-    const kept = await ask(taskId, key, question, { ...call, ending }, keeper);
+    const kept = await ask(taskId, key, question, { ...call, ending }, backend);
     if (kept) changes.tell(taskId);
   });
   try {
@@ -123,12 +123,12 @@ function asksSome(task: TaskView | undefined, inputRequests: JsonObject = {}): b
 }
 
 /** Withdraws the questions of a task that can continue without answers, once it no longer asks any of them. */
-async function watch(asked: WaitedTask, call: Call, keeper: WaitingKeeper, withdraw: () => void): Promise<void> {
+async function watch(asked: WaitedTask, call: Call, backend: LegacyTaskBackend, withdraw: () => void): Promise<void> {
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
     // Where the status cannot be read, it is read again later.
-    const left = signal.aborted ? task : await keeper.wait(task.taskId, call).catch(() => undefined);
+    const left = signal.aborted ? task : await backend.wait(task.taskId, call).catch(() => undefined);
     if (!left || !asksSome(left, asked.inputRequests)) return withdraw();
     task = left;
   }
@@ -149,7 +149,7 @@ async function ask(
   key: string,
   question: Question,
   call: Call,
-  keeper: WaitingKeeper,
+  backend: LegacyTaskBackend,
 ): Promise<boolean> {
   const asked: Question = { ...question, params: withRelatedTask(question.params ?? {}, taskId) };
   // With this key, the question is not sent again if the object restarts during the request.
@@ -157,13 +157,13 @@ async function ask(
   try {
     const answer = await call.asker.ask(asked, call.ending.signal, known);
     await call.record?.({ ...known, answer });
-    return keeper.update(taskId, { [key]: answer }, call);
+    return backend.update(taskId, { [key]: answer }, call);
   } catch (error) {
     if (!(error instanceof QuestionError)) throw error;
     const { reason, message, code } = error;
     if (FOR_HANDLER.includes(reason)) {
       await call.record?.(failedEntry(known.key, known.digest, error));
-      return keeper.fail(taskId, key, { reason, message, code }, call);
+      return backend.fail(taskId, key, { reason, message, code }, call);
     }
     throw waits(message);
   }

@@ -10,16 +10,16 @@ import { pause } from "../protocol/pause.ts";
 import { suspend } from "../run/suspend.ts";
 
 /** The stored tries of one step, as JSON. */
-export interface KeptTries {
+export interface StoredTries {
   readonly failed: number;
   readonly nextAtMs: number;
 }
 
 /** Stores the tries of a task's steps by key. They must be durable before anything leaves the process. */
-export interface TriesKeeper {
+export interface TryStore {
   /** Returns undefined if no try has failed. */
-  find(stepKey: string): KeptTries | undefined;
-  keep(stepKey: string, tries: KeptTries): void;
+  find(stepKey: string): StoredTries | undefined;
+  keep(stepKey: string, tries: StoredTries): void;
   /** Called when the step is done. This need not be durable, because the result is in the journal. */
   forget(stepKey: string): void;
 }
@@ -31,15 +31,15 @@ export interface TriesKeeper {
 const WAIT_HERE_MAX_MS = 1_000;
 
 /** The waits of one run. */
-export class RunWaits {
-  readonly #keeper: TriesKeeper;
+export class StepWaits {
+  readonly #store: TryStore;
   readonly #onWait: () => void;
   /** The due times of steps that wait for another run, by key. */
   readonly #dueAtMs = new Map<string, number>();
 
   /** @param onWait Called when a step begins to wait for another run. */
-  constructor(keeper: TriesKeeper, onWait: () => void) {
-    this.#keeper = keeper;
+  constructor(store: TryStore, onWait: () => void) {
+    this.#store = store;
     this.#onWait = onWait;
   }
 
@@ -56,11 +56,11 @@ export class RunWaits {
   /** Wraps the work of a step so that it does not start before it is due. */
   step<T>(work: Step<T>): Step<T> {
     return (context) => {
-      const { nextAtMs = 0 } = this.#keeper.find(context.key) ?? {};
+      const { nextAtMs = 0 } = this.#store.find(context.key) ?? {};
       const waitMs = nextAtMs - Date.now();
       const run = async () => {
         const result = await work({ ...context, tries: this.#triesOf(context) });
-        this.#keeper.forget(context.key);
+        this.#store.forget(context.key);
         return result;
       };
       // Called synchronously if possible: some runtimes recognise that code runs within a step only before its first
@@ -72,10 +72,10 @@ export class RunWaits {
 
   #triesOf({ key }: StepContext): Tries {
     return {
-      failed: this.#keeper.find(key)?.failed ?? 0,
+      failed: this.#store.find(key)?.failed ?? 0,
       fail: (failed, waitMs) => {
         const nextAtMs = Math.ceil(Date.now() + waitMs);
-        this.#keeper.keep(key, { failed, nextAtMs });
+        this.#store.keep(key, { failed, nextAtMs });
         return this.#elsewhere(key, nextAtMs);
       },
     };

@@ -9,7 +9,7 @@ import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { CallStream } from "../sessions/logged-stream.ts";
 import type { SessionStreams } from "../sessions/session-streams.ts";
 
-export interface HeardStreamOptions {
+export interface HttpSseCallStreamOptions {
   readonly streams: SessionStreams;
   /** Number of the stream that the client reads. */
   readonly own: number;
@@ -18,11 +18,11 @@ export interface HeardStreamOptions {
   readonly onEnd: (text: string | undefined) => void;
 }
 
-export class HeardStream implements CallStream {
-  readonly #options: HeardStreamOptions;
+export class HttpSseCallStream implements CallStream {
+  readonly #options: HttpSseCallStreamOptions;
   #id: number | undefined;
 
-  constructor(options: HeardStreamOptions) {
+  constructor(options: HttpSseCallStreamOptions) {
     this.#options = options;
   }
 

@@ -10,7 +10,7 @@ import { type Cuttable, Session } from "../conformance/support.ts";
 import type { Members } from "../http/messages.ts";
 import { boundsOf, holds } from "../properties/replay-property.ts";
 import { ModernClient, readAnswer } from "./client.ts";
-import type { Script } from "./fixtures/lasting.ts";
+import type { Script } from "./fixtures/durable-calls.ts";
 
 /** A run may lose its process a dozen times. */
 const BOUNDS = boundsOf(25, 10_000);
@@ -19,7 +19,7 @@ let worker: TestWorker;
 
 beforeAll(async () => {
   worker = await startWorker({
-    entry: "test/worker/fixtures/lasting.ts",
+    entry: "test/worker/fixtures/durable-calls.ts",
     objects: { MCP: "McpObject", HASTY: "HastyObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });

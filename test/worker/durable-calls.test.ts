@@ -14,7 +14,7 @@ let taps: HttpTap[] = [];
 
 beforeAll(async () => {
   worker = await startWorker({
-    entry: "test/worker/fixtures/lasting.ts",
+    entry: "test/worker/fixtures/durable-calls.ts",
     objects: { MCP: "McpObject", HASTY: "HastyObject", EFFECTS: "Effects" },
     bindings: { MCP_KEYS: newKeys() },
   });

@@ -1,7 +1,8 @@
 /**
- * The memory of a call in a session, recorded by one run and read by the next: the journal and the open questions.
+ * One call of a session that survives a restart of its object. Its journal and its open questions are recorded by one run
+ * and read by the next.
  *
- * It is stored in rows of limited size, so that the cost of a change does not depend on how much was recorded before.
+ * They are stored in rows of limited size, so that the cost of a change does not depend on how much was recorded before.
  * The first row contains the whole call and is rewritten while the call is small. Once the call is larger, the first row
  * stays unchanged, and each further row contains as many of the later changes as fit. Each change writes one row.
  *
@@ -16,7 +17,7 @@ import { failedEntry, type JournalData, type JournalEntry, type QuestionEntry } 
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Caller } from "../sessions/session-state.ts";
 
-/** Characters that one call may store: its request and its memory. The platform allows twice as much in one row. */
+/** Characters that one call may store: its request, journal and questions. The platform allows twice as much in one row. */
 const CALL_MAX = 900_000;
 /** Characters in one row. A change that would exceed them starts a new row. */
 const ROW_MAX = 4_096;
@@ -47,7 +48,7 @@ export type StoredChange =
   | { readonly id: string; readonly question: OpenQuestion }
   | Partial<Pick<StoredCall, "isRepeatable" | "reruns">>;
 
-export interface MemoryHost {
+export interface DurableCallHost {
   /** Stores a row of the call. The first row is row 0. */
   put(row: number, value: StoredCall | readonly StoredChange[]): void;
   /** Returns the part of the message that may be stored. */
@@ -56,8 +57,8 @@ export interface MemoryHost {
   wakeAt(atMs: number): void;
 }
 
-export class CallMemory implements AskedBefore {
-  readonly #host: MemoryHost;
+export class DurableCall implements AskedBefore {
+  readonly #host: DurableCallHost;
   #call: StoredCall;
   readonly #entries: JournalEntry[];
   /** The entries of questions, by key. */
@@ -79,7 +80,7 @@ export class CallMemory implements AskedBefore {
   onAnswer: () => void = () => undefined;
 
   /** @param rows The changes in the further rows of a stored call. Absent for a new call. */
-  constructor(host: MemoryHost, call: StoredCall, rows?: readonly (readonly StoredChange[])[]) {
+  constructor(host: DurableCallHost, call: StoredCall, rows?: readonly (readonly StoredChange[])[]) {
     this.#host = host;
     this.#call = call;
     this.#entries = [...call.journal.entries];

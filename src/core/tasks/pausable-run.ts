@@ -7,12 +7,12 @@
 import type { Asker } from "../ask/asker.ts";
 import type { Step, StepContext } from "../define/handler-run.ts";
 import type { Attempt } from "../run/attempt.ts";
-import type { Replaying, SUSPENDED } from "../run/run-handler.ts";
+import type { SUSPENDED, SuspendableRun } from "../run/run-rounds.ts";
 import { suspend } from "../run/suspend.ts";
-import { RunWaits, type TriesKeeper } from "./kept-tries.ts";
+import { StepWaits, type TryStore } from "./stored-tries.ts";
 
 /** The result of a run that was cut, to continue in another run. */
-export const CUT: unique symbol = Symbol("cut");
+export const PAUSED: unique symbol = Symbol("paused");
 
 /** The result of a run whose steps all wait for their next try. */
 export const WAITING: unique symbol = Symbol("waiting");
@@ -23,30 +23,30 @@ export const WAITING: unique symbol = Symbol("waiting");
  */
 const LINGER_MS = 500;
 
-export interface CuttableOptions {
+export interface PausableRunOptions {
   /** Whether the run should end after the step that has just completed. */
   readonly isDue: () => boolean;
-  readonly cutAtTask: boolean;
+  readonly pauseAtTask: boolean;
   /** Keeps the tries of steps beyond the run. If absent, steps wait within the run. */
-  readonly tries?: TriesKeeper | undefined;
+  readonly tries?: TryStore | undefined;
 }
 
-export class CuttableRun implements Replaying {
+export class PausableRun implements SuspendableRun {
   readonly #attempt: Attempt;
   readonly #isDue: () => boolean;
-  readonly #cutAtTask: boolean;
-  readonly #waits: RunWaits | undefined;
+  readonly #pauseAtTask: boolean;
+  readonly #waits: StepWaits | undefined;
   #stepsUnderWay = 0;
-  #isCut = false;
+  #isPaused = false;
   #lingering: ReturnType<typeof setTimeout> | undefined;
-  readonly #end = Promise.withResolvers<typeof CUT | typeof WAITING>();
+  readonly #end = Promise.withResolvers<typeof PAUSED | typeof WAITING>();
   readonly suspended: Promise<typeof SUSPENDED>;
 
-  constructor(attempt: Attempt, { isDue, cutAtTask, tries }: CuttableOptions) {
+  constructor(attempt: Attempt, { isDue, pauseAtTask, tries }: PausableRunOptions) {
     this.#attempt = attempt;
     this.#isDue = isDue;
-    this.#cutAtTask = cutAtTask;
-    this.#waits = tries && new RunWaits(tries, () => this.#look());
+    this.#pauseAtTask = pauseAtTask;
+    this.#waits = tries && new StepWaits(tries, () => this.#look());
     // The caller that began the run receives this value unchanged, so the cast is safe.
     this.suspended = Promise.race([attempt.suspended, this.#end.promise as Promise<never>]);
   }
@@ -56,11 +56,11 @@ export class CuttableRun implements Replaying {
   }
 
   get isSilent(): boolean {
-    return this.#isCut || this.#attempt.isSilent;
+    return this.#isPaused || this.#attempt.isSilent;
   }
 
   async step<T>(name: string, work: Step<T>): Promise<T> {
-    if (this.#isCut) return suspend();
+    if (this.#isPaused) return suspend();
     let isNew = false;
     const retried = this.#waits?.step(work) ?? work;
     const done = (context: StepContext) => {
@@ -70,11 +70,11 @@ export class CuttableRun implements Replaying {
     this.#stepsUnderWay += 1;
     try {
       const result = await this.#attempt.step(name, done);
-      if (isNew && this.#isDue()) this.#isCut = true;
-      return this.#isCut ? suspend() : result;
+      if (isNew && this.#isDue()) this.#isPaused = true;
+      return this.#isPaused ? suspend() : result;
     } catch (error) {
       // The next run repeats the step.
-      if (this.#isCut) return suspend();
+      if (this.#isPaused) return suspend();
       throw error;
     } finally {
       this.#stepsUnderWay -= 1;
@@ -83,12 +83,12 @@ export class CuttableRun implements Replaying {
   }
 
   within<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isCut ? suspend() : this.#attempt.within(work);
+    return this.#isPaused ? suspend() : this.#attempt.within(work);
   }
 
   async task(): Promise<void> {
-    if (!this.#cutAtTask) return undefined;
-    this.#isCut = true;
+    if (!this.#pauseAtTask) return undefined;
+    this.#isPaused = true;
     this.#look();
     return suspend();
   }
@@ -102,14 +102,14 @@ export class CuttableRun implements Replaying {
   #look(): void {
     clearTimeout(this.#lingering);
     if (!this.#isAtRest) return;
-    if (this.#isCut) this.#end.resolve(CUT);
+    if (this.#isPaused) this.#end.resolve(PAUSED);
     else if (this.#waits?.count) this.#lingering = setTimeout(() => this.#endWaiting(), LINGER_MS);
   }
 
   #endWaiting(): void {
     // The end of the running step calls `#look` again.
     if (!this.#isAtRest) return;
-    this.#isCut = true;
+    this.#isPaused = true;
     this.#end.resolve(WAITING);
   }
 

@@ -13,18 +13,18 @@ import type { Registry } from "../define/registry.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import type { Call } from "./call.ts";
-import { lacking, toInputRequiredResult } from "./input-required-result.ts";
+import { missingCapabilities, toInputRequiredResult } from "./input-required-result.ts";
 import { encodeState, readPresented } from "./request-state.ts";
 import {
   FIRST_ROUND,
   isAnswering,
-  type Replaying,
   type Round,
   type RoundsOutcome,
   type RunRounds,
   SUSPENDED,
-} from "./run-handler.ts";
-import { hearSamples } from "./sampling-rounds.ts";
+  type SuspendableRun,
+} from "./run-rounds.ts";
+import { reportAnsweredSamples } from "./sampling-rounds.ts";
 
 /** Rounds of one legacy request, or of a task without a question: stops a handler that always asks again. */
 export const ROUNDS_MAX = 32;
@@ -40,10 +40,10 @@ export type BeginReplay = (
   journal: unknown,
   inputResponses: JsonObject,
   check?: (journal: unknown) => void,
-) => Attempted;
+) => JournaledRun;
 
 /** A run that may ask in the middle, and what is left of it when it is suspended. */
-export interface Attempted extends Replaying {
+export interface JournaledRun extends SuspendableRun {
   /** The questions the run waits for. @throws {KitError} when the handler is not the one that asked before. */
   questions(): Readonly<Record<string, Question>>;
   /** The journal for the next run; JSON. */
@@ -80,7 +80,7 @@ const runOneRound = async (
   begin: BeginReplay | undefined,
 ): Promise<RoundsOutcome> => {
   const presented = await readPresented(server, request, call);
-  hearSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
+  reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
   // The answers to explicit questions stay until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
@@ -100,7 +100,7 @@ const runOneRound = async (
     if (!isInputRequired(returned)) return { returned };
     return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
   } catch (error) {
-    if (error instanceof QuestionError && error.missing.length > 0) throw lacking(error.missing);
+    if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
     // The error asks too, and the next run needs what this one had.
     if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
     throw error;

@@ -5,7 +5,7 @@ import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
-import { OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
+import { OwnTaskClient, RELATED, textOf } from "./legacy-task-client.ts";
 import { TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;

@@ -14,7 +14,7 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
-import { RELATED } from "./own-task-client.ts";
+import { RELATED } from "./legacy-task-client.ts";
 
 let worker: TestWorker;
 let tap: HttpTap;

@@ -8,7 +8,7 @@ import type { ClientFacts } from "../../protocol/client-facts.ts";
 import { invalidParams, McpError } from "../../protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { metaOf } from "../../protocol/lifecycle.ts";
-import { OWN_TASKS_VERSION } from "../../protocol/versions.ts";
+import { LEGACY_TASKS_VERSION } from "../../protocol/versions.ts";
 import type { TaskStatus, TaskView } from "../task.ts";
 
 /** The key in `_meta` that names the task to which a message belongs. */
@@ -18,12 +18,12 @@ const RELATED_TASK = "io.modelcontextprotocol/related-task";
 const MESSAGE_MAX = 500;
 
 /** Whether the core protocol of the client's version has tasks. */
-export function hasOwnTasks({ rules }: ClientFacts): boolean {
-  return rules === OWN_TASKS_VERSION;
+export function hasLegacyTasks({ rules }: ClientFacts): boolean {
+  return rules === LEGACY_TASKS_VERSION;
 }
 
 /** Converts a task to the `Task` of the schema. */
-export function toOwnTask(view: TaskView): JsonObject {
+export function toLegacyTask(view: TaskView): JsonObject {
   const { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs } = view;
   const statusMessage = messageOf(view);
   return {

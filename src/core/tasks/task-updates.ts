@@ -10,7 +10,7 @@ import { invalidParams } from "../protocol/errors.ts";
 import { isObject, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Call } from "../run/call.ts";
 import { SUBSCRIPTION_ID } from "../serve/subscriptions.ts";
-import { type TaskView, takesTasks, tasksMissing } from "./task.ts";
+import { supportsTasks, type TaskView, tasksMissing } from "./task.ts";
 
 const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 
@@ -27,7 +27,7 @@ type ReadTask = (taskId: string) => Promise<TaskView | undefined>;
  * @throws {McpError} -32021 if the client does not support tasks; -32602 if `taskIds` is not a list of strings, or is
  *   too long.
  */
-export async function withTaskNews(
+export async function withTaskUpdates(
   server: Registry,
   request: JSONRPCRequest,
   call: Call,
@@ -35,7 +35,7 @@ export async function withTaskNews(
 ): Promise<Call> {
   const asked = readTaskIds(request);
   if (asked.length === 0) return call;
-  if (!takesTasks(call.client)) throw tasksMissing("Listening to tasks");
+  if (!supportsTasks(call.client)) throw tasksMissing("Listening to tasks");
   const found = await Promise.all(asked.map(read));
   const ids = asked.filter((_, at) => found[at]);
   if (ids.length === 0) return call;

@@ -17,8 +17,8 @@ import { listResult } from "../../serve/list-methods.ts";
 import { METHODS } from "../../serve/methods.ts";
 import { callTool } from "../../serve/tool-call.ts";
 import { type TaskView, unknownTask } from "../task.ts";
-import { isOver, readTtl, statusOf, toOwnTask, withRelatedTask } from "./own-task.ts";
-import { awaitResult, type TaskChanges, type WaitingKeeper } from "./own-task-result.ts";
+import { isOver, readTtl, statusOf, toLegacyTask, withRelatedTask } from "./legacy-task.ts";
+import { awaitResult, type LegacyTaskBackend, type TaskChanges } from "./legacy-task-result.ts";
 
 type Table = Readonly<Record<string, Method>>;
 
@@ -33,7 +33,7 @@ const isOffered = (server: Registry) => server.offers("tools");
  * @param inner The methods that are served in addition to the standard ones, such as those of notices.
  * @param changes The task changes of the client's session.
  */
-export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, changes: TaskChanges): Table {
+export function legacyTaskMethods(backend: LegacyTaskBackend, inner: Table | undefined, changes: TaskChanges): Table {
   const about = (work: (taskId: string, call: Call, server: Registry) => Promise<JsonObject>): Method => ({
     isOffered,
     serve: (server, { method, params }, call) => {
@@ -46,11 +46,11 @@ export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, 
     ...inner,
     initialize: { serve: (server, request, call) => initialize(server, request, { ...call, methods: inner }) },
     "tools/list": { isOffered, serve: listTools },
-    "tools/call": { isOffered, serve: (server, request, call) => callAsTask(server, request, call, keeper) },
-    "tasks/get": about(async (taskId, call) => toOwnTask(await find(taskId, call, keeper))),
-    "tasks/result": about((taskId, call, server) => awaitResult(taskId, server, call, keeper, changes)),
+    "tools/call": { isOffered, serve: (server, request, call) => callAsTask(server, request, call, backend) },
+    "tasks/get": about(async (taskId, call) => toLegacyTask(await find(taskId, call, backend))),
+    "tasks/result": about((taskId, call, server) => awaitResult(taskId, server, call, backend, changes)),
     "tasks/cancel": about(async (taskId, call) => {
-      const task = await cancel(taskId, call, keeper);
+      const task = await cancel(taskId, call, backend);
       changes.tell(taskId);
       return task;
     }),
@@ -58,24 +58,24 @@ export function ownTaskMethods(keeper: WaitingKeeper, inner: Table | undefined, 
 }
 
 /** Reads a task. @throws {McpError} -32602 if it does not exist. */
-async function find(taskId: string, call: Call, keeper: WaitingKeeper): Promise<TaskView> {
-  const task = await keeper.read(taskId, call);
+async function find(taskId: string, call: Call, backend: LegacyTaskBackend): Promise<TaskView> {
+  const task = await backend.read(taskId, call);
   if (!task) throw unknownTask();
   return task;
 }
 
 /** Cancels a task. @throws {McpError} -32602 if it does not exist or has already ended. */
-async function cancel(taskId: string, call: Call, keeper: WaitingKeeper): Promise<JsonObject> {
+async function cancel(taskId: string, call: Call, backend: LegacyTaskBackend): Promise<JsonObject> {
   const requireCancellable = (task: TaskView, isSo: boolean) => {
     if (!isSo) throw invalidParams(`The task has ended: its status is ${statusOf(task)}.`, { field: "taskId" });
   };
-  const before = await find(taskId, call, keeper);
+  const before = await find(taskId, call, backend);
   requireCancellable(before, !isOver(before));
-  await keeper.cancel(taskId, call);
-  const after = await find(taskId, call, keeper);
+  await backend.cancel(taskId, call);
+  const after = await find(taskId, call, backend);
   // The task may have ended meanwhile.
   requireCancellable(after, after.status === "cancelled");
-  return toOwnTask(after);
+  return toLegacyTask(after);
 }
 
 async function initialize(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
@@ -102,7 +102,7 @@ async function callAsTask(
   server: Registry,
   request: JSONRPCRequest,
   call: Call,
-  keeper: WaitingKeeper,
+  backend: LegacyTaskBackend,
 ): Promise<JsonObject> {
   const { task: asked, ...params } = request.params ?? {};
   const tool = typeof params.name === "string" ? server.tools.find(params.name) : undefined;
@@ -123,9 +123,9 @@ async function callAsTask(
     ...(ttlMs === undefined ? {} : { ttlMs }),
   };
   const create = async () => {
-    // The keeper returns the new task in the form in which it reads tasks.
-    const created = (await keeper.create(start, server, call)) as unknown as TaskView;
-    return withRelatedTask({ task: toOwnTask(created) }, created.taskId);
+    // The backend returns the new task in the form in which it reads tasks.
+    const created = (await backend.create(start, server, call)) as unknown as TaskView;
+    return withRelatedTask({ task: toLegacyTask(created) }, created.taskId);
   };
   return call.once ? call.once(server, request, call, create) : create();
 }

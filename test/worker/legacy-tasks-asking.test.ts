@@ -5,7 +5,7 @@ import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import type { Reading } from "./client.ts";
-import { methodsOf, nameIt, OwnTaskClient, RELATED, textOf } from "./own-task-client.ts";
+import { methodsOf, nameIt, OwnTaskClient, RELATED, textOf } from "./legacy-task-client.ts";
 
 let worker: TestWorker;
 let taps: HttpTap[] = [];

@@ -16,14 +16,14 @@ export const ASK_BY_RETURNING =
 
 /** The input that an earlier round leaves for this one. */
 export interface Round extends HandlerInput {
-  readonly replay?: Replaying | undefined;
+  readonly replay?: SuspendableRun | undefined;
 }
 
 /** The value a run ends with that waits for an answer. */
 export const SUSPENDED: unique symbol = Symbol.for("mcp-edge.suspended");
 
 /** One run of a handler that may be run again. */
-export interface Replaying extends HandlerRun {
+export interface SuspendableRun extends HandlerRun {
   /** Resolves when the run can go no further without an answer. */
   readonly suspended: Promise<typeof SUSPENDED>;
 }

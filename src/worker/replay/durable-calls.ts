@@ -1,5 +1,5 @@
 /**
- * The calls of one session, which survive a restart of the object that runs them. Questions and answers are stored. When
+ * The durable calls of one session: they survive a restart of the object that runs them. Questions and answers are stored. When
  * an answer arrives after a restart, the handler runs again up to the question, on the same stream. So the object may be
  * evicted while a person thinks.
  *
@@ -8,8 +8,8 @@
  *
  * | key | content |
  * | --- | --- |
- * | `call:<session>:<stream>` | the call; in layout 1 with its whole memory |
- * | `more:<session>:<stream>:<n>`, n from 1 | later changes of its memory, in order |
+ * | `call:<session>:<stream>` | the call; in layout 1 with all of its journal and questions |
+ * | `more:<session>:<stream>:<n>`, n from 1 | later changes of these, in order |
  *
  * @module
  */
@@ -27,17 +27,17 @@ import type { SessionPost } from "../../http/sessions.ts";
 import type { Storable } from "../../http/storable-request.ts";
 import type { EventLog, StreamRow } from "../sessions/event-log.ts";
 import type { Caller } from "../sessions/session-state.ts";
-import { CallMemory, type StoredCall, type StoredChange } from "./call-memory.ts";
+import { DurableCall, type StoredCall, type StoredChange } from "./durable-call.ts";
 
-/** The parts of the session that lasting calls use. */
-export interface LastingHost {
+/** The parts of the session that durable calls use. */
+export interface DurableCallsHost {
   readonly kv: SyncKvStorage;
   readonly log: EventLog;
   readonly session: number;
   /** Requests an alarm at this time or earlier. */
   readonly wakeAt: (atMs: number) => void;
   /** Runs a call again on its stream. */
-  readonly rerun: (memory: CallMemory) => void;
+  readonly rerun: (call: DurableCall) => void;
   /** Rejects a question that a run in memory waits for. Returns false when no run waits for it. */
   readonly expire: (id: RequestId) => boolean;
 }
@@ -45,30 +45,30 @@ export interface LastingHost {
 /** Reruns of one call without progress, so that a call that crashes its object is not run again forever. */
 const RERUNS_MAX = 3;
 
-export class LastingCalls {
-  readonly #host: LastingHost;
+export class DurableCalls {
+  readonly #host: DurableCallsHost;
   readonly #storable: Storable;
   readonly #prefix: string;
-  /** The memories of the calls that run now, by stream. */
-  readonly #live = new Map<number, CallMemory>();
+  /** The calls that run now, by stream. */
+  readonly #live = new Map<number, DurableCall>();
 
   /** @param storable Returns the part of an HTTP request that may be stored. */
-  constructor(host: LastingHost, storable: Storable) {
+  constructor(host: DurableCallsHost, storable: Storable) {
     this.#host = host;
     this.#storable = storable;
     this.#prefix = `call:${host.session}:`;
   }
 
-  /** Creates the memory of a call that is about to run, or returns undefined if the call cannot ask. Stores nothing. */
-  remember(caller: Caller, post: SessionPost, stream: number): CallMemory | undefined {
+  /** Makes a call durable that is about to run, or returns undefined if the call cannot ask. Stores nothing. */
+  remember(caller: Caller, post: SessionPost, stream: number): DurableCall | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
     const fresh = { journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
-    return this.#keep(this.#memoryOf({ stream, caller, post, ...fresh }));
+    return this.#keep(this.#durableCall({ stream, caller, post, ...fresh }));
   }
 
   /** Called when the stream of a call begins, since from then on the object may be reset without the client noticing. */
-  begin(memory: CallMemory, server: Registry): void {
-    if (memory.post.messages.every((parsed) => isRepeatable(server, parsed))) memory.repeatable();
+  begin(call: DurableCall, server: Registry): void {
+    if (call.post.messages.every((parsed) => isRepeatable(server, parsed))) call.repeatable();
   }
 
   /** Called when the run has ended. */
@@ -83,30 +83,30 @@ export class LastingCalls {
   }
 
   /**
-   * Returns whether a call that was interrupted by a reset continues. A call with open questions continues when its client
-   * answers; a repeatable one is run again now.
+   * Continues a call that was interrupted by a reset, if possible: a call with open questions when its client answers, a
+   * repeatable one now. Returns whether it continues.
    */
-  goesOn({ id }: StreamRow): boolean {
-    const memory = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
-    if (!memory) return false;
-    const waits = Object.keys(memory.questions).length > 0;
-    if (memory.reruns >= RERUNS_MAX || !(waits || memory.isRepeatable)) {
+  tryResume({ id }: StreamRow): boolean {
+    const call = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
+    if (!call) return false;
+    const waits = Object.keys(call.questions).length > 0;
+    if (call.reruns >= RERUNS_MAX || !(waits || call.isRepeatable)) {
       this.#delete(id);
       return false;
     }
-    if (!waits) this.#host.rerun(this.#keep(memory));
+    if (!waits) this.#host.rerun(this.#keep(call));
     return true;
   }
 
   /** Takes an answer for which no run in memory waits. It belongs to an interrupted call, or to none and is ignored. */
   answered(response: JSONRPCResultResponse | JSONRPCErrorResponse): void {
     const { id = "" } = response;
-    const memory = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
-    const question = memory?.questions[id];
-    if (!memory || !question) return;
+    const call = this.#all().find(({ questions }) => Object.hasOwn(questions, id));
+    const question = call?.questions[id];
+    if (!call || !question) return;
     const { key, digest } = question;
     const failed = "error" in response ? failedEntry(key, digest, refused(response.error)) : undefined;
-    this.#record(memory, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
+    this.#record(call, failed ?? { key, digest, answer: "result" in response ? response.result : undefined });
   }
 
   /** Deletes the interrupted calls with a request id, when the client cancels it. @returns Their streams. */
@@ -123,10 +123,10 @@ export class LastingCalls {
   /** Times out the questions that have expired. @returns When the next question expires. */
   expire(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const memory of this.#all()) {
-      for (const [id, { key, digest, untilMs }] of Object.entries(memory.questions)) {
+    for (const call of this.#all()) {
+      for (const [id, { key, digest, untilMs }] of Object.entries(call.questions)) {
         if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);
-        else if (!this.#host.expire(id)) this.#record(memory, failedEntry(key, digest, timedOut("the question")));
+        else if (!this.#host.expire(id)) this.#record(call, failedEntry(key, digest, timedOut("the question")));
       }
     }
     return nextMs;
@@ -143,44 +143,44 @@ export class LastingCalls {
     return last;
   }
 
-  #record(memory: CallMemory, entry: JournalEntry): void {
-    const isLive = this.#live.has(memory.stream);
-    this.#keep(memory);
+  #record(call: DurableCall, entry: JournalEntry): void {
+    const isLive = this.#live.has(call.stream);
+    this.#keep(call);
     try {
-      memory.record(entry);
+      call.record(entry);
     } catch (error) {
       // The answer is too large. The error has been recorded in its place, and the handler will receive it.
       if (!(error instanceof QuestionError)) throw error;
     }
-    if (!isLive) this.#host.rerun(memory);
+    if (!isLive) this.#host.rerun(call);
   }
 
-  #keep(memory: CallMemory): CallMemory {
-    this.#live.set(memory.stream, memory);
-    return memory;
+  #keep(call: DurableCall): DurableCall {
+    this.#live.set(call.stream, call);
+    return call;
   }
 
-  #memoryOf(call: StoredCall, rows?: readonly (readonly StoredChange[])[]): CallMemory {
+  #durableCall(call: StoredCall, rows?: readonly (readonly StoredChange[])[]): DurableCall {
     const { kv, wakeAt } = this.#host;
     const put = (row: number, value: StoredCall | readonly StoredChange[]) =>
       kv.put(this.#keyOf(call.stream, row), value);
     const storable = (post: SessionPost) => ({ ...post, request: this.#storable(post.request) });
-    return new CallMemory({ put, storable, wakeAt }, call, rows);
+    return new DurableCall({ put, storable, wakeAt }, call, rows);
   }
 
   /** Reads a stored call. @param call Its first row. */
-  #read(call: StoredCall | undefined): CallMemory | undefined {
+  #read(call: StoredCall | undefined): DurableCall | undefined {
     if (!call) return undefined;
     const rows: (readonly StoredChange[])[] = [];
     for (;;) {
       const row = this.#host.kv.get<readonly StoredChange[]>(this.#keyOf(call.stream, rows.length + 1));
-      if (!row) return this.#memoryOf(call, rows);
+      if (!row) return this.#durableCall(call, rows);
       rows.push(row);
     }
   }
 
   /** Returns the stored calls of the session: from memory if they run now, or else as stored. */
-  #all(): CallMemory[] {
+  #all(): DurableCall[] {
     const calls = [...this.#host.kv.list<StoredCall>({ prefix: this.#prefix })];
     return calls.flatMap(([, call]) => this.#live.get(call.stream) ?? this.#read(call) ?? []);
   }

@@ -14,7 +14,7 @@ import { EventKind, type EventLog, type EventRow, type Position } from "./event-
 export const WINDOW = 1024 * 1024;
 
 /** The state of a socket that survives hibernation: it is attached to the socket. */
-export interface Attached {
+export interface SocketAttachment {
   readonly stream: number;
   /** Number of the event after which its client began. */
   readonly after?: number;
@@ -24,36 +24,36 @@ export interface Attached {
   readonly behind?: Position | undefined;
 }
 
-export class Carrier {
+export class StreamSender {
   readonly #socket: WebSocket;
   readonly #log: EventLog;
-  #attached: Attached;
+  #attached: SocketAttachment;
   #place: Position;
   /** Units sent but not yet read by the client. Starts at 0 again after hibernation. */
-  #underWay = 0;
+  #inFlight = 0;
   #retryMs: number | undefined;
 
-  /** Creates the carrier of a new socket. @param place The client has everything up to this position. */
-  static begin(socket: WebSocket, log: EventLog, attached: Attached, place: Position): Carrier {
-    const carrier = new Carrier(socket, log, attached, place);
-    carrier.#keep(place);
-    return carrier;
+  /** Creates the sender of a new socket. @param place The client has everything up to this position. */
+  static create(socket: WebSocket, log: EventLog, attached: SocketAttachment, place: Position): StreamSender {
+    const sender = new StreamSender(socket, log, attached, place);
+    sender.#keep(place);
+    return sender;
   }
 
-  /** Creates the carrier of a socket that was accepted before the object hibernated. */
-  static again(socket: WebSocket, log: EventLog): Carrier {
-    const attached = socket.deserializeAttachment() as Attached;
-    return new Carrier(socket, log, attached, attached.behind ?? log.last(attached.stream));
+  /** Creates the sender of a socket that was accepted before the object hibernated. */
+  static restore(socket: WebSocket, log: EventLog): StreamSender {
+    const attached = socket.deserializeAttachment() as SocketAttachment;
+    return new StreamSender(socket, log, attached, attached.behind ?? log.last(attached.stream));
   }
 
-  private constructor(socket: WebSocket, log: EventLog, attached: Attached, place: Position) {
+  private constructor(socket: WebSocket, log: EventLog, attached: SocketAttachment, place: Position) {
     this.#socket = socket;
     this.#log = log;
     this.#attached = attached;
     this.#place = place;
   }
 
-  get attached(): Attached {
+  get attached(): SocketAttachment {
     return this.#attached;
   }
 
@@ -65,7 +65,7 @@ export class Carrier {
   /** Sends a row that was just stored, unless the reader is behind. */
   row(row: EventRow): void {
     if (this.#attached.behind) return;
-    if (this.#underWay < WINDOW) this.#send(row, row.frames);
+    if (this.#inFlight < WINDOW) this.#send(row, row.frames);
     else this.#keep(this.#place);
   }
 
@@ -82,14 +82,14 @@ export class Carrier {
 
   /** Called when the client has read this many units. */
   taken(units: number): void {
-    this.#underWay = Math.max(0, this.#underWay - units);
+    this.#inFlight = Math.max(0, this.#inFlight - units);
     if (this.#attached.behind) this.pump();
   }
 
   /** Sends events from the log until the window is full. */
   pump(): void {
     for (const row of this.#log.after(this.#attached.stream, this.#place)) {
-      if (this.#underWay >= WINDOW) {
+      if (this.#inFlight >= WINDOW) {
         this.#keep(this.#place);
         return;
       }
@@ -123,7 +123,7 @@ export class Carrier {
 
   #send({ seq, rank, kind }: EventRow, frames: string): void {
     const isFinal = kind === EventKind.Final;
-    this.#underWay += frames.length;
+    this.#inFlight += frames.length;
     this.#place = { seq, rank };
     this.#say(encodeBridge({ kind: isFinal ? "final" : "events", seq, ...(rank < 0 ? { rank } : {}), frames }));
   }
