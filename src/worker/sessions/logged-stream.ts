@@ -7,7 +7,8 @@
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
 import { encodeCursor, type TagOf } from "./event-id.ts";
-import { EventKind, type EventLog, type EventRow, type Position, StreamKind } from "./event-log.ts";
+import { EventKind, type EventLog, type EventRow, StreamKind } from "./event-log.ts";
+import type { StreamSender } from "./stream-sender.ts";
 
 /** The stream on which a call sends its messages. */
 export interface CallStream extends Pick<LoggedStream, "id" | "hasBegun" | "begun" | "begin" | "write" | "end"> {
@@ -29,18 +30,14 @@ export interface LoggedStreamOptions {
   readonly owner: StreamOwner;
 }
 
-/** The owner of a stream. It forwards rows to the sockets that carry the stream. */
+/** The owner of a stream. */
 export interface StreamOwner {
   /** Called when the stream begins. */
   begun(stream: LoggedStream): void;
   /** Called when rows were stored. @returns The size of older rows of this stream that were deleted to make room. */
   stored(stream: number, streamSize: number, added: number): number;
-  /** Called with each new row, in order. */
-  row(stream: number, row: EventRow): void;
-  /** Called when the stream has ended at this position. */
-  over(stream: number, place: Position): void;
-  /** Ends the response after everything before was sent. The client reconnects after `retryMs`. */
-  retry(stream: number, retryMs: number): void;
+  /** Returns the senders of a stream, one for each open socket. */
+  sendersOf(stream: number): readonly StreamSender[];
 }
 
 /** Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte. */
@@ -139,7 +136,7 @@ export class LoggedStream {
     }
     const { log, owner } = this.#options;
     log.finish(this.id, this.#seq);
-    owner.over(this.id, { seq: this.#seq, rank: 0 });
+    for (const sender of owner.sendersOf(this.id)) sender.over(this.#seq);
   }
 
   /** Called when rows of the stream with this size were deleted. */
@@ -153,7 +150,7 @@ export class LoggedStream {
     this.begin();
     this.#flush();
     this.retryMs = retryMs;
-    this.#options.owner.retry(this.id, retryMs);
+    for (const sender of this.#options.owner.sendersOf(this.id)) sender.retry(retryMs);
   }
 
   #add(text: string, kind: EventKind): void {
@@ -170,7 +167,7 @@ export class LoggedStream {
     log.append(this.id, rows);
     let added = 0;
     for (const row of rows) {
-      owner.row(this.id, row);
+      for (const sender of owner.sendersOf(this.id)) sender.row(row);
       added += row.frames.length;
     }
     this.#size += added;

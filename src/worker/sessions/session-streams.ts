@@ -23,7 +23,7 @@ import {
 } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import type { StreamHost } from "./stream-host.ts";
-import type { SocketAttachment } from "./stream-sender.ts";
+import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 
 /** The position where a socket begins, and the row of its stream if there is one. */
@@ -140,7 +140,7 @@ export class SessionStreams implements StreamOwner {
     } catch (error) {
       this.#host.onError(error);
       const frames = requests.map((id) => encodeEvent(unstored(id))).join("");
-      this.row(own, { seq: this.#host.log.last(own).seq, rank: 0, kind: EventKind.Kept, frames });
+      this.#send(own, { seq: this.#host.log.last(own).seq, rank: 0, kind: EventKind.Kept, frames });
     }
   }
 
@@ -150,7 +150,7 @@ export class SessionStreams implements StreamOwner {
   }
 
   #ownOf(own: number): LoggedStream {
-    const [sender] = this.#sockets.sendersOf(own);
+    const [sender] = this.sendersOf(own);
     return this.#own(sender?.attached ?? { stream: own }, StreamKind.Own);
   }
 
@@ -168,16 +168,8 @@ export class SessionStreams implements StreamOwner {
     this.#host.onBegin();
   }
 
-  row(stream: number, row: EventRow): void {
-    for (const sender of this.#sockets.sendersOf(stream)) sender.row(row);
-  }
-
-  over(stream: number, place: Position): void {
-    for (const sender of this.#sockets.sendersOf(stream)) sender.over(place);
-  }
-
-  retry(stream: number, retryMs: number): void {
-    for (const sender of this.#sockets.sendersOf(stream)) sender.retry(retryMs);
+  sendersOf(stream: number): readonly StreamSender[] {
+    return this.#sockets.of(stream).map((socket) => this.#sockets.senderOf(socket));
   }
 
   /** Whether a GET stream is open. */
@@ -294,7 +286,11 @@ export class SessionStreams implements StreamOwner {
     } catch (error) {
       this.#host.onError(error);
     }
-    this.row(id, row);
+    this.#send(id, row);
+  }
+
+  #send(stream: number, row: EventRow): void {
+    for (const sender of this.sendersOf(stream)) sender.row(row);
   }
 
   /** Answers the interrupted calls of an HTTP+SSE client whose Worker has reconnected. */
@@ -327,8 +323,7 @@ export class SessionStreams implements StreamOwner {
     const all = this.#size(added);
     let freed = 0;
     // The rest of an event that was partly sent must not be deleted.
-    const isNeeded = (...event: [number, number]) =>
-      this.#sockets.sendersOf(event[0]).some((each) => each.isWithin(...event));
+    const isNeeded = (...event: [number, number]) => this.sendersOf(event[0]).some((each) => each.isWithin(...event));
     if (streamSize > caps.streamBytesMax) {
       freed = log.prune(session, streamSize - caps.streamBytesMax * (1 - FREED), isNeeded, stream);
       this.#bytes = all - freed;

@@ -70,7 +70,7 @@ export class StreamSender {
   }
 
   /** Reports the end of the stream. A reader that is behind finds it in the log. */
-  over({ seq }: Position): void {
+  over(seq: number): void {
     if (!this.#attached.behind) this.#say(encodeBridge({ kind: "final", seq, frames: "" }));
   }
 

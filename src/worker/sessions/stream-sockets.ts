@@ -46,11 +46,6 @@ export class StreamSockets {
     return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
   }
 
-  /** Returns the senders of a stream, one for each open socket. */
-  sendersOf(stream: number): StreamSender[] {
-    return this.of(stream).map((socket) => this.senderOf(socket));
-  }
-
   /** Returns the sender of a socket. */
   senderOf(socket: WebSocket): StreamSender {
     let sender = this.#senders.get(socket);

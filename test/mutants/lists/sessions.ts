@@ -609,7 +609,8 @@ export const SESSIONS: readonly Mutant[] = [
     id: "frame-sent-before-it-is-logged",
     file: "src/worker/sessions/logged-stream.ts",
     find: "log.append(this.id, rows);",
-    replace: "for (const row of rows) owner.row(this.id, row); log.append(this.id, rows); rows.splice(0);",
+    replace:
+      "for (const sender of owner.sendersOf(this.id)) for (const row of rows) sender.row(row); log.append(this.id, rows); rows.splice(0);",
     tests: ["test/worker/logged-first.test.ts"],
   },
   {
