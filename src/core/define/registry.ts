@@ -299,7 +299,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
     return pick(this.options, rules.implementationFields);
   }
 
-  /** Returns the capabilities that the version defines and whose state the transport features. */
+  /** Returns the capabilities that the version defines and whose state the transport keeps. */
   capabilities(rules: VersionRules, features: TransportFeatures): JsonObject {
     const derived: JsonObject = {};
     const changing = features.notices ? { listChanged: true } : {};

@@ -11,7 +11,7 @@ import type { SUSPENDED, SuspendableRun } from "../run/run-rounds.ts";
 import { suspend } from "../run/suspend.ts";
 import { StepWaits, type TryStore } from "./stored-tries.ts";
 
-/** The result of a run that was cut, to continue in another run. */
+/** The result of a run that was paused, to continue in another run. */
 export const PAUSED: unique symbol = Symbol("paused");
 
 /** The result of a run whose steps all wait for their next try. */
