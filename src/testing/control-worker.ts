@@ -46,6 +46,14 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
     return ids.filter((_, at) => roles[at] === role);
   }
 
+  /**
+   * The same as `ask`, for commands that may wait for the test. Miniflare blocks Node until an RPC call returns, but not
+   * while it fetches. Values are JSON.
+   */
+  override async fetch(request: Request): Promise<Response> {
+    return Response.json(await this.ask(...((await request.json()) as Parameters<typeof this.ask>)));
+  }
+
   async ask(className: string, target: ObjectTarget, asked: Control): Promise<Controlled> {
     const namespace = this.env[className] as DurableObjectNamespace | undefined;
     if (!namespace) throw new Error(`The control Worker lacks a binding to the class "${className}".`);

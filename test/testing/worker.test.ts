@@ -156,6 +156,13 @@ test("an alarm that is days away runs at once, may set the next one, and reports
   expect(await worker.runAlarm("COUNTER", name)).toBe(false);
 });
 
+test("an alarm may wait for the test: its fetches are answered while it runs", async () => {
+  const name = newName();
+  await get(`/fetch-in-alarm?name=${name}`);
+  expect(await worker.runAlarm("COUNTER", name)).toBe(true);
+  expect((await worker.storage("COUNTER", name)).keys).toEqual({ answer: "from the test" });
+});
+
 test("an unknown binding is named, with the existing ones", async () => {
   await expect(worker.evict("COUNT", "one")).rejects.toThrow(
     '"COUNT" is not a Durable Object class or binding of this Worker. It has: COUNTER, Counter.',

@@ -335,6 +335,14 @@ export const EDGES: readonly Mutant[] = [
     tests: CLI,
   },
   {
+    id: "testing-alarm-blocks-the-test",
+    file: "src/testing/worker.ts",
+    find: 'return this.#alarm(binding, name, { ask: "alarm", onlyIfDue: false });',
+    replace: 'return (await this.#control(binding, name, { ask: "alarm", onlyIfDue: false })) as boolean;',
+    tests: ["test/testing/worker.test.ts"],
+    title: "its fetches are answered while it runs",
+  },
+  {
     id: "in-memory-error-is-result",
     file: "src/testing/in-memory.ts",
     find: "throw new McpError(code, message, data);",
