@@ -256,6 +256,13 @@ export const SESSIONS: readonly Mutant[] = [
     title: "event ids of a deleted session are 404",
   },
   {
+    id: "object-alarm-overlooks-what-was-stored-meanwhile",
+    file: "src/worker/sessions/session-object.ts",
+    find: "const stored = [...SessionState.stored(this.#ctx.storage.kv)];",
+    replace: "const stored: number[] = [];",
+    tests: ["test/worker/shared-object.test.ts"],
+  },
+  {
     id: "object-alarm-leaves-the-database",
     file: "src/worker/sessions/session-object.ts",
     find: "else await this.#forget();",
