@@ -156,6 +156,25 @@ test("1,000 events in 20 bursts are 20 rows", async () => {
   expect(found.counts.rowsRead).toBeLessThan(40);
 });
 
+test("1,000 events with an await between them are at most 30 rows, none of which is large", async () => {
+  const session = await open();
+  const found = await costsOf("call with 1,000 events in 1,000 turns", async () => {
+    expect(progressIn(await call("awaiting", session))).toBe(1_000);
+  });
+  expect(found.stored?.rows).toBeLessThanOrEqual(30);
+  expect(found.stored?.rows).toBeGreaterThan(8);
+});
+
+test("200 events with a zero timer between them are at most one row per 10 ms", async () => {
+  const session = await open();
+  const startedAtMs = Date.now();
+  const found = await costsOf("call with 200 events in as many timers", async () => {
+    expect(progressIn(await call("timed", session))).toBe(200);
+  });
+  // The stream, the first event, and the answer are rows too.
+  expect(found.stored?.rows).toBeLessThanOrEqual((Date.now() - startedAtMs) / 10 + 3);
+});
+
 test.each([
   ["one turn", "telling", 4],
   ["20 bursts", "bursting", 23],

@@ -32,7 +32,21 @@ server.tool("telling", {}, (_, ctx) => {
 server.tool("bursting", {}, async (_, ctx) => {
   for (let value = 1; value <= 1_000; value += 1) {
     ctx.progress(value);
-    if (value % (1_000 / BURSTS) === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    if (value % (1_000 / BURSTS) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return "done";
+});
+server.tool("awaiting", {}, async (_, ctx) => {
+  for (let value = 1; value <= 1_000; value += 1) {
+    ctx.progress(value);
+    await undefined;
+  }
+  return "done";
+});
+server.tool("timed", {}, async (_, ctx) => {
+  for (let value = 1; value <= 200; value += 1) {
+    ctx.progress(value);
+    await new Promise((resolve) => setTimeout(resolve, 0));
   }
   return "done";
 });

@@ -28,9 +28,9 @@ async function open(): Promise<{ session: Session; object: string }> {
   return { session, object };
 }
 
-/** Makes a call that reports progress `events` times, each time in a new turn. */
+/** Makes a call that reports progress `events` times, so slowly that each event is a row. */
 async function flood(session: Session, key: string, events: number, size = 1): Promise<Cuttable> {
-  const stream = await session.stream("flood", { key, events, size });
+  const stream = await session.stream("flood", { key, events, size, pauseMs: 20 });
   await stream.has("the first", ({ messages }) => messages.length > 0);
   await readAnswer(new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }));
   return stream;

@@ -124,6 +124,16 @@ describe.each(VERSIONS)("a call of %s", (version) => {
     expect(reading.messages).toHaveLength(2);
   });
 
+  test("sends progress that was gathered with earlier progress before the handler has finished", async () => {
+    const client = await patiently();
+    const key = newKey();
+    const reading = new Reading(await client.call("emit_each_turn", { key }, { progressToken: 1 }));
+    await reading.has("all progress", ({ messages }) => progressOf(messages).length === 3);
+    await release(key);
+    await reading.has("end of the stream", ({ isOver }) => isOver);
+    expect(reading.messages).toHaveLength(4);
+  });
+
   test("uses only its own stream", async () => {
     const client = await patiently();
     const tokens = ["left", "right", 3];

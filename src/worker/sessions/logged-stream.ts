@@ -43,6 +43,12 @@ export interface StreamOwner {
 /** Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte. */
 export const ROW_MAX = 256 * 1024;
 
+/** Progress and logs that follow earlier ones within this many milliseconds wait for the rest of that time. */
+const GATHER_MS = 10;
+
+/** UTF-16 units of waiting progress and logs that are written without waiting longer. */
+const GATHER_MAX = 16 * 1024;
+
 interface Frame {
   readonly seq: number;
   readonly text: string;
@@ -57,6 +63,13 @@ export class LoggedStream {
   /** Size of the stored rows. */
   #size = 0;
   #frames: Frame[] = [];
+  /** Size of the frames. */
+  #waiting = 0;
+  /** Whether the frames are written at the end of this turn. */
+  #isDue = false;
+  #flushedAtMs = 0;
+  /** The timer that writes the gathered frames. */
+  #gathering: ReturnType<typeof setTimeout> | undefined;
   #hasBegun = false;
   #isOver = false;
   #begun: Promise<void> | undefined;
@@ -105,15 +118,17 @@ export class LoggedStream {
   }
 
   /**
-   * Sends one message. Messages of one turn share a row and a message to the Worker.
+   * Sends one message. Messages of one turn share a row and a message to the Worker, and so do the progress and logs of a
+   * call within {@link GATHER_MS}.
    *
    * @param isNews Whether the message may be deleted when the log is full, such as progress.
    */
   write(text: string, isNews: boolean): void {
     if (this.#isOver) return;
     this.begin();
-    if (this.#frames.length === 0) queueMicrotask(() => this.#flush());
     this.#add(text, isNews ? EventKind.News : EventKind.Kept);
+    if (isNews && this.#gathers) this.#gathering ??= setTimeout(() => this.#flush(), GATHER_MS);
+    else this.#flushAfterTurn();
   }
 
   /** Sends one message immediately. @throws {Error} when it cannot be stored. Then it is not sent either. */
@@ -157,11 +172,33 @@ export class LoggedStream {
     this.#seq += 1;
     this.#tag ??= this.#options.tagOf(this.id);
     const cursor = encodeCursor(this.#tag, { stream: this.id, seq: this.#seq });
-    this.#frames.push({ seq: this.#seq, text: encodeEvent(text, cursor), kind });
+    const frame = { seq: this.#seq, text: encodeEvent(text, cursor), kind };
+    this.#frames.push(frame);
+    this.#waiting += frame.text.length;
+  }
+
+  /**
+   * Whether progress and logs wait for more of them. They do soon after the last ones, because each row and each message
+   * to the Worker has a price. Standalone streams write at once: nothing waits in memory when another Worker takes over.
+   */
+  get #gathers(): boolean {
+    const isSoon = Date.now() - this.#flushedAtMs < GATHER_MS;
+    return isSoon && this.#waiting < GATHER_MAX && this.kind === StreamKind.Call;
+  }
+
+  #flushAfterTurn(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => this.#flush());
   }
 
   #flush(): void {
     const { log, owner } = this.#options;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
+    this.#isDue = false;
+    this.#waiting = 0;
+    this.#flushedAtMs = Date.now();
     const rows = toRows(this.#frames.splice(0));
     // Store all rows before sending any, so that no client gets a part of an event whose rest could not be stored.
     log.append(this.id, rows);
