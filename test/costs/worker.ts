@@ -96,8 +96,8 @@ function mount(path: string, binding: string, className: string, options: Parame
 
     async stored() {
       const keys = [...this.ctx.storage.kv.list()].length;
-      const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event_2'").toArray().length > 0;
-      const query = "SELECT (SELECT COUNT(*) FROM stream_2) + (SELECT COUNT(*) FROM event_2) AS rows";
+      const has = this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+      const query = "SELECT (SELECT COUNT(*) FROM stream) + (SELECT COUNT(*) FROM event) AS rows";
       const rows = has ? Number(this.ctx.storage.sql.exec(query).one().rows) : 0;
       return { keys, rows, alarm: (await this.ctx.storage.getAlarm()) !== null };
     }

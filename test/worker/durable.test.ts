@@ -303,7 +303,7 @@ describe("lifetime", () => {
     await session.request("resources/subscribe", { uri: "test://a" });
     await (await flood(session, { key: newKey(), events: 3 })).end();
     const before = (await look("Brief")).at(-1);
-    expect(before).toMatchObject({ keys: ["session"], rows: { stream_2: 1, event_2: 4 } });
+    expect(before).toMatchObject({ keys: ["session"], rows: { stream: 1, event: 4 } });
     await until("nothing is stored", async () => {
       const now = (await look("Brief")).at(-1);
       return now?.keys.length === 0 && Object.keys(now.rows).length === 0 && now.alarm === null;
@@ -317,7 +317,7 @@ describe("messages that belong to no call", () => {
     await session.request("logging/setLevel", { level: "info" });
     expect((await session.send(notification("notifications/roots/list_changed"))).status).toBe(202);
     await until("the message is stored", async () => {
-      return (await look("Plain")).some(({ rows }) => (rows.event_2 ?? 0) === 1 && rows.stream_2 === 1);
+      return (await look("Plain")).some(({ rows }) => (rows.event ?? 0) === 1 && rows.stream === 1);
     });
     const stream = await session.get();
     await stream.has("the message", ({ messages }) => messages.length > 0);
@@ -370,9 +370,9 @@ describe("messages that belong to no call", () => {
     const rows = async () => (await worker.worker.storage("PlainObject", id)).tables;
     await until("one is left", async () => {
       await worker.worker.runAlarm("PlainObject", id);
-      return (await rows()).event_2?.length !== 3;
+      return (await rows()).event?.length !== 3;
     });
-    expect(await rows()).toMatchObject({ stream_2: [{ session: 0 }], event_2: [{ seq: 3 }] });
+    expect(await rows()).toMatchObject({ stream: [{ session: 0 }], event: [{ seq: 3 }] });
     stream.cut();
   });
 
@@ -512,7 +512,7 @@ test("DELETE deletes the log at once, and a call that still runs keeps its strea
   const key = newKey();
   const running = await session.stream("hold", { key, events: 1 });
   await running.has("progress", ({ messages }) => messages.length === 1);
-  const rows = async () => (await look("Plain")).map(({ rows: each }) => each.stream_2 ?? 0).reduce((a, b) => a + b, 0);
+  const rows = async () => (await look("Plain")).map(({ rows: each }) => each.stream ?? 0).reduce((a, b) => a + b, 0);
   const before = await rows();
   expect((await session.delete()).status).toBe(204);
   // The call's row is kept, because otherwise its messages would be counted but never deleted.

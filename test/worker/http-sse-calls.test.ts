@@ -107,7 +107,7 @@ async function openAlone(binding: string, options?: OpenOptions): Promise<{ read
 
 async function rows(binding: string, id: string): Promise<{ streams: Members[]; events: Members[]; units: number }> {
   const { tables } = await worker.worker.storage(binding, id);
-  const [streams = [], events = []] = [tables.stream_2, tables.event_2] as unknown as Members[][];
+  const [streams = [], events = []] = [tables.stream, tables.event] as unknown as Members[][];
   return { streams, events, units: events.reduce((sum, { frames }) => sum + String(frames).length, 0) };
 }
 
@@ -162,7 +162,7 @@ describe("an answer that cannot be stored", () => {
   test("D5: is replaced by an error at once, and the stream continues", async () => {
     const { reader, id } = await openAlone("McpObject");
     await reader.initialize();
-    const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN NEW.frames LIKE '%"said 1"%'`;
+    const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event WHEN NEW.frames LIKE '%"said 1"%'`;
     await worker.worker.sql("McpObject", id, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
     for (const call of [1, 2]) {
       expect(await reader.call(call, "say", { count: 1, size: 1 })).toBe(202);

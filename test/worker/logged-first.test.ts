@@ -38,8 +38,8 @@ async function flood(session: Session, key: string, events: number, size = 1): P
 
 /** Makes the database refuse rows from now on. */
 async function refuse(object: string, when: string): Promise<void> {
-  const newer = "NEW.stream > (SELECT MAX(id) FROM stream_2 WHERE id < NEW.stream)";
-  const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event_2 WHEN ${newer} AND ${when}`;
+  const newer = "NEW.stream > (SELECT MAX(id) FROM stream WHERE id < NEW.stream)";
+  const trigger = `CREATE TRIGGER refusing BEFORE INSERT ON event WHEN ${newer} AND ${when}`;
   await worker.worker.sql(CLASS, object, `${trigger} BEGIN SELECT RAISE(ABORT, 'refused'); END`);
 }
 

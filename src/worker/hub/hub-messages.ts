@@ -10,8 +10,7 @@ import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 export const CLAIM_HEADER = "Mcp-Edge-Claim";
 
 /**
- * Describes a stream and the limits it must respect, as JSON. The Worker sends it when it connects; Workers of earlier
- * releases send none.
+ * Describes a stream and the limits it must respect, as JSON. The Worker sends it when it connects.
  */
 export interface HubClaim {
   /** Hash of the principal. Absent for an anonymous client. */

@@ -73,13 +73,13 @@ export class HubObject implements RoleObject, HubRpc {
 
   /** Accepts a WebSocket, or answers 429 with a text that names the exceeded limit. */
   async fetch(request: Request): Promise<Response> {
-    const text = request.headers.get(CLAIM_HEADER);
-    const claim = text === null ? undefined : (JSON.parse(text) as HubClaim);
-    const excess = claim && this.#findExcess(claim);
+    const claim = JSON.parse(request.headers.get(CLAIM_HEADER) ?? "") as HubClaim;
+    const { owner, size } = claim;
+    const excess = this.#findExcess(claim);
     if (excess) return new Response(excess, { status: 429 });
     const { 0: theirs, 1: ours } = new WebSocketPair();
     // Tags survive hibernation. The size is the first tag.
-    this.#ctx.acceptWebSocket(ours, [`size ${claim?.size ?? 0}`, "hub", ...(claim?.owner ? [claim.owner] : [])]);
+    this.#ctx.acceptWebSocket(ours, [`size ${size}`, "hub", ...(owner ? [owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs });
   }
 
@@ -153,7 +153,7 @@ export class HubObject implements RoleObject, HubRpc {
   }
 }
 
-/** Returns the size of a stream from its tags. Sockets accepted by an earlier release have no tags. */
+/** Returns the size of a stream from its tags. */
 function sizeTag([tag = ""]: readonly string[]): number {
   return Number(tag.split(" ")[1] ?? 0);
 }

@@ -28,7 +28,7 @@ interface OpenQuestion {
   readonly untilMs: number;
 }
 
-/** The content of the first row. In layout 1 it was the only row, whatever its size. */
+/** The content of the first row. */
 export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;

@@ -6,8 +6,6 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 
-import { fingerprint } from "../../core/protocol/bytes.ts";
-
 /** A position in a stream, directly after event `seq`. 0 is the beginning of the stream. */
 export interface Cursor {
   readonly stream: number;
@@ -36,32 +34,17 @@ export function encodeCursor(tag: string, { stream, seq }: Cursor): string {
   return `${tag}-${stream.toString(36)}-${seq.toString(36)}`;
 }
 
-/**
- * Returns the position that an event id names, or undefined if the id was not issued to this session.
- *
- * @param earlierTag Returns the tag in event ids of version 0.1, which does not depend on the stream number. The result
- *   then has `isEarlier`.
- */
-export function decodeCursor(
-  text: string,
-  tagOf: TagOf,
-  earlierTag: () => string,
-): (Cursor & { readonly isEarlier: boolean }) | undefined {
+/** Returns the position that an event id names, or undefined if the id was not issued to this session. */
+export function decodeCursor(text: string, tagOf: TagOf): Cursor | undefined {
   const parts = /^[0-9a-z]+-([0-9a-z]{1,11})-([0-9a-z]{1,10})$/.exec(text);
   if (!parts) return undefined;
   const cursor = { stream: Number.parseInt(parts[1] ?? "", 36), seq: Number.parseInt(parts[2] ?? "", 36) };
-  if (encodeCursor(tagOf(cursor.stream), cursor) === text) return { ...cursor, isEarlier: false };
-  return encodeCursor(earlierTag(), cursor) === text ? { ...cursor, isEarlier: true } : undefined;
+  return encodeCursor(tagOf(cursor.stream), cursor) === text ? cursor : undefined;
 }
 
 /** Returns whether a stream is standalone. Standalone streams have odd numbers, those of calls even ones. */
 export function isOwnStream(stream: number): boolean {
   return stream % 2 === 1;
-}
-
-/** Returns the tag of a session in event ids of version 0.1, which logs and clients may still contain. */
-export function earlierTagOf(objectId: string, session: number): string {
-  return fingerprint(session === 0 ? objectId : `${objectId} ${session}`).toString(36);
 }
 
 /**

@@ -8,7 +8,6 @@
  */
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { isOwnStream } from "./event-id.ts";
-import { createTables, openTables } from "./log-schema.ts";
 
 /** The purpose of a stream. */
 export const StreamKind = {
@@ -86,8 +85,16 @@ export interface Keeping {
 
 const EMPTY_BYTES = 4096;
 
+const TABLES = `
+  CREATE TABLE stream (id INTEGER PRIMARY KEY, session INTEGER, kind INTEGER, requests TEXT);
+  CREATE TABLE event (
+    stream INTEGER, seq INTEGER, rank INTEGER, at INTEGER, kind INTEGER, frames TEXT,
+    PRIMARY KEY (stream, seq, rank)
+  ) WITHOUT ROWID;
+`;
+
 /** The newest event of a stream is never deleted, because the number of the next event is derived from it. */
-const NOT_NEWEST = "event_2.seq < (SELECT MAX(seq) FROM event_2 AS newest WHERE newest.stream = event_2.stream)";
+const NOT_NEWEST = "event.seq < (SELECT MAX(seq) FROM event AS newest WHERE newest.stream = event.stream)";
 
 export class EventLog {
   readonly #sql: SqlStorage;
@@ -108,46 +115,46 @@ export class EventLog {
 
   begin({ id, session, requests }: StreamRow, kind: StreamKind): void {
     if (!this.#exists()) {
-      createTables(this.#sql);
+      this.#sql.exec(TABLES);
       this.#hasTables = true;
     }
-    this.#sql.exec("INSERT OR IGNORE INTO stream_2 VALUES (?, ?, ?, ?)", id, session, kind, requests);
+    this.#sql.exec("INSERT OR IGNORE INTO stream VALUES (?, ?, ?, ?)", id, session, kind, requests);
   }
 
   /** Appends rows. Stores all of them, or none if it throws. */
   append(stream: number, rows: readonly EventRow[]): void {
     try {
       for (const { seq, rank, kind, frames } of rows) {
-        this.#sql.exec("INSERT INTO event_2 VALUES (?, ?, ?, ?, ?, ?)", stream, seq, rank, Date.now(), kind, frames);
+        this.#sql.exec("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", stream, seq, rank, Date.now(), kind, frames);
       }
     } catch (error) {
-      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq >= ?", stream, rows[0]?.seq ?? 0);
+      this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq >= ?", stream, rows[0]?.seq ?? 0);
       throw error;
     }
   }
 
   /** Marks the stream as ended at event `seq`, without an answer. */
   finish(stream: number, seq: number): void {
-    const query = "UPDATE event_2 SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
+    const query = "UPDATE event SET kind = 1 WHERE stream = ? AND seq = ? AND rank = 0";
     if (this.#sql.exec(query, stream, seq).rowsWritten > 0) return;
     this.append(stream, [{ seq, rank: 0, kind: EventKind.Final, frames: "" }]);
   }
 
   find(stream: number): StreamRow | undefined {
-    return this.#rows<StreamRow>("SELECT id, session, requests FROM stream_2 WHERE id = ?", stream)[0];
+    return this.#rows<StreamRow>("SELECT id, session, requests FROM stream WHERE id = ?", stream)[0];
   }
 
   /** Yields the rows after a position in order. Rows are read lazily. */
   *after(stream: number, { seq, rank }: Position): Iterable<EventRow> {
     if (!this.#exists()) return;
     const query =
-      "SELECT seq, rank, kind, frames FROM event_2 WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
+      "SELECT seq, rank, kind, frames FROM event WHERE stream = ? AND (seq, rank) > (?, ?) ORDER BY seq, rank";
     for (const row of this.#sql.exec(query, stream, seq, rank)) yield row as unknown as EventRow;
   }
 
   /** Returns the end of a stream. */
   last(stream: number): StreamEnd {
-    const query = "SELECT seq, rank, kind FROM event_2 WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
+    const query = "SELECT seq, rank, kind FROM event WHERE stream = ? ORDER BY seq DESC, rank DESC LIMIT 1";
     const [row] = this.#rows<EventRow>(query, stream);
     return { seq: row?.seq ?? 0, rank: row?.rank ?? 0, isFinal: row?.kind === EventKind.Final };
   }
@@ -155,26 +162,26 @@ export class EventLog {
   /** Returns the streams of calls without a final event, and the unanswered calls of HTTP+SSE clients. */
   unfinished(): StreamRow[] {
     const query =
-      "SELECT id, session, requests FROM stream_2 WHERE kind IN (0, 3) AND NOT EXISTS " +
-      "(SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)";
+      "SELECT id, session, requests FROM stream WHERE kind IN (0, 3) AND NOT EXISTS " +
+      "(SELECT 1 FROM event WHERE stream = id AND kind = 1)";
     return this.#rows(query);
   }
 
   /** Returns the stream whose messages wait for the client of a session to open one. */
   waiting(session: number): number | undefined {
-    const query = "SELECT id FROM stream_2 WHERE session = ? AND kind = 2 ORDER BY id DESC LIMIT 1";
+    const query = "SELECT id FROM stream WHERE session = ? AND kind = 2 ORDER BY id DESC LIMIT 1";
     return this.#rows<{ id: number }>(query, session)[0]?.id;
   }
 
   /** Called when a client has opened the stream of waiting messages. */
   adopt(stream: number): void {
-    this.#sql.exec("UPDATE stream_2 SET kind = 1 WHERE id = ?", stream);
+    this.#sql.exec("UPDATE stream SET kind = 1 WHERE id = ?", stream);
   }
 
   /** Returns the stored size of a session, or of one of its streams. */
   size(session: number, stream?: number): number {
     const { where, bindings } = within(session, stream);
-    const query = `SELECT SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id WHERE ${where}`;
+    const query = `SELECT SUM(LENGTH(frames)) AS size FROM stream JOIN event ON stream = id WHERE ${where}`;
     return this.#rows<{ size: number | null }>(query, ...bindings)[0]?.size ?? 0;
   }
 
@@ -187,13 +194,13 @@ export class EventLog {
   prune(session: number, toFree: number, isNeeded: (stream: number, seq: number) => boolean, stream?: number): number {
     const { where, bindings } = within(session, stream);
     const query =
-      "SELECT stream, seq, SUM(LENGTH(frames)) AS size FROM stream_2 JOIN event_2 ON stream = id " +
-      `WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY stream, seq ORDER BY at, stream, seq`;
+      "SELECT stream, seq, SUM(LENGTH(frames)) AS size FROM stream JOIN event ON stream = id " +
+      `WHERE ${where} AND event.kind = 0 AND ${NOT_NEWEST} GROUP BY stream, seq ORDER BY at, stream, seq`;
     let freed = 0;
     for (const row of this.#rows<{ stream: number; seq: number; size: number }>(query, ...bindings)) {
       if (freed >= toFree) break;
       if (isNeeded(row.stream, row.seq)) continue;
-      this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq = ?", row.stream, row.seq);
+      this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq = ?", row.stream, row.seq);
       freed += row.size;
     }
     return freed;
@@ -206,11 +213,11 @@ export class EventLog {
    * @returns The freed size.
    */
   release(stream: number, seq: number): number {
-    const query = "SELECT SUM(LENGTH(frames)) AS size FROM event_2 WHERE stream = ? AND seq <= ?";
+    const query = "SELECT SUM(LENGTH(frames)) AS size FROM event WHERE stream = ? AND seq <= ?";
     const size = this.#rows<{ size: number | null }>(query, stream, seq)[0]?.size ?? 0;
     if (size === 0) return 0;
-    this.#sql.exec(`DELETE FROM event_2 WHERE stream = ? AND seq <= ? AND (rank < 0 OR ${NOT_NEWEST})`, stream, seq);
-    this.#sql.exec("UPDATE event_2 SET frames = '' WHERE stream = ? AND seq <= ?", stream, seq);
+    this.#sql.exec(`DELETE FROM event WHERE stream = ? AND seq <= ? AND (rank < 0 OR ${NOT_NEWEST})`, stream, seq);
+    this.#sql.exec("UPDATE event SET frames = '' WHERE stream = ? AND seq <= ?", stream, seq);
     return size;
   }
 
@@ -220,25 +227,25 @@ export class EventLog {
    */
   collect({ nowMs, resumeMs, newsMs, isOpen }: Keeping): "nothing" | "open" | "some" {
     if (!this.#exists()) return "nothing";
-    this.#sql.exec(`DELETE FROM event_2 WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
+    this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
     const query =
-      "SELECT * FROM stream_2 WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND kind = 1)) " +
-      "AND NOT EXISTS (SELECT 1 FROM event_2 WHERE stream = id AND at >= ?)";
+      "SELECT * FROM stream WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event WHERE stream = id AND kind = 1)) " +
+      "AND NOT EXISTS (SELECT 1 FROM event WHERE stream = id AND at >= ?)";
     const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);
     for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
       const { id } = row;
       // The last event is kept, because the number of the next one is derived from it.
-      if (isHeld(row)) this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq < ?", id, this.last(id).seq);
+      if (isHeld(row)) this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq < ?", id, this.last(id).seq);
       else this.drop(id);
     }
-    const left = this.#rows<StoredStream>("SELECT * FROM stream_2");
+    const left = this.#rows<StoredStream>("SELECT * FROM stream");
     if (left.length === 0) return "nothing";
     return left.every(isHeld) ? "open" : "some";
   }
 
   /** Deletes the streams of a session that are not being written. */
   forget(session: number, isWritten: (stream: number) => boolean): void {
-    for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream_2 WHERE session = ?", session)) {
+    for (const { id } of this.#rows<{ id: number }>("SELECT id FROM stream WHERE session = ?", session)) {
       if (!isWritten(id)) this.drop(id);
     }
   }
@@ -250,8 +257,8 @@ export class EventLog {
 
   /** Deletes a stream. */
   drop(stream: number): void {
-    this.#sql.exec("DELETE FROM event_2 WHERE stream = ?", stream);
-    this.#sql.exec("DELETE FROM stream_2 WHERE id = ?", stream);
+    this.#sql.exec("DELETE FROM event WHERE stream = ?", stream);
+    this.#sql.exec("DELETE FROM stream WHERE id = ?", stream);
   }
 
   #rows<Row>(query: string, ...bindings: readonly (number | string)[]): Row[] {
@@ -260,12 +267,16 @@ export class EventLog {
 
   #exists(): boolean {
     // An empty database has at most one page. Checking the size avoids reading a row in the many sessions that store nothing.
-    this.#hasTables ??= this.#sql.databaseSize > EMPTY_BYTES && openTables(this.#sql);
+    this.#hasTables ??= this.#sql.databaseSize > EMPTY_BYTES && this.#hasTable();
     return this.#hasTables;
   }
 
+  #hasTable(): boolean {
+    return this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'event'").toArray().length > 0;
+  }
+
   #newest(): number {
-    return this.#rows<{ id: number | null }>("SELECT MAX(id) AS id FROM stream_2")[0]?.id ?? 0;
+    return this.#rows<{ id: number | null }>("SELECT MAX(id) AS id FROM stream")[0]?.id ?? 0;
   }
 }
 

@@ -145,8 +145,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     this.#log.reset();
   }
 
-  /** Returns a session. Workers deployed before objects could be shared send no session number. */
-  #session(number = 0): Session<Env> {
+  #session(number: number): Session<Env> {
     let session = this.#sessions.get(number);
     if (!session) {
       if (this.#sessions.size >= this.#heldMax) this.#letGo();

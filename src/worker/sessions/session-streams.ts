@@ -11,7 +11,7 @@ import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
-import { decodeCursor, earlierTagOf, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
+import { decodeCursor, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import {
   EventKind,
   type EventRow,
@@ -381,16 +381,11 @@ export class SessionStreams implements StreamOwner {
   }
 
   #resumed(lastEventId: string): Start | undefined {
-    const { ctx, log, session } = this.#host;
-    const cursor = decodeCursor(lastEventId, this.#tagOf, () => earlierTagOf(`${ctx.id}`, session));
-    const start = cursor && this.#ours({ stream: cursor.stream, seq: cursor.seq, rank: 0 });
-    if (!cursor || !start) return undefined;
-    if (start.row || this.#running.has(start.stream)) {
-      const end = log.last(start.stream);
-      return start.seq > end.seq ? undefined : { ...start, end };
-    }
-    // An id of version 0.1 does not prove that its stream number was ever issued, so the number is not reused.
-    return cursor.isEarlier && isOwnStream(start.stream) ? this.#find({ kind: "standalone" }) : start;
+    const cursor = decodeCursor(lastEventId, this.#tagOf);
+    const start = cursor && this.#ours({ ...cursor, rank: 0 });
+    if (!start || !(start.row || this.#running.has(start.stream))) return start;
+    const end = this.#host.log.last(start.stream);
+    return start.seq > end.seq ? undefined : { ...start, end };
   }
 
   /** Returns the number for a new standalone stream: the stream of the messages that wait for one, or a new number. */

@@ -451,14 +451,6 @@ export const SESSIONS: readonly Mutant[] = [
     title: "A1: a made-up event id cannot attach",
   },
   {
-    id: "cursor-earlier-tag-unchecked",
-    file: "src/worker/sessions/event-id.ts",
-    find: "return encodeCursor(earlierTag(), cursor) === text ? { ...cursor, isEarlier: true } : undefined;",
-    replace: "return { ...cursor, isEarlier: true };",
-    tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1: a made-up event id cannot attach",
-  },
-  {
     id: "cursor-tag-of-any-session",
     file: "src/worker/sessions/event-id.ts",
     find: "[...rest, BigInt(session), BigInt(stream)]",
@@ -482,7 +474,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "log-forgets-answers",
     file: "src/worker/sessions/event-log.ts",
-    find: "`WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY",
+    find: "`WHERE ${where} AND event.kind = 0 AND ${NOT_NEWEST} GROUP BY",
     replace: "`WHERE ${where} AND ${NOT_NEWEST} GROUP BY",
     tests: ["test/worker/durable.test.ts"],
     title: "are not dropped in favour of notifications of calls",
@@ -490,8 +482,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "log-forgets-the-newest",
     file: "src/worker/sessions/event-log.ts",
-    find: "`WHERE ${where} AND event_2.kind = 0 AND ${NOT_NEWEST} GROUP BY",
-    replace: "`WHERE ${where} AND event_2.kind = 0 GROUP BY",
+    find: "`WHERE ${where} AND event.kind = 0 AND ${NOT_NEWEST} GROUP BY",
+    replace: "`WHERE ${where} AND event.kind = 0 GROUP BY",
     tests: ["test/worker/durable.test.ts"],
     title: "event ids continue after the newest one",
   },
@@ -513,7 +505,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "log-kinds-of-news-stay",
     file: "src/worker/sessions/event-log.ts",
-    find: "this.#sql.exec(`DELETE FROM event_2 WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);",
+    find: "this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);",
     replace: "",
     tests: ["test/worker/durable.test.ts"],
   },
@@ -630,7 +622,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "log-keeps-half-of-an-event",
     file: "src/worker/sessions/event-log.ts",
-    find: 'this.#sql.exec("DELETE FROM event_2 WHERE stream = ? AND seq >= ?", stream, rows[0]?.seq ?? 0);',
+    find: 'this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq >= ?", stream, rows[0]?.seq ?? 0);',
     replace: "",
     tests: ["test/worker/logged-first.test.ts"],
   },
@@ -688,14 +680,6 @@ export const SESSIONS: readonly Mutant[] = [
     find: "return start.seq > end.seq ? undefined : { ...start, end };",
     replace: "return { ...start, end };",
     tests: ["test/worker/stream-owners.test.ts"],
-    title: "A1:",
-  },
-  {
-    id: "a1-earlier-id-revives-number",
-    file: "src/worker/sessions/session-streams.ts",
-    find: 'return cursor.isEarlier && isOwnStream(start.stream) ? this.#find({ kind: "standalone" }) : start;',
-    replace: "return start;",
-    tests: ["test/worker/migrations.test.ts"],
     title: "A1:",
   },
   {
