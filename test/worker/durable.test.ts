@@ -253,9 +253,9 @@ test("an event that was sent in part is sent to its end, although the limits dro
 describe("lifetime", () => {
   test("a session that is used late in its lifetime is extended, at the cost of one row and the alarm", async () => {
     const session = await Session.open(await at("Brief"));
-    for (let second = 0; second < 9; second += 1) {
-      expect([second, (await session.request("ping")).status]).toEqual([second, 200]);
-      await pause(500);
+    // Longer than the lifetime.
+    for (const endMs = Date.now() + 4_500; Date.now() < endMs; await pause(50)) {
+      expect((await session.request("ping")).status).toBe(200);
     }
     expect((await look("Brief")).at(-1)).toMatchObject({ keys: ["session"] });
     await pause(3_100);
@@ -301,9 +301,9 @@ describe("lifetime", () => {
     const session = await Session.open(await at("Brief"));
     await session.request("logging/setLevel", { level: "info" });
     await session.request("resources/subscribe", { uri: "test://a" });
-    await (await flood(session, { key: newKey(), events: 3 })).end();
+    await (await flood(session, { key: newKey(), events: 1 })).end();
     const before = (await look("Brief")).at(-1);
-    expect(before).toMatchObject({ keys: ["session"], rows: { stream: 1, event: 4 } });
+    expect(before).toMatchObject({ keys: ["session"], rows: { stream: 1, event: 2 } });
     await until("nothing is stored", async () => {
       const now = (await look("Brief")).at(-1);
       return now?.keys.length === 0 && Object.keys(now.rows).length === 0 && now.alarm === null;

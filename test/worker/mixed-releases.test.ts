@@ -50,6 +50,7 @@ describe("a Worker older than its object", () => {
     endpoint: "/plain/mcp",
     versionIndex: 3,
     capabilityBits: 0,
+    session: 0,
     principalHash: "0".repeat(32),
     isOpenedAnonymously: true,
     expiresAtMs: Date.now() + 3_600_000,

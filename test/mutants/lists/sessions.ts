@@ -445,8 +445,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "cursor-tag-unchecked",
     file: "src/worker/sessions/event-id.ts",
-    find: "if (encodeCursor(tagOf(cursor.stream), cursor) === text) return { ...cursor, isEarlier: false };",
-    replace: "if (tagOf(cursor.stream)) return { ...cursor, isEarlier: false };",
+    find: "return encodeCursor(tagOf(cursor.stream), cursor) === text ? cursor : undefined;",
+    replace: "return tagOf(cursor.stream) ? cursor : undefined;",
     tests: ["test/worker/stream-owners.test.ts"],
     title: "A1: a made-up event id cannot attach",
   },
