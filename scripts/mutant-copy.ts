@@ -24,12 +24,24 @@ interface Report {
   readonly numPassedTests: number;
   readonly testResults: readonly {
     readonly message: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly TestResult[];
   }[];
+}
+
+interface TestResult {
+  readonly status: string;
+  readonly fullName: string;
+  readonly failureMessages: readonly string[];
 }
 
 /** A run that takes longer is killed. A test that hangs fails by its own timeout much earlier. */
 const RUN_MS_MAX = 240_000;
+
+/** How tests of this project say that something did not happen in time. */
+const TIMED_OUT = /timed out|did not come true within/;
+
+/** How often a mutant is tried whose tests time out, and time out without the change as well. */
+const TRIES = 3;
 
 export class MutantCopy {
   readonly #folder: string;
@@ -81,9 +93,19 @@ export class MutantCopy {
     const changed = original.split(mutant.find).join(mutant.replace);
     const syntax = await transform(changed, { loader: "ts" }).catch(() => undefined);
     if (!syntax) return ["invalid", "The change does not parse."];
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const report = await this.#runWith(mutant, path, changed, original);
+      if (!hasTimedOut(report)) return judgeReport(report);
+      // On a busy machine a time-out says nothing about the change, unless the tests pass without it right afterwards.
+      if (!problemOf(await this.#run(mutant))) return judgeReport(report);
+    }
+    return ["invalid", `The tests timed out ${TRIES} times, and without the change as well.`];
+  }
+
+  async #runWith(mutant: Mutant, path: string, changed: string, original: string): Promise<Report | undefined> {
     writeFileSync(path, changed);
     try {
-      return judgeReport(await this.#run(mutant));
+      return await this.#run(mutant);
     } finally {
       writeFileSync(path, original);
     }
@@ -92,9 +114,15 @@ export class MutantCopy {
   /** Returns the problem that the tests of a mutant have before it is applied, or undefined if they pass. */
   #baseline(mutant: Mutant): Promise<string | undefined> {
     const key = JSON.stringify([mutant.tests, mutant.title]);
-    const known = this.#baselines.get(key) ?? this.#run(mutant).then(problemOf);
+    const known = this.#baselines.get(key) ?? this.#runPatiently(mutant).then(problemOf);
     this.#baselines.set(key, known);
     return known;
+  }
+
+  /** Runs the tests of a mutant again if they time out. */
+  async #runPatiently(mutant: Mutant, tries = TRIES): Promise<Report | undefined> {
+    const report = await this.#run(mutant);
+    return tries > 1 && hasTimedOut(report) ? this.#runPatiently(mutant, tries - 1) : report;
   }
 
   #run({ tests, title }: Mutant): Promise<Report | undefined> {
@@ -126,7 +154,7 @@ export class MutantCopy {
 function problemOf(report: Report | undefined): string | undefined {
   if (!report) return "the tests wrote no report";
   const failed = firstFailure(report);
-  if (failed) return `"${failed}" fails`;
+  if (failed) return `"${failed.fullName}" fails`;
   const broken = report.testResults.find(({ message }) => message !== "");
   if (broken) return broken.message.split("\n")[0];
   return report.numPassedTests === 0 ? "no test matches the title" : undefined;
@@ -135,14 +163,18 @@ function problemOf(report: Report | undefined): string | undefined {
 function judgeReport(report: Report | undefined): [Verdict["outcome"], string] {
   if (!report) return ["noticed", "(the run did not end)"];
   const failed = firstFailure(report);
-  if (failed) return ["noticed", failed];
+  if (failed) return ["noticed", failed.fullName];
   // A file that fails as a whole says nothing about a test: its set-up or its imports failed.
   const broken = report.testResults.find(({ message }) => message !== "");
   if (broken) return ["invalid", broken.message.split("\n")[0] ?? ""];
   return ["survived", "All tests passed."];
 }
 
-function firstFailure({ testResults }: Report): string | undefined {
+function firstFailure({ testResults }: Report): TestResult | undefined {
   const results = testResults.flatMap(({ assertionResults }) => assertionResults);
-  return results.find(({ status }) => status === "failed")?.fullName;
+  return results.find(({ status }) => status === "failed");
+}
+
+function hasTimedOut(report: Report | undefined): boolean {
+  return !report || (firstFailure(report)?.failureMessages.some((text) => TIMED_OUT.test(text)) ?? false);
 }
