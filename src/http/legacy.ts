@@ -55,8 +55,8 @@ export interface LegacyContext<Env> {
   /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
   readonly awaitElicitations?: Call["awaitElicitations"];
   readonly replay?: Call["replay"];
-  /** The journal of a call that survives a restart of its object, and how more is recorded in it. */
-  readonly recording?: Pick<Call, "journal" | "record" | "progressAfter"> | undefined;
+  /** The journal of a call that survives a restart of its object, how more is recorded in it, and its timer. */
+  readonly recording?: Pick<Call, "journal" | "record" | "startTimer" | "progressAfter"> | undefined;
   /** Methods that are served in addition to those of the protocol. */
   readonly methods?: Call["methods"];
   /** Closes the connection of the call's stream, which the client can resume. Absent if it cannot be resumed. */

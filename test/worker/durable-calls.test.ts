@@ -7,6 +7,7 @@ import { until } from "../http/wire.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { ModernClient, readAnswer } from "./client.ts";
+import { answer, asked, questionsOf } from "./questions.ts";
 
 let worker: TestWorker;
 let oracle: WireOracle;
@@ -39,24 +40,6 @@ const able = { elicitation: {}, roots: {} };
 const open = async (path = "/mcp") => Session.open(await at(path), { capabilities: able });
 const effectsOf = async (key: string) => (await fetch(`${worker.origin}/effects/${key}`)).json() as Promise<Members>;
 const newKey = () => crypto.randomUUID();
-
-/** The questions on a stream so far. */
-const questionsOf = ({ messages }: Cuttable) =>
-  messages.filter(({ id, method }) => id !== undefined && method !== undefined);
-
-async function asked(stream: Cuttable, count: number): Promise<Members> {
-  await stream.has(`question ${count}`, () => questionsOf(stream).length >= count);
-  return questionsOf(stream)[count - 1] ?? {};
-}
-
-async function answer(session: Session, { id, method, params }: Members): Promise<void> {
-  const { message } = params as { message?: string };
-  const result =
-    method === "roots/list"
-      ? { roots: [{ uri: "file:///a" }] }
-      : { action: "accept", content: { value: message?.replace("?", "") } };
-  expect((await session.send({ jsonrpc: "2.0", id, result })).status).toBe(202);
-}
 
 /** The kinds of loss, and whether the client has to resume its stream afterwards. */
 const LOSSES: readonly [how: string, lose: () => Promise<unknown>, comesBack: boolean][] = [

@@ -16,6 +16,9 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
+/** Calls `end` after so many milliseconds, unless the function that it returns is called first. */
+export type StartTimer = (timeoutMs: number, end: () => void) => () => void;
+
 /** The platform's side of a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */
 export interface Execution {
   /** Keeps the Worker or the object running until the promise settles, even after the answer has been sent. */

@@ -7,7 +7,7 @@ import type { ContextCall } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import type { RequestFacts } from "../define/server-options.ts";
 import type { ErrorReporter } from "../protocol/error-reports.ts";
-import type { Execution } from "../protocol/execution.ts";
+import type { Execution, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { LoggingLevel } from "../protocol/logging.ts";
@@ -33,6 +33,8 @@ export interface Call extends ContextCall {
   readonly journal?: unknown;
   /** Keeps an entry of the journal, for when the object is lost. Resolves when the entry cannot be lost. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
+  /** The timer of the handler's time limit; absent: a timer of the runtime. */
+  readonly startTimer?: StartTimer | undefined;
   /** Runs the handler as a task. */
   readonly rounds?: RunRounds | undefined;
   /** Runs handlers that ask in the middle; absent where they can only ask by returning. */

@@ -177,7 +177,7 @@ export function takeCustomNotification(
     const about = { env, context, principal, client, meta: metaOf(params) };
     const what = `The handler of ${quote(method)}`;
     const serve = () =>
-      withinTime(what, limits.handlerTimeoutMs, new AbortController(), async ({ signal }, passed) => {
+      withinTime(what, limits.handlerTimeoutMs, { ending: new AbortController() }, async ({ signal }, passed) => {
         const handled = handler(params, { ...about, signal });
         await (passed ? Promise.race([handled, passed]) : handled);
         return {};

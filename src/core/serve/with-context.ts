@@ -8,7 +8,7 @@ import { HandlerContext, type OwnContents } from "../define/handler-context.ts";
 import type { Registry } from "../define/registry.ts";
 import { toContents } from "../define/resource.ts";
 import { KitError } from "../protocol/errors.ts";
-import type { Ending } from "../protocol/execution.ts";
+import type { Ending, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
 import type { Call } from "../run/call.ts";
 import type { Round } from "../run/run-rounds.ts";
@@ -55,7 +55,7 @@ export function withTimedContext<Result>(
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  return withinTime(what, timeoutMs, call.ending, (ending, passed) => {
+  return withinTime(what, timeoutMs, call, (ending, passed) => {
     if (!passed) return withContext(server, request, call, round, work);
     // Within the context, which is inert once the time is over.
     return withContext(server, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
@@ -66,21 +66,21 @@ export function withTimedContext<Result>(
 export function withinTime<Result>(
   what: string,
   timeoutMs: number,
-  given: Ending,
+  { ending: given, startTimer = startRuntimeTimer }: Pick<Call, "ending" | "startTimer">,
   run: (ending: Ending, passed: Promise<never> | undefined) => Promise<Result>,
 ): Promise<Result> {
   const isBounded = timeoutMs > 0 && timeoutMs < Infinity;
   if (!isBounded) return run(given, undefined);
   const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
-      // First: what the handler makes of the abort is no answer any more.
-      reject(error);
-      controller.abort(error);
-    }, timeoutMs);
+  const { promise: passed, reject } = Promise.withResolvers<never>();
+  const stop = startTimer(timeoutMs, () => {
+    const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
+    // First: what the handler makes of the abort is no answer any more.
+    reject(error);
+    controller.abort(error);
   });
+  // The time was over before this run, which continues an earlier one.
+  if (controller.signal.aborted) return passed;
   // Created lazily, because joining signals is expensive and most handlers do not use it.
   let signal: AbortSignal | undefined;
   const ending: Ending = {
@@ -89,5 +89,10 @@ export function withinTime<Result>(
       return signal;
     },
   };
-  return run(ending, passed).finally(() => clearTimeout(timer));
+  return run(ending, passed).finally(stop);
 }
+
+const startRuntimeTimer: StartTimer = (timeoutMs, end) => {
+  const timer = setTimeout(end, timeoutMs);
+  return () => clearTimeout(timer);
+};

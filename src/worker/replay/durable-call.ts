@@ -12,6 +12,7 @@
 import type { AskedBefore } from "../../core/ask/client-asker.ts";
 import { QuestionError } from "../../core/ask/question-errors.ts";
 import { KitError } from "../../core/protocol/errors.ts";
+import type { StartTimer } from "../../core/protocol/execution.ts";
 import type { RequestId } from "../../core/protocol/jsonrpc.ts";
 import { failedEntry, type JournalData, type JournalEntry, type QuestionEntry } from "../../core/run/journal.ts";
 import type { SessionPost } from "../../http/sessions.ts";
@@ -33,6 +34,8 @@ export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;
   readonly post: SessionPost;
+  /** When the call began, in milliseconds since 1970. Absent in layout 1. */
+  readonly startedAtMs?: number;
   readonly journal: JournalData;
   /** Open questions, by the request ids with which they were sent. */
   readonly questions: Readonly<Record<string, OpenQuestion>>;
@@ -57,6 +60,9 @@ export interface DurableCallHost {
   wakeAt(atMs: number): void;
 }
 
+/** Keeps the object in memory until the run ends or waits for its client. */
+type Hold = (rest: Promise<void>) => void;
+
 export class DurableCall implements AskedBefore {
   readonly #host: DurableCallHost;
   #call: StoredCall;
@@ -73,11 +79,14 @@ export class DurableCall implements AskedBefore {
   #units = 0;
   /** Whether any row has been stored. */
   isStored = false;
+  #hold: Hold | undefined;
+  /** Called when a question has been sent: from then on the object may be evicted. */
   #rest: () => void = () => undefined;
-  /** Resolves when a question has been sent: from then on the object may be evicted. */
-  atRest = this.#untilRest();
-  /** Called when a question is answered and the run continues. */
-  onAnswer: () => void = () => undefined;
+  /** When the run has to end. */
+  #endMs = Number.POSITIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Ends the run if its time is over. Otherwise starts the timer, unless a question is open. */
+  #look: () => void = () => undefined;
 
   /** @param rows The changes in the further rows of a stored call. Absent for a new call. */
   constructor(host: DurableCallHost, call: StoredCall, rows?: readonly (readonly StoredChange[])[]) {
@@ -111,6 +120,11 @@ export class DurableCall implements AskedBefore {
 
   get questions(): StoredCall["questions"] {
     return this.#call.questions;
+  }
+
+  /** Whether a question has no answer yet. */
+  get isAsking(): boolean {
+    return Object.keys(this.#call.questions).length > 0;
   }
 
   get isRepeatable(): boolean {
@@ -149,11 +163,38 @@ export class DurableCall implements AskedBefore {
   }
 
   add(id: string, key: string, digest: string, timeoutMs: number): void {
-    const untilMs = Date.now() + timeoutMs;
+    const untilMs = Math.min(Date.now() + timeoutMs, this.#endMs);
     this.#change({ id, question: { key, digest, untilMs } });
     this.#host.wakeAt(untilMs);
+    clearTimeout(this.#timer);
     this.#rest();
   }
+
+  /** Called when a run begins. @param hold Keeps the object in memory while the run goes on. */
+  begin(hold: Hold): void {
+    this.#hold = hold;
+    this.#goOn();
+  }
+
+  /**
+   * Starts the time limit of the run, in which the time that the client takes to answer counts. A timer would keep the
+   * object in memory, so none runs while a question is open. The question then expires when the run has to end.
+   */
+  startTimer: StartTimer = (timeoutMs, end) => {
+    // A run that repeats one before the first answer has the whole time again.
+    this.#endMs = ((this.#answers.size && this.#call.startedAtMs) || Date.now()) + timeoutMs;
+    this.#look = () => {
+      clearTimeout(this.#timer);
+      const leftMs = this.#endMs - Date.now();
+      if (leftMs <= 0) end();
+      else if (!this.isAsking) this.#timer = setTimeout(end, leftMs);
+    };
+    this.#look();
+    return () => {
+      this.#look = () => undefined;
+      clearTimeout(this.#timer);
+    };
+  };
 
   /**
    * Records the outcome of a question or step.
@@ -162,7 +203,7 @@ export class DurableCall implements AskedBefore {
    *   place of the answer, so that later runs throw it as well.
    * @throws {KitError} `state-too-large` naming the limit, for the result of a step.
    */
-  record(entry: JournalEntry): void {
+  record = (entry: JournalEntry): void => {
     try {
       this.#record(entry, false);
     } catch (error) {
@@ -172,22 +213,23 @@ export class DurableCall implements AskedBefore {
       this.#record(failedEntry(entry.key, entry.digest ?? "", failure), true);
       throw failure;
     }
-  }
+  };
 
   #record(entry: JournalEntry, isForced: boolean): void {
     const isStep = "step" in entry;
     if (!isStep && this.outcome(entry.key)) return;
     this.#change({ entry }, isForced);
     if (isStep) return;
-    this.atRest = this.#untilRest();
-    if (Object.keys(this.#call.questions).length > 0) this.#rest();
-    this.onAnswer();
+    this.#look();
+    this.#goOn();
   }
 
-  #untilRest(): Promise<void> {
-    return new Promise((resolve) => {
+  #goOn(): void {
+    const rest = new Promise<void>((resolve) => {
       this.#rest = resolve;
     });
+    if (this.isAsking) this.#rest();
+    this.#hold?.(rest);
   }
 
   #change(change: StoredChange, isForced = false): void {

@@ -23,6 +23,7 @@ import type {
   RequestId,
 } from "../../core/protocol/jsonrpc.ts";
 import { failedEntry, type JournalEntry, newJournal } from "../../core/run/journal.ts";
+import type { LegacyContext } from "../../http/legacy.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { Storable } from "../../http/storable-request.ts";
 import type { EventLog, StreamRow } from "../sessions/event-log.ts";
@@ -62,7 +63,7 @@ export class DurableCalls {
   /** Makes a call durable that is about to run, or returns undefined if the call cannot ask. Stores nothing. */
   remember(caller: Caller, post: SessionPost, stream: number): DurableCall | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
-    const fresh = { journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
+    const fresh = { startedAtMs: Date.now(), journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
     return this.#keep(this.#durableCall({ stream, caller, post, ...fresh }));
   }
 
@@ -89,12 +90,12 @@ export class DurableCalls {
   tryResume({ id }: StreamRow): boolean {
     const call = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));
     if (!call) return false;
-    const waits = Object.keys(call.questions).length > 0;
-    if (call.reruns >= RERUNS_MAX || !(waits || call.isRepeatable)) {
+    const { isAsking } = call;
+    if (call.reruns >= RERUNS_MAX || !(isAsking || call.isRepeatable)) {
       this.#delete(id);
       return false;
     }
-    if (!waits) this.#host.rerun(this.#keep(call));
+    if (!isAsking) this.#host.rerun(this.#keep(call));
     return true;
   }
 
@@ -132,8 +133,14 @@ export class DurableCalls {
     return nextMs;
   }
 
+  /** Returns the part of a durable call that its next run uses. */
+  recordingOf({ journal, record, startTimer, reruns, stream }: DurableCall): LegacyContext<unknown>["recording"] {
+    const progressAfter = reruns > 0 ? this.#lastProgress(stream) : undefined;
+    return { journal, record: record as (entry: unknown) => void, startTimer, progressAfter };
+  }
+
   /** Returns the last progress that an interrupted run reported, since progress must increase. */
-  lastProgress(stream: number): number | undefined {
+  #lastProgress(stream: number): number | undefined {
     let last: number | undefined;
     for (const { frames } of this.#host.log.after(stream, { seq: 0, rank: 0 })) {
       for (const [, value] of frames.matchAll(/"method":"notifications\/progress".*?"progress":(-?[\d.e+-]+)/g)) {

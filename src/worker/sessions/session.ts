@@ -13,7 +13,6 @@ import { PendingQuestions } from "../../core/ask/pending-questions.ts";
 import { CancelledError } from "../../core/protocol/errors.ts";
 import type { JSONRPCNotification, RequestId } from "../../core/protocol/jsonrpc.ts";
 import type { Call } from "../../core/run/call.ts";
-import type { JournalEntry } from "../../core/run/journal.ts";
 import { RootsListener } from "../../core/serve/roots.ts";
 import { subscribeMethods } from "../../core/serve/subscriptions.ts";
 import { type LegacyContext, runLegacy, takeAll } from "../../http/legacy.ts";
@@ -173,11 +172,7 @@ export class Session<Env> {
       stream.write(JSON.stringify(message), !("id" in message));
     });
     // A run keeps the object in memory, except while it waits for a person.
-    if (durable) {
-      const hold = () => this.hold(Promise.race([outcome, durable.atRest]));
-      durable.onAnswer = hold;
-      hold();
-    }
+    durable?.begin((rest) => this.hold(Promise.race([outcome, rest])));
     return outcome;
   }
 
@@ -394,11 +389,7 @@ export class Session<Env> {
         asker: (emit) => new ClientAsker(this.#questions, { client, emit, limits, before: durable }),
         settle: (response) => this.#questions.settle(response) || this.#durableCalls?.answered(response),
       },
-      recording: durable && {
-        journal: durable.journal,
-        record: (entry) => durable.record(entry as JournalEntry),
-        progressAfter: durable.reruns > 0 ? this.#durableCalls?.lastProgress(durable.stream) : undefined,
-      },
+      recording: durable && this.#durableCalls?.recordingOf(durable),
       awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
       once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),

@@ -280,8 +280,8 @@ export const CALLS: readonly Mutant[] = [
   {
     id: "notification-handler-without-limit",
     file: "src/core/serve/dispatch.ts",
-    find: "withinTime(what, limits.handlerTimeoutMs, new AbortController()",
-    replace: "withinTime(what, 0, new AbortController()",
+    find: "withinTime(what, limits.handlerTimeoutMs, {",
+    replace: "withinTime(what, 0, {",
     tests: ["test/features/handler-time-limit.test.ts"],
   },
   {

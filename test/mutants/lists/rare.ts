@@ -13,8 +13,8 @@ export const RARE: readonly Mutant[] = [
   {
     id: "durable-reruns-for-ever",
     file: "src/worker/replay/durable-calls.ts",
-    find: "if (call.reruns >= RERUNS_MAX || !(waits || call.isRepeatable)) {",
-    replace: "if (!(waits || call.isRepeatable)) {",
+    find: "if (call.reruns >= RERUNS_MAX || !(isAsking || call.isRepeatable)) {",
+    replace: "if (!(isAsking || call.isRepeatable)) {",
     tests: ["test/worker/durable-calls.test.ts"],
     title: "makes no progress is run again three times",
   },

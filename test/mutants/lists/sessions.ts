@@ -241,9 +241,9 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "session-progress-begins-anew",
-    file: "src/worker/sessions/session.ts",
-    find: "progressAfter: durable.reruns > 0 ?",
-    replace: "progressAfter: durable.reruns < 0 ?",
+    file: "src/worker/replay/durable-calls.ts",
+    find: "const progressAfter = reruns > 0 ?",
+    replace: "const progressAfter = reruns < 0 ?",
     tests: ["test/worker/durable-calls.test.ts"],
     title: "a tool declared idempotent is run again",
   },
