@@ -10,7 +10,6 @@ import type { ClientFacts, Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { ParsedMessage } from "../core/protocol/jsonrpc.ts";
-import type { Limits } from "../core/protocol/limits.ts";
 import type { NoticeSource } from "../core/protocol/notices.ts";
 import type { Method, Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-rounds.ts";
@@ -18,6 +17,7 @@ import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { LegacyVerdict } from "./classify.ts";
 import type { AcceptedForm } from "./headers.ts";
 import type { OriginRules } from "./origin.ts";
+import type { HttpLimits } from "./response-times.ts";
 import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
 
 /**
@@ -70,7 +70,7 @@ export interface HttpNotices<Env> {
 }
 
 export interface HttpOptions<Env> extends OriginRules {
-  readonly limits?: Partial<Limits>;
+  readonly limits: HttpLimits;
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<Env> | undefined;
   /** Legacy sessions. Without them each legacy request is served on its own. */
@@ -121,7 +121,7 @@ export interface Admitted<Env> extends SessionPlace<Env> {
 
 /** The interface of the endpoint for its sessions. */
 export interface SessionServices {
-  readonly limits: Limits;
+  readonly limits: HttpLimits;
   readonly notices: SessionNotices | undefined;
   /** The request as plain data, if the author's code uses it. */
   readonly request: PlainRequest | undefined;

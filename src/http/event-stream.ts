@@ -8,7 +8,7 @@
  */
 import { encodeText } from "../core/protocol/bytes.ts";
 import { CancelledError } from "../core/protocol/errors.ts";
-import type { Limits } from "../core/protocol/limits.ts";
+import type { HttpLimits } from "./response-times.ts";
 import { HEARTBEAT, SSE_HEADERS } from "./sse.ts";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;
@@ -22,7 +22,7 @@ function nothing(): void {}
 
 /** The frames sent to one client. */
 export class EventStream {
-  readonly #limits: Limits;
+  readonly #limits: HttpLimits;
   readonly #held: Uint8Array[] = [];
   /** Bytes that may still be buffered before the stream is opened. */
   #room: number;
@@ -48,7 +48,7 @@ export class EventStream {
   onTaken: (bytes: number) => void = nothing;
 
   /** @param request The request that the stream answers. If undefined, only `cancel` reports a disconnect. */
-  constructor(limits: Limits, request?: Disconnectable) {
+  constructor(limits: HttpLimits, request?: Disconnectable) {
     this.#limits = limits;
     this.#room = limits.streamBufferBytesMax;
     this.#request = request;

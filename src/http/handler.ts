@@ -10,13 +10,13 @@
 import { unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
+import { checkNumbers } from "../core/protocol/check-options.ts";
 import { ClientFacts, type Principal, readPrincipal } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
-import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { ListKind } from "../core/protocol/notices.ts";
 import { quote } from "../core/protocol/quote.ts";
 import { ASSUMED_HTTP_VERSION, findVersion } from "../core/protocol/versions.ts";
@@ -47,13 +47,18 @@ import { checkOrigin, preflight, readableBy, splitUrl } from "./origin.ts";
 import { findParamProblem } from "./param-headers.ts";
 import { type Refusal, refuse, statusOf } from "./refusal.ts";
 import { type Outcome, respond } from "./respond.ts";
+import { type HttpLimitOptions, type HttpLimits, resolveHttpLimits, TIMES } from "./response-times.ts";
 import { type PlainRequest, SessionsUnavailable } from "./sessions.ts";
 
 const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
 
 /** Creates the handler of one endpoint. */
-export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpOptions<Env>): HttpHandler<Env> {
-  const endpoint = new Endpoint(source, options);
+export function createHttpHandler<Env>(
+  source: ServerSource<Env>,
+  options: Omit<HttpOptions<Env>, "limits"> & HttpLimitOptions,
+): HttpHandler<Env> {
+  checkNumbers("", options, TIMES);
+  const endpoint = new Endpoint(source, { ...options, limits: resolveHttpLimits(options) });
   return async (request, env, execution) => endpoint.handle(request, env, execution);
 }
 
@@ -61,14 +66,14 @@ export function createHttpHandler<Env>(source: ServerSource<Env>, options: HttpO
 export class Endpoint<Env> {
   readonly #source: Registry | ServerFactory<Env>;
   readonly #options: HttpOptions<Env>;
-  readonly #limits: Limits;
+  readonly #limits: HttpLimits;
   readonly #allow: string;
 
   constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
     checkFunction("auth", options.auth);
     this.#source = typeof source === "function" ? source : source[REGISTRY];
     this.#options = options;
-    this.#limits = resolveLimits(options.limits);
+    this.#limits = options.limits;
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 

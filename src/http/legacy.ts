@@ -20,12 +20,12 @@ import {
   type ParsedMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
-import type { Limits } from "../core/protocol/limits.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { Call } from "../core/run/call.ts";
 import { dispatch, takeCustomNotification } from "../core/serve/dispatch.ts";
 import type { AcceptedForm } from "./headers.ts";
 import { type Emit, type Outcome, respond } from "./respond.ts";
+import type { HttpLimits } from "./response-times.ts";
 import type { SessionPost } from "./sessions.ts";
 
 /** Everything that serving needs except the messages. */
@@ -38,7 +38,7 @@ export interface LegacyContext<Env> {
   /** Keeps the background work of hooks running. */
   readonly execution: Call["execution"];
   readonly endpoint: string;
-  readonly limits: Limits;
+  readonly limits: HttpLimits;
   readonly onError: ErrorReporter;
   readonly form: SessionPost["form"];
   /** The log level set by `logging/setLevel`. Absent without a session. */

@@ -1,14 +1,14 @@
 /**
  * Answers a request with JSON or with an SSE stream. It becomes a stream when something is emitted before the answer, or
- * when the answer takes longer than `limits.jsonWaitMs`.
+ * when the answer takes longer than `jsonWaitMs`.
  *
  * @module
  */
 import type { JSONRPCNotification, JSONRPCRequest } from "../core/protocol/jsonrpc.ts";
-import type { Limits } from "../core/protocol/limits.ts";
 import { isChange } from "../core/protocol/notices.ts";
 import { type Disconnectable, EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
+import type { HttpLimits } from "./response-times.ts";
 import { encodeEvent } from "./sse.ts";
 
 /** The result of a run. `text` is undefined when no answer is due, because the request was cancelled or is a notification. */
@@ -25,7 +25,7 @@ export type Run = (emit: Emit, stream: Pick<EventStream, "signal">) => Promise<O
 
 export interface RespondOptions {
   readonly form: AcceptedForm;
-  readonly limits: Limits;
+  readonly limits: HttpLimits;
   /** The HTTP request, for modern clients only: a disconnect cancels a modern call, but not a legacy one. */
   readonly request?: Disconnectable;
 }
@@ -69,7 +69,7 @@ export async function untilStreaming(
   running: Promise<Outcome>,
   beginning: PendingStream,
   form: AcceptedForm | "own",
-  { jsonWaitMs }: Limits,
+  { jsonWaitMs }: HttpLimits,
   onWait?: () => void,
 ): Promise<Outcome | undefined> {
   let finished: Outcome | undefined;

@@ -10,6 +10,7 @@ import { checkOptions, type OptionTable } from "../core/protocol/check-options.t
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import { resolveLimits } from "../core/protocol/limits.ts";
+import { TIMES } from "../http/response-times.ts";
 import type { EdgeOptions } from "./edge.ts";
 import type { Problem, ProblemCode } from "./problems.ts";
 
@@ -28,6 +29,7 @@ const OPTIONS: OptionTable<AnyOptions> = {
   page: null,
   auth: null,
   limits: null,
+  ...TIMES,
   jsonOnly: null,
   middleware: null,
   className: null,
@@ -67,8 +69,9 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
     attempt("option-invalid", () => checkOptions("edge(): ", options, OPTIONS));
     return problems;
   }
-  for (const name of Object.keys(options)) {
-    attempt("option-unknown", () => checkOptions("edge(): ", { [name]: null }, OPTIONS));
+  for (const [name, value] of Object.entries(options)) {
+    const code = name in OPTIONS ? "option-invalid" : "option-unknown";
+    attempt(code, () => checkOptions("edge(): ", { [name]: value }, OPTIONS));
   }
   const { limits, auth, httpSse, sessions, className } = options as Partial<AnyOptions>;
   attempt("option-invalid", () => resolveLimits(limits, "edge(): limits."));

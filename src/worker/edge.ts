@@ -12,10 +12,11 @@ import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
-import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import type { Limits } from "../core/protocol/limits.ts";
 import type { AuthHook, ServerSource } from "../http/endpoint-types.ts";
 import { Endpoint } from "../http/handler.ts";
 import { type OriginRules, splitUrl } from "../http/origin.ts";
+import { type ResponseTimes, resolveHttpLimits } from "../http/response-times.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import { checkServer, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
@@ -37,7 +38,8 @@ import { CONFIGURED_WRONGLY, findFlagProblems, misconfigured } from "./problems.
 
 /** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
 export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>
-  extends OriginRules {
+  extends OriginRules,
+    ResponseTimes {
   /** Path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /**
@@ -182,14 +184,14 @@ function assemble<Env>(
   place: ObjectPlace,
   guard: (env: unknown) => Response | undefined,
 ): Assembled<Env> {
-  const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay, limits } = options;
+  const { path = "/mcp", sessions, notices, httpSse, page, once, keys, tasks, replay } = options;
   // By name: a rest object would lack inherited members, such as an `auth` method of a class instance.
   const { auth, allowedHosts, allowedOrigins, endpoint: endpointName, jsonOnly, middleware = [] } = options;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const runtime: EdgeRuntime<Env> = {
     place,
-    limits: resolveLimits(limits, "edge(): limits."),
+    limits: resolveHttpLimits(options),
     onError: logError,
     isPerRequest: typeof source === "function",
     hasNotices: notices !== undefined,

@@ -11,12 +11,12 @@ import type { RequestFacts } from "../core/define/server-options.ts";
 import type { Principal } from "../core/protocol/client-facts.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import type { Execution } from "../core/protocol/execution.ts";
-import type { Limits } from "../core/protocol/limits.ts";
 import type { Once } from "../core/run/call.ts";
 import type { RunRounds } from "../core/run/run-rounds.ts";
 import type { KeyRing } from "../core/seal/key-ring.ts";
 import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { Endpoint } from "../http/handler.ts";
+import type { HttpLimits } from "../http/response-times.ts";
 import type { PlainRequest, SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { Deliver } from "./http-sse/delivery.ts";
@@ -32,8 +32,8 @@ export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 export interface EdgeRuntime<Env> {
   /** The place of the endpoint's objects. */
   readonly place: ObjectPlace;
-  /** The limits of the endpoint. */
-  readonly limits: Limits;
+  /** The limits of the endpoint and the times of its responses. */
+  readonly limits: HttpLimits;
   /** Receives exceptions when the server has no `onError`. */
   readonly onError: ErrorReporter;
   /** Whether the server depends on the request. */

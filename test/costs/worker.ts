@@ -69,7 +69,7 @@ function mount(path: string, binding: string, className: string, options: Parame
     notices: hub(),
     auth,
     // Hundreds of heartbeats in the time after which an object hibernates.
-    limits: { heartbeatMs: 50 },
+    heartbeatMs: 50,
   });
   app.route("/", endpoint);
   return class extends endpoint.McpObject implements Stored {

@@ -731,7 +731,7 @@ describe("over HTTP in 2026-07-28", () => {
         onRequestEnd: (end) => void ends.push(end.method),
       });
       define(held, server);
-      const handle = createHttpHandler(server, { onError: () => undefined, limits: { jsonWaitMs: 0 } });
+      const handle = createHttpHandler(server, { onError: () => undefined, jsonWaitMs: 0 });
       const message = requestOf("modern", method, params);
       const headers = { "content-type": "application/json", ...(standardHeaders(message) as Record<string, string>) };
       const body = JSON.stringify(message);

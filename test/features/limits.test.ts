@@ -31,26 +31,39 @@ describe("limits", () => {
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 2 ** 31])(
     "%d is refused, naming the limit",
     async (value) => {
-      const limits = { heartbeatMs: value };
+      const limits = { batchMax: value };
       const invalid = expect.objectContaining({
         name: "KitError",
         code: "options-invalid",
-        message: expect.stringContaining("limits.heartbeatMs"),
+        message: expect.stringContaining("limits.batchMax"),
       });
       expect(() => createHttpHandler(createServer(), { limits, onError })).toThrow(invalid);
       const refused = await edge(createServer(), { limits }).request("/mcp", { method: "POST" });
       expect(refused.status).toBe(500);
-      expect(await refused.text()).toContain("limits.heartbeatMs");
+      expect(await refused.text()).toContain("limits.batchMax");
       const [end] = createPair();
       await expect(connect(createServer(), end, { limits, onError })).rejects.toEqual(invalid);
     },
   );
 });
 
+test.each([Number.NaN, 0, 1.5, 2 ** 31])(
+  "a heartbeatMs of %d is refused, and on stdio there is none",
+  async (heartbeatMs) => {
+    const handler = () => createHttpHandler(createServer(), { heartbeatMs, onError });
+    expect(handler).toThrow(/^heartbeatMs is /);
+    const refused = await edge(createServer(), { heartbeatMs }).request("/mcp", { method: "POST" });
+    expect(await refused.text()).toContain("edge(): heartbeatMs is ");
+    const [end] = createPair();
+    const limits: object = { heartbeatMs: 1_000 };
+    await expect(connect(createServer(), end, { limits, onError })).rejects.toThrow('there is no option "heartbeatMs"');
+  },
+);
+
 test("an unknown limit is refused with the name of a similar one", () => {
-  const limits = { heartBeatMs: 1_000 };
+  const limits = { BatchMax: 10 };
   expect(() => createHttpHandler(createServer(), { limits: limits as object, onError })).toThrow(
-    /there is no option "heartBeatMs". Did you mean "heartbeatMs"/,
+    /there is no option "BatchMax". Did you mean "batchMax"/,
   );
 });
 

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
+import { resolveHttpLimits } from "../../src/http/response-times.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
 test("frames held before the stream opens are limited by streamBufferBytesMax: notifications are dropped, results never", async () => {
-  const stream = new EventStream(resolveLimits({ streamBufferBytesMax: 10 }));
+  const stream = new EventStream(resolveHttpLimits({ limits: { streamBufferBytesMax: 10 } }));
   for (let at = 0; at < 5; at++) stream.write(`new${at}`, true);
   stream.write("result");
   stream.write("late", true);
@@ -16,7 +16,7 @@ test("frames held before the stream opens are limited by streamBufferBytesMax: n
 });
 
 test("nothing is inserted into a frame that arrives in parts: heartbeats are skipped, hints wait", async () => {
-  const stream = new EventStream(resolveLimits({ heartbeatMs: 1 }));
+  const stream = new EventStream(resolveHttpLimits({ heartbeatMs: 1 }));
   const text = stream.respond().text();
   stream.write("data: one ");
   stream.insert("data: hint\n\n");
@@ -28,7 +28,7 @@ test("nothing is inserted into a frame that arrives in parts: heartbeats are ski
 
 test("A5: while a reader does not read, one frame per changed subject waits beyond streamBufferBytesMax", async () => {
   const max = 1_000;
-  const stream = new EventStream(resolveLimits({ streamBufferBytesMax: max }));
+  const stream = new EventStream(resolveHttpLimits({ limits: { streamBufferBytesMax: max } }));
   const body = stream.respond().body as ReadableStream<Uint8Array>;
   const [log, dropped] = [`data: ${"x".repeat(90)}\n\n`, "data: dropped\n\n"];
   const changes = ["data: tools\n\n", "data: a\n\n", "data: b\n\n"];
@@ -50,7 +50,7 @@ test("A5: while a reader does not read, one frame per changed subject waits beyo
 
 test("the stream of a reader that reads nothing for longer than slowReaderMs fails", async () => {
   vi.useFakeTimers();
-  const limits = resolveLimits({ heartbeatMs: 10, slowReaderMs: 100, streamBufferBytesMax: 10 });
+  const limits = resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100, limits: { streamBufferBytesMax: 10 } });
   const stream = new EventStream(limits);
   const { body } = stream.respond();
   stream.write(`data: ${"x".repeat(100)}\n\n`);
@@ -63,7 +63,7 @@ test("the stream of a reader that reads nothing for longer than slowReaderMs fai
 
 test("a stream that has ended sends no more heartbeats and accepts no more frames", async () => {
   vi.useFakeTimers();
-  const stream = new EventStream(resolveLimits({}));
+  const stream = new EventStream(resolveHttpLimits({}));
   const text = stream.respond().text();
   stream.write("data: last\n\n");
   stream.end();

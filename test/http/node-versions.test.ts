@@ -44,7 +44,7 @@ beforeAll(async () => {
       "/mcp": createHttpHandler(server, { ...options, notices, replay: replayRounds }),
       // No stream begins by itself here, so only the request's signal shows that a client which waits for JSON has
       // disconnected.
-      "/lab": createHttpHandler(createLab("lab"), { ...options, limits: { jsonWaitMs: 600_000 } }),
+      "/lab": createHttpHandler(createLab("lab"), { ...options, jsonWaitMs: 600_000 }),
       "/wide": createHttpHandler(createWide(), options),
     },
     { MCP_KEYS: newKeys() },

@@ -1,6 +1,5 @@
 /** The core and `src/http/` on Node, unchanged: the ladder, every protocol version, and the official clients. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { HttpOptions } from "../../src/http/endpoint-types.ts";
 import { createHttpHandler } from "../../src/http/handler.ts";
 import { createReferenceServer } from "../../src/reference/server.ts";
 import { newKeys } from "../harness/workerd.ts";
@@ -17,7 +16,7 @@ const reports: unknown[] = [];
 
 beforeAll(async () => {
   const quiet = { onError: (error: unknown) => void reports.push(error) };
-  const lab = (name: string, options: Partial<HttpOptions<unknown>> = {}) =>
+  const lab = (name: string, options: Partial<Parameters<typeof createHttpHandler<unknown>>[1]> = {}) =>
     createHttpHandler(createLab(name), { ...quiet, ...options });
   node = await startNodeServer(
     {

@@ -1,8 +1,8 @@
 /** Answers as JSON or as a stream, and limits on bodies, with peers that violate the protocol. */
 import { describe, expect, test } from "vitest";
-import { resolveLimits } from "../../src/core/protocol/limits.ts";
 import { readBody } from "../../src/http/body.ts";
 import { type Run, respond } from "../../src/http/respond.ts";
+import { resolveHttpLimits } from "../../src/http/response-times.ts";
 
 describe("respond", () => {
   test("for a slow client notifications are dropped, but neither questions nor the answer", async () => {
@@ -13,7 +13,10 @@ describe("respond", () => {
       }
       return { text: "the answer", status: 200 };
     };
-    const answer = await respond(run, { form: "sse", limits: resolveLimits({ streamBufferBytesMax: 150 }) });
+    const answer = await respond(run, {
+      form: "sse",
+      limits: resolveHttpLimits({ limits: { streamBufferBytesMax: 150 } }),
+    });
     const text = await answer.text();
     expect(text.match(/"progress":\d/g)).toEqual(['"progress":1']);
     expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2', '"id":3']);
@@ -22,7 +25,7 @@ describe("respond", () => {
 
   test("a request that is not answered gets 202 without a body or a content type", async () => {
     const run: Run = async () => ({ text: undefined, status: 202 });
-    const answer = await respond(run, { form: "either", limits: resolveLimits({}) });
+    const answer = await respond(run, { form: "either", limits: resolveHttpLimits({}) });
     expect([answer.status, answer.body, answer.headers.get("content-type")]).toEqual([202, null, null]);
   });
 });
@@ -32,7 +35,7 @@ describe("readBody", () => {
     new Request("https://server.example/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
 
   test("refuses a body that exceeds both its announced length and the limit", async () => {
-    const limits = resolveLimits({ bodyBytesMax: 10 });
+    const limits = resolveHttpLimits({ limits: { bodyBytesMax: 10 } });
     const body = JSON.stringify("x".repeat(20));
     const { refusal } = await readBody(post(body, { "Content-Length": "5" }), limits);
     expect(refusal).toEqual({ reason: "body-too-large", bytesMax: 10 });
@@ -46,6 +49,6 @@ describe("readBody", () => {
         controller.close();
       },
     });
-    expect(await readBody(post(body), resolveLimits({}))).toEqual({ refusal: { reason: "not-json" } });
+    expect(await readBody(post(body), resolveHttpLimits({}))).toEqual({ refusal: { reason: "not-json" } });
   });
 });

@@ -1,5 +1,6 @@
 /**
- * Every default bound in one place. Each says which attack or accident it stops, and why the answer is a refusal.
+ * The limits that apply on every runtime, with their defaults. A bound that only one part of an endpoint applies is an
+ * option of that part.
  *
  * @module
  */
@@ -19,13 +20,6 @@ export interface Limits {
   readonly bodyValuesMax: number;
   /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
   readonly batchMax: number;
-  /** Milliseconds a response waits to become JSON before it turns into an SSE stream with a heartbeat. */
-  readonly jsonWaitMs: number;
-  /**
-   * Milliseconds between SSE heartbeats. Edges cut silent streams after minutes, and the write is what finds a vanished
-   * client.
-   */
-  readonly heartbeatMs: number;
   /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
   readonly streamBufferBytesMax: number;
   /**
@@ -33,11 +27,6 @@ export interface Limits {
    * time.
    */
   readonly requestStateBytesMax: number;
-  /**
-   * Milliseconds a client may read nothing of a stream while more than that buffer waits for it. Then the stream is
-   * cut.
-   */
-  readonly slowReaderMs: number;
   /**
    * Milliseconds a client has to answer a question for its user. Stops a call from waiting forever for a user who left.
    * Where a question ends the run, it also waits this long for running steps, because one of them may need the answer.
@@ -90,11 +79,8 @@ export const DEFAULT_LIMITS: Limits = {
   bodyDepthMax: 64,
   bodyValuesMax: 200_000,
   batchMax: 50,
-  jsonWaitMs: 2_000,
-  heartbeatMs: 15_000,
   streamBufferBytesMax: MIB,
   requestStateBytesMax: 256 * 1024,
-  slowReaderMs: 5 * 60_000,
   elicitTimeoutMs: 10 * 60_000,
   askTimeoutMs: 60_000,
   samplesPerCallMax: 16,
@@ -112,11 +98,8 @@ const RANGES: OptionTable<Limits> = {
   bodyDepthMax: [1, 1_000],
   bodyValuesMax: SIZE,
   batchMax: [1, 10_000],
-  jsonWaitMs: TIMER_OR_ZERO,
-  heartbeatMs: TIMER,
   streamBufferBytesMax: SIZE,
   requestStateBytesMax: SIZE,
-  slowReaderMs: TIMER,
   elicitTimeoutMs: TIMER,
   askTimeoutMs: TIMER,
   samplesPerCallMax: COUNT,

@@ -26,7 +26,7 @@ export interface HttpSseOptions {
    * Streams of HTTP+SSE clients that one isolate holds open at once. One more is answered 429 before an object is
    * created for it. A stream keeps its place until the runtime says that its client has gone. It finds that out
    * when it writes to the stream, so a client that has left keeps its place until the next message or heartbeat
-   * (`limits.heartbeatMs`), and one whose network was lost until the connection times out.
+   * (`heartbeatMs`), and one whose network was lost until the connection times out.
    *
    * @default 1000
    */

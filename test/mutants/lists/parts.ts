@@ -485,8 +485,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-unknown-option",
     file: "src/worker/edge-options.ts",
-    find: 'attempt("option-unknown", () => checkOptions("edge(): ", { [name]: null }, OPTIONS));',
-    replace: "void name;",
+    find: 'attempt(code, () => checkOptions("edge(): ", { [name]: value }, OPTIONS));',
+    replace: "void code;",
     tests: ["test/worker/options.test.ts"],
     title: "A27",
   },
