@@ -420,7 +420,7 @@ const ASKS: readonly Asking[] = [
     versions: ["2025-11-25"],
     timeout: "elicitTimeoutMs",
     answer: { action: "decline" },
-    ask: (ctx) => ctx.elicitUrl({ message: "Go there", url: "https://example.com/" }),
+    ask: (ctx) => ctx.elicitUrl("Go there", "https://example.com/"),
   },
   {
     how: "ping",

@@ -6,6 +6,7 @@ import {
   KitError,
   McpServer,
   QuestionError,
+  readElicitUrlResult,
   type UrlElicitation,
 } from "../../src/core/index.ts";
 import {
@@ -26,13 +27,14 @@ const PAY: UrlElicitation = { message: "Please pay", url: "https://pay.example/1
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Asks inside a tool and returns the result or the typed error, and what was sent. */
-async function ask(version: string, elicitation: UrlElicitation, options: PeerOptions) {
+async function ask(version: string, { message, url, ...more }: UrlElicitation, options: PeerOptions) {
   const caught = (error: unknown) => {
     if (error instanceof QuestionError) return { reason: error.reason, says: error.message };
     if (error instanceof KitError) return { kit: error.code, says: error.message };
     throw error;
   };
-  const run = async (_: unknown, ctx: HandlerContext) => JSON.stringify(await ctx.elicitUrl(elicitation).catch(caught));
+  const run = async (_: unknown, ctx: HandlerContext) =>
+    JSON.stringify(await ctx.elicitUrl(message, url, more).catch(caught));
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("pay", {}, run);
   const peer = await openPeer(server, version, options);
   const [block] = resultOf(await peer.request("tools/call", { name: "pay" })).content as { text: string }[];
@@ -76,7 +78,7 @@ describe("URL elicitation in 2025-11-25", () => {
   test.each(["", "/pay", "pay.example", "https://"])("E2: the URL %j is refused before it is sent", async (url) => {
     const { value, questions } = await ask("2025-11-25", { ...PAY, url }, { capabilities: able });
     expect([value, questions]).toMatchObject([{ kit: "options-invalid" }, []]);
-    expect(() => elicitUrlQuestion({ ...PAY, url })).toThrow(KitError);
+    expect(() => elicitUrlQuestion(PAY.message, url)).toThrow(KitError);
   });
 
   test("E2: no answer in time is a typed error", async () => {
@@ -96,15 +98,15 @@ test.each(LEGACY_VERSIONS.filter((version) => version !== "2025-11-25"))(
 describe("elicitUrlQuestion", () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" }).tool("pay", {}, (_, ctx) =>
     ctx.inputResponses.pay
-      ? JSON.stringify(ctx.inputResponses.pay)
-      : inputRequired({ pay: elicitUrlQuestion({ ...PAY, elicitationId: "order-7" }) }),
+      ? JSON.stringify(readElicitUrlResult(ctx.inputResponses.pay))
+      : inputRequired({ pay: elicitUrlQuestion(PAY.message, PAY.url, { elicitationId: "order-7" }) }),
   );
 
   test("E2: 2026-07-28 is asked by a result, without the id that it does not have", async () => {
     const peer = await openPeer(server, MODERN_VERSION, { capabilities: able });
     const { inputRequests } = resultOf(await peer.request("tools/call", { name: "pay" }));
     expect(inputRequests).toEqual({ pay: { method: "elicitation/create", params: { mode: "url", ...PAY } } });
-    const inputResponses = { pay: { action: "accept" } };
+    const inputResponses = { pay: { action: "accept", content: { ignored: true } } };
     const { content } = resultOf(await peer.request("tools/call", { name: "pay", inputResponses }));
     expect(content).toEqual([{ type: "text", text: '{"action":"accept"}' }]);
   });
@@ -131,7 +133,11 @@ test.each(ALL_VERSIONS)("E2: can(elicitation.url) in %s tells whether the versio
 
 test("E3: the client that was sent to a URL is notified of its completion, and of no other", async () => {
   const server = new McpServer({ name: "shop", version: "1.0.0" });
-  server.tool("pay", {}, async (_, ctx) => (await ctx.elicitUrl({ ...PAY, elicitationId: "order-7" })).action);
+  server.tool(
+    "pay",
+    {},
+    async (_, ctx) => (await ctx.elicitUrl(PAY.message, PAY.url, { elicitationId: "order-7" })).action,
+  );
   const onRequest = () => ({ action: "accept" });
   const peer = await openPeer(server, "2025-11-25", { capabilities: able, onRequest });
   await peer.request("tools/call", { name: "pay" });

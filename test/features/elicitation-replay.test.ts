@@ -84,7 +84,7 @@ describe("E2 a URL asked for in the middle of a modern call", () => {
   const url = "https://pay.example/";
 
   test.each(["accept", "decline", "cancel"])("E2 %s is returned as a value with the given id", async (action) => {
-    const { call } = await open((ctx) => ctx.elicitUrl({ message: "Pay", url, elicitationId: "order-1" }));
+    const { call } = await open((ctx) => ctx.elicitUrl("Pay", url, { elicitationId: "order-1" }));
     const asked = await call();
     expect(askedIn(asked)[1]).toEqual({ method: "elicitation/create", params: { mode: "url", message: "Pay", url } });
     expect(saidBy(await call(reply(asked, { action })))).toEqual({ action, elicitationId: "order-1" });
@@ -93,7 +93,7 @@ describe("E2 a URL asked for in the middle of a modern call", () => {
   test("E2 without an id one is generated: the same in each run, another for each call", async () => {
     const seen: unknown[] = [];
     const { call } = await open(async (ctx) => {
-      const { elicitationId } = await ctx.elicitUrl({ message: "Pay", url });
+      const { elicitationId } = await ctx.elicitUrl("Pay", url);
       seen.push(elicitationId);
       await ctx.elicit("Sure?", formOf({}));
       return elicitationId;
@@ -123,7 +123,7 @@ describe("E4 UrlElicitationRequiredError after questions in the middle", () => {
 
 describe("E5 asking a modern client for something that it has not declared", () => {
   const form: Ask = (ctx) => ctx.elicit("Which?", formOf({ field: text }));
-  const visit: Ask = (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" });
+  const visit: Ask = (ctx) => ctx.elicitUrl("Pay", "https://pay.example/");
 
   test.each<[string, Ask, Json, Json]>([
     ["a form of a client without elicitation", form, {}, { elicitation: { form: {} } }],
@@ -143,7 +143,7 @@ describe("E5 asking a modern client for something that it has not declared", () 
 test("E2 a handler that generates a new elicitationId in each run still gets its answer", async () => {
   const url = "https://example.com/pay";
   const { call } = await open(async (ctx) => {
-    const { action } = await ctx.elicitUrl({ message: "Pay", url, elicitationId: crypto.randomUUID() }, { key: "pay" });
+    const { action } = await ctx.elicitUrl("Pay", url, { elicitationId: crypto.randomUUID(), key: "pay" });
     return action;
   });
   expect(saidBy(await call(reply(await call(), { action: "accept" })))).toBe("accept");

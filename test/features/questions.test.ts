@@ -474,7 +474,7 @@ describe("elicitation modes in 2025-11-25", () => {
 describe("questions and the end of their handler", () => {
   const ASKS: [string, (ctx: HandlerContext) => Promise<unknown>][] = [
     ["elicitation/create", (ctx) => ctx.elicit("Who?", FORM)],
-    ["elicitation/create", (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://example.com/pay" })],
+    ["elicitation/create", (ctx) => ctx.elicitUrl("Pay", "https://example.com/pay")],
     ["sampling/createMessage", (ctx) => ctx.sample(PARAMS)],
     ["roots/list", (ctx) => ctx.listRoots()],
   ];
@@ -524,15 +524,15 @@ describe("questions and the end of their handler", () => {
 
 describe("questions a version does not have", () => {
   const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
-  const url = { message: "Pay", url: "https://example.com/pay" };
+  const url = "https://example.com/pay";
   const tools = [{ name: "t", inputSchema: { type: "object" } }];
 
   test.each<[string, string, (ctx: HandlerContext) => Promise<unknown>]>([
     ["2024-11-05", "a form", (ctx) => ctx.elicit("Who?", FORM)],
-    ["2024-11-05", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2024-11-05", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-03-26", "a form", (ctx) => ctx.elicit("Who?", FORM)],
-    ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl(url)],
-    ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl(url)],
+    ["2025-03-26", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
+    ["2025-06-18", "a URL", (ctx) => ctx.elicitUrl("Pay", url)],
     ["2025-06-18", "sampling with tools", (ctx) => ctx.sample({ ...PARAMS, tools })],
   ])("E5 in %s %s is a typed error and nothing is sent, whatever the client declares", async (version, _, run) => {
     const { value, questions } = await inTool(version, run, { capabilities: everything });

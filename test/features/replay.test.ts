@@ -173,7 +173,7 @@ describe.each(ELICITING)("a handler that asks in the middle, in %s", (version) =
     const ids = new Set<string>();
     const { text } = await finish(version, async (ctx) => {
       if (version === "2025-06-18") return "none";
-      const { action, elicitationId } = await ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" });
+      const { action, elicitationId } = await ctx.elicitUrl("Pay", "https://pay.example/");
       await value(ctx, "paid?");
       ids.add(elicitationId);
       return action;

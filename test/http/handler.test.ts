@@ -71,7 +71,7 @@ describe("origins of schemes that URL does not know", () => {
 
 test.each<[string, (ctx: HandlerContext) => Promise<unknown>]>([
   ["E1 elicit", (ctx) => ctx.elicit("Who?", { type: "object", properties: {} })],
-  ["E2 elicitUrl", (ctx) => ctx.elicitUrl({ message: "Pay", url: "https://pay.example/" })],
+  ["E2 elicitUrl", (ctx) => ctx.elicitUrl("Pay", "https://pay.example/")],
   [
     "S1 sample",
     (ctx) => ctx.sample({ messages: [{ role: "user", content: { type: "text", text: "" } }], maxTokens: 1 }),

@@ -87,7 +87,7 @@ export async function runStraight(script: Script, person: Person): Promise<Strai
   };
   const ctx = {
     elicit: async (message: string) => elicited(message),
-    elicitUrl: async ({ message }: { message: string }) => {
+    elicitUrl: async (message: string) => {
       const { action } = person.answer({ method: "elicitation/create", params: { mode: "url", message } });
       return { action, elicitationId: crypto.randomUUID() };
     },

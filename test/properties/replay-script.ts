@@ -97,7 +97,7 @@ function ask({ kind, isKeyed, id }: Script & { do: "ask" }, ctx: Asking): Promis
       return ctx.elicit(message, RAW, options);
     case "url":
       return ctx
-        .elicitUrl({ message, url: "https://go.example/" }, options)
+        .elicitUrl(message, "https://go.example/", options)
         .then(({ action, elicitationId }) => [action, elicitationId.length]);
     case "roots":
       return ctx.listRoots(options);

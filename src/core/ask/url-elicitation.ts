@@ -7,9 +7,11 @@
  */
 import { KitError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { type ElicitResult, readAnswer } from "./answers.ts";
+import type { QuestionOptions } from "./asker.ts";
 import type { Question } from "./questions.ts";
 
-/** A URL for the user to open, and the reason. */
+/** A URL for the user to open, and the reason, for `UrlElicitationRequiredError`. */
 export interface UrlElicitation {
   /** The text that the client shows when it asks for consent. */
   readonly message: string;
@@ -19,10 +21,11 @@ export interface UrlElicitation {
   readonly elicitationId?: string;
 }
 
-/** The user's consent to open a URL. `accept` does not mean that the user completed anything there. */
-export interface ElicitUrlResult {
-  /** Whether the user agreed to open the URL, declined, or closed the question. */
-  readonly action: "accept" | "decline" | "cancel";
+/** Options of `ctx.elicitUrl`. */
+export interface ElicitUrlOptions extends QuestionOptions, Pick<UrlElicitation, "elicitationId"> {}
+
+/** The user's answer to a URL: an {@link ElicitResult} that has no content. */
+export interface ElicitUrlResult extends Pick<ElicitResult, "action"> {
   /** The id from the elicitation, or the generated one. */
   readonly elicitationId: string;
 }
@@ -36,10 +39,25 @@ export function urlParams({ message, url, elicitationId = crypto.randomUUID() }:
 }
 
 /**
- * Returns the question that sends the user to a URL, for `inputRequired({ ... })`.
+ * Returns the question that asks the user to open a URL, for `inputRequired({ ... })`.
  *
+ * @param message The text that the client shows when it asks for consent.
+ * @param url An absolute URL. It must not contain a secret that lets others who see it act for the user.
  * @throws {KitError} `options-invalid` if the URL is not absolute.
  */
-export function elicitUrlQuestion(elicitation: UrlElicitation): Question {
-  return { method: "elicitation/create", params: urlParams(elicitation) };
+export function elicitUrlQuestion(
+  message: string,
+  url: string,
+  options?: Pick<ElicitUrlOptions, "elicitationId">,
+): Question {
+  return { method: "elicitation/create", params: urlParams({ ...options, message, url }) };
+}
+
+/**
+ * Reads the answer to an {@link elicitUrlQuestion}, from `ctx.inputResponses`.
+ *
+ * @throws {QuestionError} `invalid-answer` if its action is not accept, decline or cancel.
+ */
+export function readElicitUrlResult(answer: unknown): Pick<ElicitUrlResult, "action"> {
+  return { action: readAnswer(answer).action };
 }

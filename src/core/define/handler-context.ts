@@ -7,7 +7,7 @@ import type { Elicited, Root } from "../ask/answers.ts";
 import type { Asker, QuestionOptions } from "../ask/asker.ts";
 import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
 import type { SampleParams, SampleResult } from "../ask/sampling-params.ts";
-import type { ElicitUrlResult, UrlElicitation } from "../ask/url-elicitation.ts";
+import type { ElicitUrlOptions, ElicitUrlResult } from "../ask/url-elicitation.ts";
 import type { ClientFacts, Principal } from "../protocol/client-facts.ts";
 import type { BlobResourceContents, TextResourceContents } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
@@ -214,15 +214,16 @@ export class HandlerContext<Env = unknown> {
   }
 
   /**
-   * Asks the user to open a URL, for data that the client must not see, such as passwords and payments. `accept` means
-   * that the user agreed, not that anything was completed there.
+   * Asks the user to open a URL, for data that the client must not see, such as passwords and payments. Declining and
+   * cancelling are values of the result. `accept` means that the user agreed, not that anything was completed there.
    *
+   * @param url An absolute URL. It must not contain a secret that lets others who see it act for the user.
    * @throws {QuestionError} as {@link HandlerContext.elicit} does; {KitError} `options-invalid` if the URL is not
    *   absolute.
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
-  elicitUrl(elicitation: UrlElicitation, options?: QuestionOptions): Promise<ElicitUrlResult> {
-    return this.#asker.elicitUrl(elicitation, this.signal, options);
+  elicitUrl(message: string, url: string, options?: ElicitUrlOptions): Promise<ElicitUrlResult> {
+    return this.#asker.elicitUrl({ ...options, message, url }, this.signal, options);
   }
 
   /**
