@@ -50,9 +50,9 @@ export type {
   ResourceOptions,
   ResourceProvider,
   ResourceReader,
-  TemplateDefinition,
-  TemplateOptions,
-  TemplateReader,
+  ResourceTemplateDefinition,
+  ResourceTemplateOptions,
+  ResourceTemplateReader,
 } from "./define/resource.ts";
 export { defineResource, defineResourceTemplate } from "./define/resource.ts";
 export { McpServer } from "./define/server.ts";
@@ -77,7 +77,7 @@ export type {
   ToolReturn,
 } from "./define/tool.ts";
 export { defineTool } from "./define/tool.ts";
-export type { TemplateVariables } from "./define/uri-template.ts";
+export type { UriTemplateVariables } from "./define/uri-template.ts";
 export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./protocol/client-facts.ts";
 export { ClientFacts } from "./protocol/client-facts.ts";
 export type {

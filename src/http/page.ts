@@ -47,7 +47,7 @@ function contentOf(server: Registry, url: string): { title: string; lines: strin
     count(server.tools.size, "tool"),
     count(server.prompts.size, "prompt"),
     count(server.resources.size, "resource"),
-    count(server.templates.size, "resource template"),
+    count(server.resourceTemplates.size, "resource template"),
   ];
   return {
     title: `${title} ${version}`,

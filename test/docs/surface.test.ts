@@ -57,5 +57,5 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   // An option of an interface that is extended, with a default of its own.
   // `Partial` makes options of limits that a session always has.
   expect(document).toMatch(/\| `inFlightMax` \| `number` \| 64 \|/);
-  expect(document).toMatch(/### TemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
+  expect(document).toMatch(/### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
 });

@@ -47,13 +47,13 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     ["a resource template", defineResourceTemplate("test://items/{id}", {}, () => "item"), "resources"],
   ] as const)("C12 replacing and adding %s is notified", async (_, definition, list) => {
     const server = createServer();
-    if (definition.kind === "template") server.add(definition);
+    if (definition.kind === "resourceTemplate") server.add(definition);
     const peer = await openPeer(server, version);
     const method = `notifications/${list}/list_changed`;
     server.replace(definition as never);
     await expect.poll(() => methodsOf(peer.notifications)).toEqual([method]);
     const key = definition.kind === "prompt" ? definition.name : undefined;
-    const uri = definition.kind === "template" ? definition.uriTemplate : "test://watched";
+    const uri = definition.kind === "resourceTemplate" ? definition.uriTemplate : "test://watched";
     expect(server.remove(definition.kind, key ?? uri)).toBe(true);
     await expect.poll(() => methodsOf(peer.notifications)).toEqual([method, method]);
     server.add(definition as never);
@@ -67,6 +67,9 @@ describe.each(LEGACY_VERSIONS)("%s over a connection", (version) => {
     server.remove("tool", "first");
     server.remove("prompt", "hello");
     server.remove("resource", "test://watched");
+    server.resourceTemplate("family://{name}", {}, () => "text");
+    expect(server.remove("resourceTemplate", "family://{name}")).toBe(true);
+    expect(await peer.request("resources/templates/list")).toMatchObject({ result: { resourceTemplates: [] } });
     expect(await peer.request("tools/list")).toMatchObject({ result: { tools: [] } });
     expect(await peer.request("prompts/list")).toMatchObject({ result: { prompts: [] } });
     expect(await peer.request("resources/list")).toMatchObject({ result: { resources: [] } });

@@ -9,7 +9,7 @@ import {
   type HandlerContext,
   McpServer,
   type PromptDefinition,
-  type TemplateDefinition,
+  type ResourceTemplateDefinition,
   type ToolDefinition,
   type ToolOptions,
 } from "../../src/core/index.ts";
@@ -259,7 +259,7 @@ describe("K1", () => {
     const prompt = definePrompt("p", { arguments: typed, complete }, () => "x");
     expectTypeOf(prompt).toEqualTypeOf<PromptDefinition<Env>>();
     const template = defineResourceTemplate("weather://{city}", { complete }, () => "x");
-    expectTypeOf(template).toEqualTypeOf<TemplateDefinition<Env>>();
+    expectTypeOf(template).toEqualTypeOf<ResourceTemplateDefinition<Env>>();
     expect(server().add(prompt).add(template)[REGISTRY].prompts.size).toBe(1);
     const other = new McpServer<{ OTHER: number }>({ name: "s", version: "1.0.0" });
     // @ts-expect-error: this server has other bindings.

@@ -5,19 +5,24 @@
  */
 import type { ListKind } from "../protocol/notices.ts";
 import { type CompiledPrompt, compilePrompt } from "./prompt.ts";
-import { type CompiledResource, type CompiledTemplate, compileResource, compileTemplate } from "./resource.ts";
+import {
+  type CompiledResource,
+  type CompiledResourceTemplate,
+  compileResource,
+  compileResourceTemplate,
+} from "./resource.ts";
 import type { Definition } from "./server-options.ts";
 import { type CompiledTool, compileTool } from "./tool.ts";
 
 /** A compiled definition. */
-export type Compiled = CompiledTool | CompiledPrompt | CompiledResource | CompiledTemplate;
+export type Compiled = CompiledTool | CompiledPrompt | CompiledResource | CompiledResourceTemplate;
 
 /** The catalog that stores each kind, and the list that shows it to clients. */
 export const LISTS = {
   tool: { catalog: "tools", list: "tools" },
   prompt: { catalog: "prompts", list: "prompts" },
   resource: { catalog: "resources", list: "resources" },
-  template: { catalog: "templates", list: "resources" },
+  resourceTemplate: { catalog: "resourceTemplates", list: "resources" },
 } as const satisfies Record<Definition<never>["kind"], { readonly catalog: string; readonly list: ListKind }>;
 
 /**
@@ -34,8 +39,8 @@ export function compile<Env>(definition: Definition<Env>): Compiled {
       return compilePrompt(definition);
     case "resource":
       return compileResource(definition);
-    case "template":
-      return compileTemplate(definition);
+    case "resourceTemplate":
+      return compileResourceTemplate(definition);
   }
 }
 
@@ -44,7 +49,7 @@ export function keyOf(definition: Definition<never>): string {
   switch (definition.kind) {
     case "resource":
       return definition.uri;
-    case "template":
+    case "resourceTemplate":
       return definition.uriTemplate;
     default:
       return definition.name;

@@ -20,7 +20,7 @@ import { type Compiled, compile, keyOf, LISTS } from "./definitions.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { AroundHook, RequestEnd } from "./hook-types.ts";
 import type { CompiledPrompt } from "./prompt.ts";
-import type { CompiledResource, CompiledTemplate, ResourceProvider } from "./resource.ts";
+import type { CompiledResource, CompiledResourceTemplate, ResourceProvider } from "./resource.ts";
 import {
   type CacheableMethod,
   type CacheHint,
@@ -55,7 +55,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
   readonly tools: Catalog<CompiledTool> = new Catalog("Tool");
   readonly prompts: Catalog<CompiledPrompt> = new Catalog("Prompt");
   readonly resources: Catalog<CompiledResource> = new Catalog("Resource");
-  readonly templates: Catalog<CompiledTemplate> = new Catalog("Resource template");
+  readonly resourceTemplates: Catalog<CompiledResourceTemplate> = new Catalog("Resource template");
   /** Custom methods and notifications, by name. */
   readonly methods: Map<string, CustomHandler<unknown>> = new Map();
   readonly notifications: Map<string, CustomNotificationHandler<unknown>> = new Map();
@@ -287,7 +287,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** Whether any argument or variable can be completed. */
   get hasCompletions(): boolean {
-    return [...this.prompts.values(), ...this.templates.values()].some(({ definition }) => {
+    return [...this.prompts.values(), ...this.resourceTemplates.values()].some(({ definition }) => {
       return Object.keys(definition.options.complete ?? {}).length > 0;
     });
   }

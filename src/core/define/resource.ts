@@ -1,5 +1,5 @@
 /**
- * Resources: fixed ones, templates, and a provider for resources that are stored elsewhere.
+ * Resources: fixed ones, resource templates, and a provider for resources that are stored elsewhere.
  *
  * @module
  * @see MCP 2026-07-28, server/resources
@@ -23,7 +23,7 @@ import type { Completers } from "./completion.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
 import type { CacheHint } from "./server-options.ts";
-import { type TemplateVariables, UriTemplate } from "./uri-template.ts";
+import { UriTemplate, type UriTemplateVariables } from "./uri-template.ts";
 
 /** One part of the contents of a resource. */
 export interface ResourceContent {
@@ -55,10 +55,10 @@ export type ReadReturn =
 /** Reads one resource. */
 export type ResourceReader<Env> = (uri: string, ctx: HandlerContext<Env>) => ReadReturn | Promise<ReadReturn>;
 
-/** Reads a resource whose URI matched a template. The `variables` are decoded. */
-export type TemplateReader<Env> = (
+/** Reads a resource whose URI matches a resource template. The `variables` are decoded. */
+export type ResourceTemplateReader<Env> = (
   uri: string,
-  variables: TemplateVariables,
+  variables: UriTemplateVariables,
   ctx: HandlerContext<Env>,
 ) => ReadReturn | Promise<ReadReturn>;
 
@@ -89,7 +89,7 @@ export interface ResourceOptions extends CommonOptions {
 }
 
 /** Describes a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
-export interface TemplateOptions<Env = unknown> extends CommonOptions {
+export interface ResourceTemplateOptions<Env = unknown> extends CommonOptions {
   /** Completers of variables, by name. */
   readonly complete?: Completers<Env>;
 }
@@ -106,16 +106,16 @@ export interface ResourceDefinition<Env = unknown> {
   read(uri: string, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
-/** A template as a value; see `defineResourceTemplate`. */
-export interface TemplateDefinition<Env = unknown> {
+/** A resource template as a value; see `defineResourceTemplate`. */
+export interface ResourceTemplateDefinition<Env = unknown> {
   /** The kind of definition. */
-  readonly kind: "template";
+  readonly kind: "resourceTemplate";
   /** The URI template (RFC 6570). */
   readonly uriTemplate: string;
   /** The listed properties of the template. */
-  readonly options: TemplateOptions<Env>;
+  readonly options: ResourceTemplateOptions<Env>;
   /** Reads a resource whose URI matches the template. */
-  read(uri: string, variables: TemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
+  read(uri: string, variables: UriTemplateVariables, ctx: HandlerContext<Env>): ReadReturn | Promise<ReadReturn>;
 }
 
 /** Resources that are stored elsewhere. It is called for URIs that no definition matches. */
@@ -143,14 +143,14 @@ export function defineResource<Env = unknown>(
   return definition;
 }
 
-/** Defines a family of resources by a URI template, as a value. */
+/** Defines a resource template as a value in a module of its own. @throws {KitError} `definition-invalid`. */
 export function defineResourceTemplate<Env = unknown>(
   uriTemplate: string,
-  options: TemplateOptions<Env>,
-  read: TemplateReader<Env>,
-): TemplateDefinition<Env> {
-  const definition: TemplateDefinition<Env> = { kind: "template", uriTemplate, options, read };
-  compileTemplate(definition);
+  options: ResourceTemplateOptions<Env>,
+  read: ResourceTemplateReader<Env>,
+): ResourceTemplateDefinition<Env> {
+  const definition: ResourceTemplateDefinition<Env> = { kind: "resourceTemplate", uriTemplate, options, read };
+  compileResourceTemplate(definition);
   return definition;
 }
 
@@ -158,8 +158,8 @@ export interface CompiledResource extends CatalogItem {
   readonly definition: ResourceDefinition;
 }
 
-export interface CompiledTemplate extends CatalogItem {
-  readonly definition: TemplateDefinition;
+export interface CompiledResourceTemplate extends CatalogItem {
+  readonly definition: ResourceTemplateDefinition;
   readonly template: UriTemplate;
 }
 
@@ -174,7 +174,7 @@ const COMMON: OptionTable<CommonOptions> = {
   cache: null,
 };
 const RESOURCE: OptionTable<ResourceOptions> = { ...COMMON, size: [0, Number.MAX_SAFE_INTEGER] };
-const TEMPLATE: OptionTable<TemplateOptions> = { ...COMMON, complete: null };
+const TEMPLATE: OptionTable<ResourceTemplateOptions> = { ...COMMON, complete: null };
 
 /**
  * Compiles a resource.
@@ -201,12 +201,12 @@ export function compileResource<Env>(definition: ResourceDefinition<Env>): Compi
 }
 
 /**
- * Compiles a template.
+ * Compiles a resource template.
  *
  * @throws {KitError} `definition-invalid` if the template is not valid, the `mimeType` is not a media type, a completer
  *   has no variable, or there is no reader; `options-invalid` like {@link compileResource}.
  */
-export function compileTemplate<Env>(definition: TemplateDefinition<Env>): CompiledTemplate {
+export function compileResourceTemplate<Env>(definition: ResourceTemplateDefinition<Env>): CompiledResourceTemplate {
   const { uriTemplate, options } = definition;
   const template = new UriTemplate(uriTemplate);
   checkCommon(`Resource template "${uriTemplate}"`, definition, TEMPLATE);
@@ -225,7 +225,7 @@ export function compileTemplate<Env>(definition: TemplateDefinition<Env>): Compi
       rules.templateFields,
     );
   };
-  return { key: uriTemplate, definition: definition as TemplateDefinition, template, entry };
+  return { key: uriTemplate, definition: definition as ResourceTemplateDefinition, template, entry };
 }
 
 /** Returns an entry of `resources/list`, with only the members that the version defines. */
@@ -241,10 +241,10 @@ function shapeAnnotations(annotations: Annotations | undefined, rules: VersionRu
   return annotations ? { annotations: pick(annotations, rules.annotationFields) } : {};
 }
 
-/** Checks the reader and the options of a resource or template. */
+/** Checks the reader and the options of a resource or resource template. */
 function checkCommon(
   what: string,
-  { read, options }: ResourceDefinition<never> | TemplateDefinition<never>,
+  { read, options }: ResourceDefinition<never> | ResourceTemplateDefinition<never>,
   table: typeof RESOURCE | typeof TEMPLATE,
 ): void {
   if (typeof read !== "function") throw new KitError("definition-invalid", `${what} has no reader function.`);

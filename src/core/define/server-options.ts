@@ -13,7 +13,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ContextOf } from "./handler-context.ts";
 import type { AroundHook, RequestEndHook } from "./hook-types.ts";
 import type { PromptDefinition } from "./prompt.ts";
-import type { ResourceDefinition, TemplateDefinition } from "./resource.ts";
+import type { ResourceDefinition, ResourceTemplateDefinition } from "./resource.ts";
 import type { ToolDefinition } from "./tool.ts";
 
 /** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
@@ -38,7 +38,7 @@ export type Definition<Env> =
   | ToolDefinition<Env>
   | PromptDefinition<Env>
   | ResourceDefinition<Env>
-  | TemplateDefinition<Env>;
+  | ResourceTemplateDefinition<Env>;
 
 /** An HTTP request without its body; a web `Request` is one. */
 export interface RequestFacts {
@@ -97,8 +97,8 @@ export interface ServerOptions<Env> extends Implementation {
   readonly tools?: readonly ToolDefinition<Env>[];
   /** Prompts made by `definePrompt`. */
   readonly prompts?: readonly PromptDefinition<Env>[];
-  /** Resources and templates made by `defineResource` and `defineResourceTemplate`. */
-  readonly resources?: readonly (ResourceDefinition<Env> | TemplateDefinition<Env>)[];
+  /** Resources and resource templates made by `defineResource` and `defineResourceTemplate`. */
+  readonly resources?: readonly (ResourceDefinition<Env> | ResourceTemplateDefinition<Env>)[];
   /** Entries on a page of each list. @default all at once */
   readonly pageSize?: number;
   /** Members put over the capabilities that follow from what is defined; `undefined` removes one. */

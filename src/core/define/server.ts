@@ -10,7 +10,13 @@ import { keyOf } from "./definitions.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { PromptArguments, PromptHandler, PromptOptions } from "./prompt.ts";
 import { Registry } from "./registry.ts";
-import type { ResourceOptions, ResourceProvider, ResourceReader, TemplateOptions, TemplateReader } from "./resource.ts";
+import type {
+  ResourceOptions,
+  ResourceProvider,
+  ResourceReader,
+  ResourceTemplateOptions,
+  ResourceTemplateReader,
+} from "./resource.ts";
 import type { Definition, ServerOptions } from "./server-options.ts";
 import type { AnySchemaOrNone, ToolHandler, ToolOptions } from "./tool.ts";
 
@@ -76,9 +82,16 @@ export class McpServer<Env = unknown> {
     return this.#add({ kind: "resource", uri, options, read }, `server.resource("${uri}")`);
   }
 
-  /** Defines a family of resources by a URI template (RFC 6570). Throws like {@link McpServer.tool}. */
-  resourceTemplate(uriTemplate: string, options: TemplateOptions<Env>, read: TemplateReader<Env>): this {
-    return this.#add({ kind: "template", uriTemplate, options, read }, `server.resourceTemplate("${uriTemplate}")`);
+  /** Defines a resource template: resources whose URIs match a URI template (RFC 6570). Throws like {@link McpServer.tool}. */
+  resourceTemplate(
+    uriTemplate: string,
+    options: ResourceTemplateOptions<Env>,
+    read: ResourceTemplateReader<Env>,
+  ): this {
+    return this.#add(
+      { kind: "resourceTemplate", uriTemplate, options, read },
+      `server.resourceTemplate("${uriTemplate}")`,
+    );
   }
 
   /**
@@ -131,7 +144,7 @@ export class McpServer<Env = unknown> {
 
   /**
    * Adds all definitions of another server (the part) to this one: tools, prompts, custom methods and notifications
-   * under `prefix + name`, resources and templates under their URIs, and its provider if this server has none. Later
+   * under `prefix + name`, resources and resource templates under their URIs, and its provider if this server has none. Later
    * changes of the part apply here immediately, with notices to the clients of both. Only definitions are shared:
    * hooks, `onError` and options are those of this server.
    *

@@ -12,7 +12,7 @@
 import { KitError } from "../protocol/errors.ts";
 
 /** The decoded variables of a template. A variable that the URI leaves out is absent. */
-export type TemplateVariables = { readonly [name: string]: string };
+export type UriTemplateVariables = { readonly [name: string]: string };
 
 interface Expression {
   readonly operator: Operator;
@@ -61,12 +61,12 @@ export class UriTemplate {
   }
 
   /** Returns the URI for these variables. A missing variable is left out with its separator. */
-  expand(variables: TemplateVariables): string {
+  expand(variables: UriTemplateVariables): string {
     return this.#parts.map((part) => (typeof part === "string" ? part : expandExpression(part, variables))).join("");
   }
 
   /** Returns the variables of a URI, or undefined if the template does not match it. */
-  match(uri: string): TemplateVariables | undefined {
+  match(uri: string): UriTemplateVariables | undefined {
     const found = new Map<string, string>();
     let rest = uri;
     for (const [place, part] of this.#parts.entries()) {
@@ -123,7 +123,7 @@ function pushLiteral(parts: Part[], text: string, literal: string): void {
   if (literal !== "") parts.push(literal);
 }
 
-function expandExpression({ operator, names }: Expression, variables: TemplateVariables): string {
+function expandExpression({ operator, names }: Expression, variables: UriTemplateVariables): string {
   const { first, separator, isNamed, isReserved } = OPERATORS[operator];
   const shown = names.flatMap((name) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;

@@ -26,7 +26,7 @@ export function findReader(server: Registry, uri: string, rules: VersionRules): 
     const { mimeType, cache } = exact.options;
     return { mimeType, cache, read: (ctx) => exact.read(uri, ctx) };
   }
-  for (const { template, definition } of server.templates.values()) {
+  for (const { template, definition } of server.resourceTemplates.values()) {
     const variables = template.match(uri);
     if (!variables) continue;
     const { mimeType, cache } = definition.options;

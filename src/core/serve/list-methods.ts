@@ -12,8 +12,8 @@ import { completeResult } from "../protocol/lifecycle.ts";
 import type { Call } from "../run/call.ts";
 import { pageOf } from "./pagination.ts";
 
-/** The member of a list result that holds its entries. */
-const MEMBERS = {
+/** The member of a list result that holds its entries, and the catalog that they come from. */
+export const MEMBERS = {
   "tools/list": "tools",
   "prompts/list": "prompts",
   "resources/list": "resources",

@@ -21,7 +21,7 @@ import type { Era } from "../protocol/versions.ts";
 import type { Call, Method, Serve } from "../run/call.ts";
 import { FIRST_ROUND, type Round, runRounds } from "../run/run-rounds.ts";
 import { findReader } from "./find-resource.ts";
-import { type ListMethod, listResult } from "./list-methods.ts";
+import { type ListMethod, listResult, MEMBERS } from "./list-methods.ts";
 import { callTool } from "./tool-call.ts";
 import { withTimedContext } from "./with-context.ts";
 
@@ -30,24 +30,20 @@ const hasTools = (server: Registry) => server.offers("tools");
 const hasPrompts = (server: Registry) => server.offers("prompts");
 const hasResources = (server: Registry) => server.offers("resources");
 
-function list(
-  method: ListMethod,
-  isOffered: (server: Registry) => boolean,
-  catalog: "tools" | "prompts" | "templates",
-): Method {
+function list(method: ListMethod, isOffered: (server: Registry) => boolean): Method {
   const serve: Serve = (server, request, call) => {
-    return listResult(method, server[catalog].list(call.client.rules), server, request, call);
+    return listResult(method, server[MEMBERS[method]].list(call.client.rules), server, request, call);
   };
   return { serve, isOffered, isStatic: always };
 }
 
 const BOTH: Readonly<Record<string, Method>> = {
-  "tools/list": list("tools/list", hasTools, "tools"),
+  "tools/list": list("tools/list", hasTools),
   "tools/call": { serve: callTool, isOffered: hasTools },
-  "prompts/list": list("prompts/list", hasPrompts, "prompts"),
+  "prompts/list": list("prompts/list", hasPrompts),
   "prompts/get": { serve: getPrompt, isOffered: hasPrompts },
   "resources/list": { serve: listResources, isOffered: hasResources, isStatic: (server) => !server.provider?.list },
-  "resources/templates/list": list("resources/templates/list", hasResources, "templates"),
+  "resources/templates/list": list("resources/templates/list", hasResources),
   "resources/read": { serve: read, isOffered: hasResources },
   "completion/complete": { serve: completeArgument, isOffered: (server) => hasPrompts(server) || hasResources(server) },
 };
@@ -139,11 +135,13 @@ function findCompleters(server: Registry, ref: ReturnType<typeof readCompletionR
     if (!prompt) throw invalidParams(`completion/complete: unknown prompt ${quote(ref.name)}.`, { field: "ref" });
     return prompt.options.complete;
   }
-  const template = server.templates.find(ref.uri);
+  const template = server.resourceTemplates.find(ref.uri);
   if (template) return template.definition.options.complete;
   // A plain resource has no variables, but asking about it is no mistake.
   if (server.resources.find(ref.uri)) return undefined;
-  throw invalidParams(`completion/complete: unknown resource or template ${quote(ref.uri)}.`, { field: "ref" });
+  throw invalidParams(`completion/complete: unknown resource or resource template ${quote(ref.uri)}.`, {
+    field: "ref",
+  });
 }
 
 /** A method of the author's own. */

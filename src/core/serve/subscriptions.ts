@@ -169,7 +169,7 @@ function isKnown(server: Registry, uri: string): boolean {
   return (
     server.resources.find(uri) !== undefined ||
     server.provider !== undefined ||
-    [...server.templates.values()].some(({ template }) => template.match(uri))
+    [...server.resourceTemplates.values()].some(({ template }) => template.match(uri))
   );
 }
 
