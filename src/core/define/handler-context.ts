@@ -71,8 +71,13 @@ export interface TraceContext {
 /** The contents of a resource, as a client would get them. */
 export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
 
-/** Reads a resource of the server a context belongs to. */
-export type OwnReader = (uri: string, context: HandlerContext) => Promise<OwnContents>;
+/** What a context does with the server that it belongs to. */
+export interface ContextServer {
+  /** Reads a resource of the server. */
+  read(uri: string, context: HandlerContext): Promise<OwnContents>;
+  /** Called with the name of a step whose result is not kept. */
+  onStepNotKept(name: string): void;
+}
 
 declare const CONTEXT: unique symbol;
 
@@ -88,7 +93,7 @@ export class HandlerContext<Env = unknown> {
   readonly #asker: Asker;
   readonly #replay: HandlerRun | undefined;
   readonly #progressToken: unknown;
-  readonly #read: OwnReader;
+  readonly #server: ContextServer;
   #lastProgress: number;
   #isClosed = false;
 
@@ -102,12 +107,12 @@ export class HandlerContext<Env = unknown> {
   readonly requestState: string | undefined;
 
   /** Creates a context. The kit does this for each run of a handler. */
-  constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, read: OwnReader) {
+  constructor(call: ContextCall, { id, params }: JSONRPCRequest, input: HandlerInput, server: ContextServer) {
     this.#call = call;
     this.#lastProgress = call.progressAfter ?? Number.NEGATIVE_INFINITY;
     this.#replay = input.replay;
     this.#asker = this.#replay?.asker ?? call.asker.forContext?.() ?? call.asker;
-    this.#read = read;
+    this.#server = server;
     this.requestId = id;
     this.meta = metaOf(params);
     this.#progressToken = this.meta.progressToken;
@@ -194,7 +199,7 @@ export class HandlerContext<Env = unknown> {
    * @throws {McpError} if there is no such resource.
    */
   readResource(uri: string): Promise<OwnContents> {
-    const read = async () => this.#read(uri, this as HandlerContext);
+    const read = async () => this.#server.read(uri, this as HandlerContext);
     return this.#replay?.within(read) ?? read();
   }
 
@@ -253,6 +258,10 @@ export class HandlerContext<Env = unknown> {
    * could differ the next time: a handler that asks may be run again from the top, and then the step returns the kept
    * result. A step that was interrupted before it returned runs again, with the same key.
    *
+   * Results are kept in tools, prompts and resources, on a connection (stdio), as a task, or if `edge()` has the option
+   * `replay`. Elsewhere the work just runs, with a new key each time, and `onError` receives a {@link KitError}
+   * `step-not-kept`, once for each server.
+   *
    * @param name The name of the step within the handler. A repeated name is another step, so concurrent branches need
    *   different names.
    * @param work Returns a JSON value.
@@ -260,7 +269,10 @@ export class HandlerContext<Env = unknown> {
    *   form.
    */
   step<T>(name: string, work: Step<T>): Promise<T> {
-    const alone = async () => work({ key: `${crypto.randomUUID()}/${name}` });
+    const alone = async () => {
+      this.#server.onStepNotKept(name);
+      return work({ key: `${crypto.randomUUID()}/${name}` });
+    };
     return this.#replay?.step(name, work) ?? alone();
   }
 

@@ -99,6 +99,7 @@ export type KitErrorCode =
   | "result-invalid"
   | "output-misfit"
   | "progress-invalid"
+  | "step-not-kept"
   | "elicitation-secret"
   | "context-closed"
   | "message-invalid"

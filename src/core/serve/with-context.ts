@@ -10,6 +10,7 @@ import { toContents } from "../define/resource.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { Ending, StartTimer } from "../protocol/execution.ts";
 import type { JSONRPCRequest } from "../protocol/jsonrpc.ts";
+import { memo } from "../protocol/memo.ts";
 import type { Call } from "../run/call.ts";
 import type { Round } from "../run/run-rounds.ts";
 import { findReader } from "./find-resource.ts";
@@ -21,6 +22,22 @@ async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Prom
   return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
 }
 
+/** Whether a server was warned, by its name, because a server function may create a server for each request. */
+const warnings = memo((_name) => ({ isGiven: false }));
+
+/** Reports a step whose result is not kept, once for each server. */
+function warnOfStep(server: Registry, { method, id }: JSONRPCRequest, { onError }: Call, step: string): void {
+  const warning = warnings(server.options.name);
+  if (warning.isGiven) return;
+  warning.isGiven = true;
+  const text = `ctx.step(${JSON.stringify(step)}) does not keep its result here, and may run again. In tools, prompts and resources it is kept with edge(server, { replay: replay() }), or durable().`;
+  server.report(
+    new KitError("step-not-kept", text),
+    { correlationId: crypto.randomUUID(), method, requestId: id },
+    onError,
+  );
+}
+
 /** Runs author code with a context of its own, which is inert once the code has settled. */
 export async function withContext<Result>(
   server: Registry,
@@ -29,7 +46,10 @@ export async function withContext<Result>(
   round: Round,
   work: (ctx: HandlerContext) => Result | Promise<Result>,
 ): Promise<Result> {
-  const context = new HandlerContext(call, request, round, (uri, ctx) => readOwn(server, uri, ctx));
+  const context = new HandlerContext(call, request, round, {
+    read: (uri, ctx) => readOwn(server, uri, ctx),
+    onStepNotKept: (step) => warnOfStep(server, request, call, step),
+  });
   const { replay } = round;
   try {
     // A suspended run ends here for the engine, while the handler itself never continues.

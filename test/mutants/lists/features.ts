@@ -1124,4 +1124,20 @@ export const FEATURES: readonly Mutant[] = [
     replace: "  return ((globalThis as { s?: Promise<never> }).s ??= new Promise<never>(() => undefined));",
     tests: ["test/features/suspended-frames.test.ts"],
   },
+  {
+    id: "step-warning-on-each-call",
+    file: "src/core/serve/with-context.ts",
+    find: "warning.isGiven = true;",
+    replace: "",
+    tests: ["test/features/steps-not-kept.test.ts"],
+    title: "is reported once",
+  },
+  {
+    id: "step-warning-absent",
+    file: "src/core/define/handler-context.ts",
+    find: "this.#server.onStepNotKept(name);",
+    replace: "",
+    tests: ["test/features/steps-not-kept.test.ts"],
+    title: "is reported once",
+  },
 ];
