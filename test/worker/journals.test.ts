@@ -71,7 +71,7 @@ describe("in requestState", () => {
     const asked = await call("trying", 1_200);
     const long = { ...reply(asked), inputResponses: answersTo(asked, () => "y".repeat(600)) };
     const text = textOf({ result: await call("trying", 1_200, long) });
-    expect(text).toMatch(/^600; limit: What a run has to keep .* limits\.requestStateBytesMax, 2000\.$/);
+    expect(text).toMatch(/^600; limit: The state for the next run has .* limits\.requestStateBytesMax, 2000\.$/);
     expect(textOf({ result: await call("trying", 2_000) })).toMatch(/^limit: .* 2000\.; limit: .* 2000\.$/);
   });
 

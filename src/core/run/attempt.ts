@@ -1,7 +1,7 @@
 /**
- * One run of a handler over a journal. Answers and results in the journal are returned at once; other questions are asked,
- * and other steps run. Where the client cannot be asked in the middle of a request, the run is suspended once it can go no
- * further: it waits for an answer and no step is running. Later calls of its context have no effect.
+ * One run of a handler over a journal. Answers and results in the journal are returned immediately; other questions are
+ * asked, and other steps run. If the client cannot be asked in the middle of a request, the run is suspended once it
+ * waits for an answer and no step is running. Later calls of its context then have no effect.
  *
  * @module
  */
@@ -35,23 +35,26 @@ import { SUSPENDED } from "./run-rounds.ts";
 import { withinStep } from "./step-scope.ts";
 import { suspend } from "./suspend.ts";
 
-/** The services a run needs from the way it is served. */
+/** The services that a run needs from its transport. */
 export interface AttemptHost {
   readonly call: Call;
   readonly journal: JournalData;
-  /** Asks the client at once; absent where it is asked by ending the run. */
+  /** Asks the client during the run. Absent if a question ends the run. */
   readonly live?: Asker;
-  /** Stores an entry. Resolves when it will not be lost. */
+  /** Stores an entry. Resolves when the entry is durable. */
   readonly record: (entry: JournalEntry) => void | Promise<void>;
-  /** Throws when a journal is too large to be kept while the client is asked; absent where each entry is checked. */
+  /**
+   * Throws if a journal is too large to be kept until the client has answered. Absent if each entry is checked
+   * separately.
+   */
   readonly check?: ((journal: JournalData) => void) | undefined;
 }
 
-/** How often an answer that does not fit is asked for again. */
+/** How often a question is asked again after an invalid answer. */
 const REASKS_MAX = 3;
 /**
- * Milliseconds a run that seems to be of another handler is given to show that it is not. A branch may wait for a timer
- * or a `fetch` of the author's that took less time in the run before, and nothing tells the engine that it does.
+ * Milliseconds for which a run that seems to have diverged may continue. A branch may be waiting for a timer or `fetch`
+ * of the author, which the engine cannot see and which may have been faster in the run before.
  */
 const CATCH_UP_MS = 4_000;
 
@@ -61,25 +64,25 @@ export class Attempt implements JournaledRun {
   readonly #results = new Map<string, StepEntry>();
   /** Entries that this run has added. */
   readonly #added: JournalEntry[] = [];
-  /** Keys that earlier runs asked and this one has not asked yet. */
+  /** Keys of questions that earlier runs asked and this one has not asked yet. */
   readonly #unasked: Set<string>;
-  /** Keys that the previous run waited for when it ended. */
+  /** Keys of questions that were open when the previous run ended. */
   readonly #askedLast: ReadonlySet<string>;
   readonly #keys = new RunKeys();
   readonly #pending = new Map<string, Pending>();
-  /** Steps, by name. */
+  /** The running steps, with their names. */
   readonly #underWay = new Map<Promise<unknown>, string>();
   #samples = 0;
   #isOnNewGround = false;
-  /** Whether nothing in this run suggests that the handler is another one than that which was asked. */
+  /** Whether something in this run shows that the handler has not diverged. */
   #isSame: boolean;
   #hasDiverged = false;
   #isSuspended = false;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the timer is that of a handler which seems to be another one. */
+  /** Whether the timer runs for a handler that seems to have diverged. */
   #isCatchingUp = false;
-  /** Runs while questions wait for steps. */
+  /** The timer that runs while questions wait for steps. */
   #stall: ReturnType<typeof setTimeout> | undefined;
   #suspend: (value: typeof SUSPENDED) => void = () => undefined;
   readonly suspended = new Promise<typeof SUSPENDED>((resolve) => {
@@ -94,7 +97,7 @@ export class Attempt implements JournaledRun {
       if ("step" in entry) this.#results.set(entry.key, entry);
       else this.#answers.set(entry.key, entry);
     }
-    // An answer that a client sent before it was asked may not be needed.
+    // A handler need not ask for an answer that its client sent before the question.
     const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
     this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
     this.#isOnNewGround = this.#unasked.size === 0;
@@ -103,7 +106,7 @@ export class Attempt implements JournaledRun {
     this.asker = this.#createAsker();
   }
 
-  /** Whether the run repeats an earlier one, or is over: then it sends nothing. */
+  /** Whether messages are dropped, because the run repeats an earlier one or is over. */
   get isSilent(): boolean {
     return this.#isSuspended || !this.#isOnNewGround;
   }
@@ -112,7 +115,7 @@ export class Attempt implements JournaledRun {
     return this.#host.journal.entries.length + this.#added.length > 0 || this.#keys.hasSteps;
   }
 
-  /** The journal with what this run added, and what it waits for. */
+  /** The journal with the entries that this run added and the questions that it waits for. */
   get journal(): JournalData {
     const { id, rounds, entries } = this.#host.journal;
     const asked = [...this.#pending].map(([key, { question }]) => [key, digestOf(question)] as const);
@@ -120,9 +123,9 @@ export class Attempt implements JournaledRun {
   }
 
   /**
-   * The questions the run waits for.
+   * Returns the questions that the run waits for.
    *
-   * @throws {KitError} `replay-diverged` when it is certain that the handler is another one.
+   * @throws {KitError} `replay-diverged` if the handler has diverged.
    */
   questions(): Record<string, Question> {
     if (this.#hasDiverged) {
@@ -133,8 +136,8 @@ export class Attempt implements JournaledRun {
   }
 
   /**
-   * The same for a run that continues, or was ended for another reason: questions it has not reached yet are not among
-   * them.
+   * The questions of a run that continues or ended for another reason. Questions that it has not reached yet are
+   * missing.
    */
   get pending(): Record<string, Question> {
     return Object.fromEntries([...this.#pending].map(([key, { question }]) => [key, question]));
@@ -170,7 +173,10 @@ export class Attempt implements JournaledRun {
     return copy(result) as T;
   }
 
-  /** Marks rejections as handled: a question or step that the handler does not await must not end the process. */
+  /**
+   * Runs work, and marks its rejection as handled: a question or step that the handler does not await must not end the
+   * process.
+   */
   within<T>(work: () => Promise<T>): Promise<T> {
     if (this.#isSuspended) return suspend();
     const result = (async () => work())();
@@ -237,14 +243,14 @@ export class Attempt implements JournaledRun {
   #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
     const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
     return this.#keys.withQuestion({ method: "elicitation/create", params }, options, async (key) => {
-      // The same on every run, because the author may have stored it.
+      // The id is the same in every run, because the author may have stored it.
       const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
       const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
       return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
     });
   }
 
-  /** @param read Throws what is wrong with an answer, for the record of what was asked. */
+  /** @param read Throws if an answer is invalid, for the audit. */
   async #ask(
     key: string,
     question: Question,
@@ -287,7 +293,7 @@ export class Attempt implements JournaledRun {
     }
   }
 
-  /** Notes that a question is asked. Once all earlier ones are, what the handler sends is new. */
+  /** Records that a question was asked. Once all earlier questions were asked again, the handler's messages are new. */
   #reach(key: string): void {
     if (!this.#unasked.delete(key)) return;
     if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
@@ -299,19 +305,19 @@ export class Attempt implements JournaledRun {
     this.#isOnNewGround = true;
   }
 
-  /** Keys that the previous run asked, that were answered, and that this run has not asked. */
+  /** Returns the keys of questions that the previous run asked, that were answered, and that this run has not asked. */
   #unreached(): string[] {
     return [...this.#askedLast].filter((key) => this.#unasked.has(key) && this.#answers.has(key));
   }
 
   /**
-   * Whether the handler seems to be another one than the one that asked: it has reached no question that was asked last,
-   * although these were answered, has begun no step, and asks for something else.
+   * Whether the handler seems to have diverged: it has reached none of the last questions, although one was answered,
+   * has begun no step, and asks something else.
    *
-   * The same handler may ask for other things in another run, which is no sign of a change. Branches reach their questions
-   * in another order, because answers in the journal are available at once: equal questions then have each other's numbers,
-   * and a branch may wait for an answer that the other one got. A step that failed runs again, and may succeed. Answers that
-   * such a run has not reached are kept for one that does.
+   * Different questions alone do not prove this. Answers in the journal are available immediately, so branches may
+   * reach their questions in another order: equal questions then swap their numbers, and one branch may wait for an
+   * answer that another one took. A step that failed may succeed when it runs again. Answers that a run does not reach
+   * are kept for later runs.
    */
   get #seemsOther(): boolean {
     return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
@@ -329,13 +335,13 @@ export class Attempt implements JournaledRun {
   }
 
   /**
-   * Suspends in a later turn, so that all questions of this turn are sent together. Only a handler that seems to be another
-   * one gets more time: it may be late, and only waiting can show that.
+   * Suspends the run in the next turn, so that all questions of this turn are sent together. A handler that seems to
+   * have diverged gets more time, because only waiting can show whether it is merely late.
    */
   #look(): void {
     this.#watchStall();
     const isOther = this.#seemsOther;
-    // Whichever turn is the next stays so; a wait for something late ends when it has come.
+    // A scheduled suspension stays scheduled. A wait for a late handler ends when it has caught up.
     if (this.#timer !== undefined && (isOther || !this.#isCatchingUp)) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -346,7 +352,7 @@ export class Attempt implements JournaledRun {
 
   #suspendNow(): void {
     this.#timer = undefined;
-    // A step that ends looks again.
+    // The end of the running step calls `#look` again.
     if (this.#isAtRest) {
       this.#hasDiverged = this.#isCatchingUp;
       if (!this.#hasDiverged && this.#failWhatIsTooLarge()) return;
@@ -355,7 +361,7 @@ export class Attempt implements JournaledRun {
     } else this.#watchStall();
   }
 
-  /** Fails the questions that wait if the run could not be kept for their answers: the handler goes on. */
+  /** Fails the open questions if the journal is too large to be kept for their answers. The handler then continues. */
   #failWhatIsTooLarge(): boolean {
     try {
       this.#host.check?.(this.journal);
@@ -373,7 +379,10 @@ export class Attempt implements JournaledRun {
     }
   }
 
-  /** Bounds the time that a question waits for running steps: a step that awaits the question would block it for ever. */
+  /**
+   * Bounds the time that a question waits for running steps, because a step that awaits the question would block it
+   * forever.
+   */
   #watchStall(): void {
     clearTimeout(this.#stall);
     if (this.#pending.size === 0 || this.#underWay.size === 0 || this.#isClosed) return;
@@ -405,11 +414,11 @@ function copy(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** Returns a result as JSON keeps it, so that the first run sees what later ones will. */
+/** Returns a result in its JSON form, so that the first run sees the same value as later ones. */
 function plain(name: string, result: unknown): unknown {
   try {
     return copy(result);
   } catch (error) {
-    throw new KitError("result-invalid", `Step "${name}" returned what JSON has no form for.`, { cause: error });
+    throw new KitError("result-invalid", `Step "${name}" returned a value that has no JSON form.`, { cause: error });
   }
 }

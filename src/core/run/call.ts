@@ -1,5 +1,5 @@
 /**
- * One request being served, as a transport hands it to the core, and the functions that serve it.
+ * One request being served, as a transport passes it to the core, and the types of functions that serve it.
  *
  * @module
  */
@@ -16,37 +16,40 @@ import type { RunRounds } from "./run-rounds.ts";
 
 /** One request being served. */
 export interface Call extends ContextCall {
-  /** The HTTP request, where there is one. */
+  /** The HTTP request, if there is one. */
   readonly request?: RequestFacts | undefined;
-  /** Name of the endpoint that what is issued belongs to; absent where there is only one, as over stdio. */
+  /** The name of the endpoint, to which states and cursors are bound. Absent where there is only one, as over stdio. */
   readonly endpoint?: string | undefined;
-  /** Keeps work of hooks running; absent where nothing ends it. */
+  /** Keeps the work of hooks running after the answer. Absent where the platform does not end such work. */
   readonly execution?: Execution | undefined;
   readonly limits: Limits;
-  /** Methods this way of serving adds to the protocol's own tables. */
+  /** Methods that the transport adds to the standard ones. */
   readonly methods?: Readonly<Record<string, Method>> | undefined;
-  /** Keeps the level of `logging/setLevel`; absent where nothing can keep it. */
+  /** Stores the level of `logging/setLevel`. Absent where it cannot be stored. */
   readonly setLogLevel?: ((level: LoggingLevel) => void | Promise<void>) | undefined;
-  /** Keys for `requestState`, with that of a sealed one if it can be had; absent: they come from `env`. */
+  /**
+   * Returns the keys for `requestState`, including the key of `sealed` if it is available. If absent, the keys come
+   * from `env`.
+   */
   readonly stateKeys?: ((sealed?: string) => Promise<KeyRing>) | undefined;
-  /** The journal of earlier runs of this call, where the object that ran them was lost; legacy. */
+  /** The journal of earlier runs of this call, if the object that ran them was lost. Legacy only. */
   readonly journal?: unknown;
-  /** Keeps an entry of the journal, for when the object is lost. Resolves when the entry cannot be lost. */
+  /** Stores an entry of the journal, in case the object is lost. Resolves when the entry is durable. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
   /** The timer of the handler's time limit; absent: a timer of the runtime. */
   readonly startTimer?: StartTimer | undefined;
   /** Runs the handler as a task. */
   readonly rounds?: RunRounds | undefined;
-  /** Runs handlers that ask in the middle; absent where they can only ask by returning. */
+  /** Runs handlers that ask in the middle. Absent where they can only ask by returning. */
   readonly replay?: RunRounds | undefined;
-  /** The tasks that `subscriptions/listen` reports; absent where there are none. */
+  /** The tasks that `subscriptions/listen` reports. Absent where there are none. */
   readonly tasks?: TaskUpdates | undefined;
   /**
-   * Remembers URL elicitations of an error, so that the client hears when they are complete. Resolves once it will.
-   * Absent where no notice reaches the client.
+   * Remembers the URL elicitations of an error, so that the client is notified of their completion. Resolves once this
+   * is ensured. Absent where no notice reaches the client.
    */
   readonly awaitElicitations?: ((ids: readonly string[]) => void | Promise<void>) | undefined;
-  /** Runs calls once that are to; absent where nothing can remember them. */
+  /** Runs calls once. Absent where outcomes cannot be stored. */
   readonly once?: Once | undefined;
   /** Used when the server has no `onError` of its own. */
   readonly onError: ErrorReporter;
@@ -62,13 +65,13 @@ export type Serve = (
 /** One method of an era. */
 export interface Method {
   readonly serve: Serve;
-  /** Whether this server has it for this call. @default always */
+  /** Whether this server offers the method for this call. @default always */
   readonly isOffered?: (server: Registry, call: Call) => boolean;
-  /** Whether it runs no author code. @default false */
+  /** Whether the method runs no code of the author. @default false */
   readonly isStatic?: (server: Registry) => boolean;
 }
 
-/** Runs the work unless it was run before. Throws what the work throws, or threw. */
+/** Runs the work unless the same call has run before. Throws the error of the one run. */
 export type Once = (
   server: Registry,
   request: JSONRPCRequest,
@@ -76,9 +79,9 @@ export type Once = (
   work: () => Promise<JsonObject>,
 ) => Promise<JsonObject>;
 
-/** Tasks that a listen stream reports, beside the notices it was asked for. */
+/** The tasks that a listen stream reports, in addition to notices. */
 export interface TaskUpdates {
   readonly ids: readonly string[];
-  /** Sends the status of a task, once it is read. */
+  /** Reads the status of a task and sends it. */
   tell(taskId: string): void;
 }

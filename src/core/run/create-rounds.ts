@@ -1,6 +1,6 @@
 /**
- * The rounds of handlers that ask: a handler is run again until it asks no more. In the modern era one round is one
- * request, and asking is its result; in the legacy era the client is asked during the request.
+ * The rounds of handlers that ask: a handler runs again until it no longer asks. In the modern era one round is one
+ * request, whose result contains the questions. In the legacy era the client is asked during the request.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
@@ -26,14 +26,14 @@ import {
 } from "./run-rounds.ts";
 import { reportAnsweredSamples } from "./sampling-rounds.ts";
 
-/** Rounds of one legacy request, or of a task without a question: stops a handler that always asks again. */
+/** The most rounds of one legacy request, or of a task without a question. Stops a handler that asks forever. */
 export const ROUNDS_MAX = 32;
 
 /**
  * Begins a run that may ask in the middle.
  *
- * @param journal What an earlier run of the same call left.
- * @param check Throws when a journal is too large for the state that is to carry it.
+ * @param journal The journal of an earlier run of the same call.
+ * @param check Throws if a journal is too large for the request state.
  */
 export type BeginReplay = (
   call: Call,
@@ -42,19 +42,19 @@ export type BeginReplay = (
   check?: (journal: unknown) => void,
 ) => JournaledRun;
 
-/** A run that may ask in the middle, and what is left of it when it is suspended. */
+/** A run that may ask in the middle, and its journal. */
 export interface JournaledRun extends SuspendableRun {
-  /** The questions the run waits for. @throws {KitError} when the handler is not the one that asked before. */
+  /** Returns the questions that the run waits for. @throws {KitError} `replay-diverged` if the handler has diverged. */
   questions(): Readonly<Record<string, Question>>;
-  /** The journal for the next run; JSON. */
+  /** The journal for the next run, as JSON. */
   readonly journal: unknown;
-  /** Whether the next run needs the journal although no question waits. */
+  /** Whether the next run needs the journal even if no question is open. */
   readonly hasEntries: boolean;
-  /** Resolves when no step is running: only then is the journal complete. */
+  /** Resolves when no step is running, because only then the journal is complete. */
   settled(): Promise<void>;
 }
 
-/** In the modern era one round is one request, and asking is the result. In the legacy one the client is asked here. */
+/** Returns the rounds for clients of both eras. */
 export function createRounds(begin?: BeginReplay): RunRounds {
   return async (server, request, call, run) => {
     if (call.client.era === "modern") return runOneRound(server, request, call, run, begin);
@@ -81,7 +81,7 @@ const runOneRound = async (
 ): Promise<RoundsOutcome> => {
   const presented = await readPresented(server, request, call);
   reportAnsweredSamples(presented.samples ?? {}, presented.inputResponses, { server, request, call });
-  // The answers to explicit questions stay until the handler asks in that form again.
+  // The answers to explicit questions are kept until the handler asks in that form again.
   const { state, responses = presented.inputResponses } = presented;
   const check = (journal: unknown) => void encodeState({ journal, state, responses }, call);
   const attempt = begin?.(call, presented.journal, presented.inputResponses, check);
@@ -101,13 +101,13 @@ const runOneRound = async (
     return { asked: await toInputRequiredResult(returned, server, request, call, await keptOf()) };
   } catch (error) {
     if (error instanceof QuestionError && error.missing.length > 0) throw missingCapabilities(error.missing);
-    // The error asks too, and the next run needs what this one had.
+    // The error asks too, and the next run needs the journal of this one.
     if (isAnswering(error)) return { asked: await error.answer(server, request, call, await keptOf()) };
     throw error;
   }
 };
 
-/** All or nothing: a handler runs again only with every answer. */
+/** Asks all questions. If one fails, all fail, because a handler runs again only with every answer. */
 async function askAll({ inputRequests }: InputRequired, call: Call): Promise<JsonObject> {
   const questions = Object.entries(inputRequests);
   for (const [, question] of questions) call.asker.check?.(question);
@@ -117,7 +117,7 @@ async function askAll({ inputRequests }: InputRequired, call: Call): Promise<Jso
     const answers = questions.map(async ([key, question]) => [key, await call.asker.ask(question, signal)] as const);
     return Object.fromEntries(await Promise.all(answers));
   } catch (error) {
-    // The other answers are no longer awaited; their client is told.
+    // This cancels the other questions.
     failed.abort();
     throw error;
   }

@@ -1,16 +1,16 @@
 /**
- * The errors of a run, in words for the author of its handler.
+ * The errors of a run, for the author of its handler.
  *
  * @module
  */
 import { KitError } from "../protocol/errors.ts";
 
-/** One key, two questions. */
+/** Returns the error for two open questions with the same key. */
 export function duplicateKey(key: string): KitError {
   return new KitError("options-invalid", `The key "${key}" names two questions at once.`);
 }
 
-/** Questions that could not go out, for the steps they wait for. */
+/** Returns the error for questions that waited too long for running steps. */
 export function stalled(steps: Iterable<string>, afterMs: number): KitError {
   const message =
     `A question waited for step ${list(steps)} longer than limits.elicitTimeoutMs, ${afterMs} ms. ` +
@@ -18,16 +18,16 @@ export function stalled(steps: Iterable<string>, afterMs: number): KitError {
   return new KitError("timeout", message);
 }
 
-/** The handler is not the one that asked before. */
+/** Returns the error for a handler that has diverged from its earlier runs. */
 export function diverged(what: string): KitError {
   return new KitError(
     "replay-diverged",
-    `Run again, the handler ${what}. Between questions a handler does the same with the same answers: keep clocks, ` +
-      "random values and what others may change in ctx.step().",
+    `In a repeated run, the handler ${what}. Given the same answers, it must ask the same questions: put clocks, ` +
+      "random values and changing data into ctx.step().",
   );
 }
 
-/** Keys or names, as text. */
+/** Joins keys or names for an error text. */
 export function list(keys: Iterable<string>): string {
   return [...keys].map((key) => `"${key}"`).join(", ");
 }

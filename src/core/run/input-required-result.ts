@@ -17,7 +17,11 @@ import type { Call } from "./call.ts";
 import { type SealedState, sealState } from "./request-state.ts";
 import { sentSamples } from "./sampling-rounds.ts";
 
-/** The modern result that asks. @throws {McpError} -32021 when the client has not declared what is asked for. */
+/**
+ * Returns the modern result that asks.
+ *
+ * @throws {McpError} -32021 if a question needs a capability that the client has not declared.
+ */
 export async function toInputRequiredResult(
   asked: InputRequired,
   server: Registry,
@@ -34,7 +38,7 @@ export async function toInputRequiredResult(
     checkSampling(question, call.limits);
     warnOfSecrets(question, { server, request, call });
   }
-  // Not by assignment: that would lose a question called "__proto__".
+  // Assignment would lose a question called "__proto__".
   const inputRequests = Object.fromEntries(questions.map(([key, question]) => [key, toInputRequest(question)]));
   const kept = { ...more, state: asked.requestState, samples: sentSamples(asked.inputRequests, server) };
   return {
@@ -46,13 +50,13 @@ export async function toInputRequiredResult(
   };
 }
 
-/** A question as an entry of `inputRequests`: an elicitation has its key there and needs no id. */
+/** Returns a question as an entry of `inputRequests`. An elicitation has its key there, so its id is left out. */
 export function toInputRequest({ method, params }: Question): JsonObject {
   const { elicitationId: _, ...rest } = params ?? {};
   return { method, params: rest };
 }
 
-/** -32021 with what is missing. */
+/** Returns a -32021 error that names the missing capabilities. */
 export function missingCapabilities(missing: readonly ClientCapabilityName[]): McpError {
   return new McpError(
     ErrorCode.MissingRequiredClientCapability,

@@ -12,14 +12,14 @@ import { installRounds } from "./run-rounds.ts";
 
 /**
  * Ends this run of a handler with questions. It runs again with `ctx.inputResponses` (by the same keys) and
- * `ctx.requestState` set; a response that is missing or does not fit is asked for by returning this again.
+ * `ctx.requestState` set; if a response is missing or invalid, return this again to repeat the question.
  *
  * The same handler works in both eras: modern clients get an `input_required` result and repeat the request. Legacy
  * clients receive the questions on the stream of the pending request, and the server runs the handler again itself.
  *
- * @throws {KitError} `options-invalid` when there is neither a question nor a state.
- * @param requestState Text to have back on the next run. It is sealed: clients can neither read nor change it, and it is
- *   good only for the same request of the same principal.
+ * @throws {KitError} `options-invalid` if there is neither a question nor a state.
+ * @param requestState A text for the next run. It is sealed: clients can neither read nor change it, and it is valid
+ *   only for the same request of the same principal.
  */
 export function inputRequired(
   inputRequests: { readonly [key: string]: Question },

@@ -1,6 +1,6 @@
 /**
- * The journal of a call: the answers of its client and the results of its steps, by key. With it a handler is run again
- * from the top and returns to where it was.
+ * The journal of a call: the answers of its client and the results of its steps, by key. With it, a handler that runs
+ * again from the top reaches the same point.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { canonical } from "../seal/canonical.ts";
 
 /** The outcome of a question or a step. */
 export type JournalEntry =
-  /** `digest`: of the question; absent when the client answered before any run of ours asked. */
+  /** `digest` is the digest of the question. Absent if the client answered before a run asked. */
   | { readonly key: string; readonly digest?: string | undefined; readonly answer: unknown }
   | { readonly key: string; readonly digest: string; readonly failed: FailedQuestion }
   | StepEntry;
@@ -19,26 +19,26 @@ export type JournalEntry =
 /** An entry of a question. */
 export type QuestionEntry = Exclude<JournalEntry, StepEntry>;
 
-/** `result` is absent where the step returned nothing: JSON has no undefined. */
+/** `result` is absent if the step returned undefined, which JSON lacks. */
 export interface StepEntry {
   readonly key: string;
   readonly step: true;
   readonly result?: unknown;
 }
 
-/** Whether it is of an answer that came before it was asked for. */
+/** Whether an entry is an answer that came before its question. */
 export function isEarly(entry: JournalEntry): boolean {
   return "answer" in entry && entry.digest === undefined;
 }
 
-/** A journal at rest: JSON. */
+/** A stored journal, as JSON. */
 export interface JournalData {
-  /** The id of the call: steps derive their keys from it. */
+  /** The id of the call, from which steps derive their keys. */
   readonly id: string;
-  /** Runs so far. */
+  /** The number of runs so far. */
   readonly rounds: number;
   readonly entries: readonly JournalEntry[];
-  /** Questions the client was asked last: key and digest. */
+  /** The questions that the last run asked, by key and digest. */
   readonly asked: readonly (readonly [key: string, digest: string])[];
 }
 
@@ -46,7 +46,7 @@ export function newJournal(): JournalData {
   return { id: crypto.randomUUID(), rounds: 0, entries: [], asked: [] };
 }
 
-/** Returns a journal with the answers a client sent: those to its open questions, or all of them before any question. */
+/** Adds the answers of a client to a journal: those to its last questions, or all of them before the first run. */
 export function withAnswers(journal: JournalData, responses: Readonly<Record<string, unknown>>): JournalData {
   const asked: readonly (readonly [string, string | undefined])[] =
     journal.rounds === 0 ? Object.keys(responses).map((key) => [key, undefined]) : journal.asked;
@@ -56,21 +56,21 @@ export function withAnswers(journal: JournalData, responses: Readonly<Record<str
   return { ...journal, entries: [...journal.entries, ...answers] };
 }
 
-/** The entry of a question that ended without an answer. */
+/** Returns the entry of a question that ended without an answer. */
 export function failedEntry(key: string, digest: string, { reason, message, code }: FailedQuestion): QuestionEntry {
   return { key, digest, failed: { reason, message, code } };
 }
 
 /** Returns a digest that distinguishes questions. It is not cryptographic. */
 export function digestOf({ method, params = {} }: Question): string {
-  // Ids are made anew where the author gave none.
+  // The id is left out, because it is new for each question unless the author gave one.
   const { elicitationId: _, ...rest } = params;
   return digest(JSON.stringify([method, canonical(rest)]))
     .map((half) => half.toString(36))
     .join("");
 }
 
-/** A UUID that is the same for the same name within a call, and for no other call. */
+/** Returns a UUID that depends on the call and the name only. */
 export function idFrom(callId: string, name: string): string {
   const hex = digest(name)
     .map((half) => half.toString(16).padStart(8, "0"))
@@ -78,7 +78,7 @@ export function idFrom(callId: string, name: string): string {
   return callId.slice(0, -12) + hex.slice(0, 12);
 }
 
-/** A hash of 64 bits, as two halves. Synchronous, because questions of one turn go out together. */
+/** Returns a hash of 64 bits, as two halves. It is synchronous, because questions of one turn are sent together. */
 function digest(text: string): readonly [number, number] {
   return [fingerprint(text), fingerprint(text, 0x2f0b4a27, 15)];
 }

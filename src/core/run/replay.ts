@@ -1,5 +1,5 @@
 /**
- * Handlers that ask in the middle, as straight-line code, for clients of every version.
+ * Runs handlers that ask in the middle, for clients of every version.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { type BeginReplay, createRounds } from "./create-rounds.ts";
 import { type JournalData, type JournalEntry, newJournal, withAnswers } from "./journal.ts";
 import type { RunRounds } from "./run-rounds.ts";
 
-/** Runs of one modern call: stops a handler that never has enough. */
+/** The most runs of one modern call. Stops a handler that asks forever. */
 const ROUNDS_MAX = 64;
 
 const begin: BeginReplay = (call, kept, inputResponses, check) => {
@@ -24,7 +24,7 @@ const begin: BeginReplay = (call, kept, inputResponses, check) => {
   return new Attempt({ call, journal: withAnswers(journal, inputResponses), record: () => undefined, check });
 };
 
-/** Runs handlers that ask in the middle: for the calls it is given to. */
+/** The rounds of handlers that ask in the middle. */
 export const replayRounds: RunRounds = createRounds(begin);
 
 function liveAsker({ asker }: Call) {

@@ -1,5 +1,6 @@
 /**
- * `requestState`: what one round of a modern call keeps for the next, sealed so that clients can neither read nor change it.
+ * `requestState`: the data that one round of a modern call keeps for the next, sealed so that clients can neither read
+ * nor change it.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/mrtr
@@ -15,24 +16,25 @@ import type { Call } from "./call.ts";
 import { invalidState, readResponses } from "./run-rounds.ts";
 import type { SentSamples } from "./sampling-rounds.ts";
 
-const ENV_KEYS = new EnvKeys("request state", "What a handler keeps in requestState needs");
+const ENV_KEYS = new EnvKeys("request state", "A requestState needs");
 
-/** Milliseconds a person may take over one round before its state is refused. */
+/** The lifetime of a state in milliseconds. It bounds the time that a person can take for one round. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
-/** The contents of a sealed state: the text of the author, and what the engine keeps. */
+/** The contents of a sealed state: the text of the author, and the data of the engine. */
 export interface SealedState {
   readonly state?: string | undefined;
   readonly journal?: unknown;
   /** The `ctx.inputResponses` of a suspended run, which its next run gets again. */
   readonly responses?: JsonObject;
-  /** For `onSample`. */
+  /** The sampling requests that were sent, for `onSample`. */
   readonly samples?: SentSamples | undefined;
 }
 
 /**
  * Reads the state and answers that a modern request presents.
  *
- * @throws {McpError} -32602 when the state is not one sealed here for this request, or has expired. Says no more.
+ * @throws {McpError} -32602 if the state was not sealed here for this request, or has expired. The error does not say
+ *   which.
  */
 export async function readPresented(
   server: Registry,
@@ -45,9 +47,9 @@ export async function readPresented(
 }
 
 /**
- * Opens the state that a modern request presents; undefined when there is none.
+ * Opens the state that a modern request presents, if there is one.
  *
- * @throws {McpError} -32602 when it was not sealed here for this request, or the answers are not objects.
+ * @throws {McpError} -32602 if it was not sealed here for this request, or the answers are not objects.
  */
 export async function openState(
   server: Registry,
@@ -59,7 +61,8 @@ export async function openState(
   if (requestState === undefined) return undefined;
   if (typeof requestState !== "string") throw invalidState();
   const ring = await keysOf(call, requestState).catch((error: unknown) => {
-    // A server that has no keys has sealed nothing. Where nothing asks, that is no fault to report.
+    // A server without keys has sealed nothing. If its handlers cannot ask, the missing keys are not a mistake to
+    // report.
     if (!call.replay && KitError.is(error) && error.code === "keys-missing") throw invalidState();
     throw error;
   });
@@ -68,7 +71,7 @@ export async function openState(
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
 }
 
-/** Seals what the next round needs. @throws {KitError} `state-too-large` naming the limit. */
+/** Seals the data for the next round. @throws {KitError} `state-too-large` naming the limit. */
 export async function sealState(
   kept: SealedState,
   server: Registry,
@@ -79,11 +82,11 @@ export async function sealState(
   return ring.seal(encodeState(kept, call), bindingOf(server, request, call));
 }
 
-/** The state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
+/** Encodes a state before it is sealed. @throws {KitError} `state-too-large` naming the limit. */
 export function encodeState(kept: SealedState, { limits: { requestStateBytesMax } }: Call): Uint8Array<ArrayBuffer> {
   const bytes = encodeText(JSON.stringify({ ...kept, expiresAtMs: Date.now() + STATE_LIFE_MS }));
   if (bytes.length <= requestStateBytesMax) return bytes;
-  const message = `What a run has to keep for the next is ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
+  const message = `The state for the next run has ${bytes.length} bytes, more than limits.requestStateBytesMax, ${requestStateBytesMax}.`;
   throw new KitError("state-too-large", message);
 }
 
@@ -91,7 +94,10 @@ async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
   return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
 }
 
-/** Endpoint, server, principal, method, target and arguments, in one spelling: what a state is good for. */
+/**
+ * Returns the text to which a state is bound: endpoint, server, principal, method, target and arguments in canonical
+ * form.
+ */
 function bindingOf({ options }: Registry, request: JSONRPCRequest, { principal, endpoint }: Call): string {
   const { name, uri, arguments: args } = request.params ?? {};
   const who = principal ? [principal.issuer, principal.subject] : null;

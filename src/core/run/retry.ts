@@ -37,12 +37,12 @@ export interface TryContext extends Omit<StepContext, "tries"> {
 }
 
 /**
- * Returns work that is tried again when it throws. Every try gets the same key and its own number. After the last try its
- * exception is thrown, and a run that reaches the step again makes one more try.
+ * Returns the work of a step that is tried again when it throws. Every try gets the same key and its own number. After
+ * the last try its exception is thrown, and a run that reaches the step again makes one more try.
  *
- * In a task the number of tries that failed is kept, and a wait of more than a second ends the run: the object may sleep,
- * and another run goes on with the next try when it is due. Elsewhere waits are time the handler runs, and what is lost
- * meanwhile begins again with the first try.
+ * In a task, the number of failed tries is stored, and a wait of more than a second ends the run: the object can leave
+ * memory, and another run makes the next try when it is due. Elsewhere the handler itself waits, and a run that is lost
+ * starts again with the first try.
  *
  * @example
  * ```ts

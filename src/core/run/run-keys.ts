@@ -1,6 +1,5 @@
 /**
- * The keys of the questions and steps of one run. A run that repeats another gives the same keys, as long as its handler
- * does the same.
+ * The keys of the questions and steps of one run. A repeated run gives the same keys if its handler does the same.
  *
  * @module
  */
@@ -15,7 +14,7 @@ export class RunKeys {
   /** How often each name was used. */
   readonly #questions = new Map<string, number>();
   readonly #steps = new Map<string, number>();
-  /** Keys of questions whose equal was asked earlier in this run. */
+  /** Keys of questions that equal an earlier question of this run. */
   readonly #repeated = new Set<string>();
   /** The author's keys of questions that have no answer yet. */
   readonly #inUse = new Set<string>();
@@ -25,15 +24,15 @@ export class RunKeys {
     return this.#steps.size > 0;
   }
 
-  /** The key of a step: its name and a number. */
+  /** Returns the key of a step: its name and a number. */
   ofStep(name: string): string {
     return numbered(name, this.#steps, 1);
   }
 
   /**
-   * Asks under the author's key, or one made of the question. A key that was used before gets a number.
+   * Asks under the author's key, or under a key derived from the question. A repeated key gets a number.
    *
-   * @throws {KitError} `options-invalid` when a step asks, a parameter has no JSON form, or the author's key is in use.
+   * @throws {KitError} `options-invalid` if a step asks, a parameter has no JSON form, or the author's key is in use.
    */
   async withQuestion<T>(
     question: Question,
@@ -43,14 +42,14 @@ export class RunKeys {
     requireJson(question);
     const step = currentStep();
     if (step !== undefined) {
-      const message = `Step "${step}" asks ${question.method}. A step is done in one go: ask before it, or after.`;
+      const message = `Step "${step}" asks ${question.method}, but steps cannot ask. Ask before or after the step.`;
       throw new KitError("options-invalid", message);
     }
     if (key === undefined) {
       const kind = question.method.slice(0, question.method.indexOf("/"));
       return ask(this.#ofQuestion(`${kind}-${digestOf(question)}`));
     }
-    // Which of two concurrent ones is the first may differ between runs.
+    // The order of two concurrent questions may differ between runs.
     if (this.#inUse.has(key)) throw duplicateKey(key);
     this.#inUse.add(key);
     try {
@@ -72,7 +71,7 @@ export class RunKeys {
   }
 }
 
-/** @param from The first use that shows its number. */
+/** Numbers the uses of a name. @param from The first use whose number is shown. */
 function numbered(name: string, uses: Map<string, number>, from: number): string {
   const use = (uses.get(name) ?? 0) + 1;
   uses.set(name, use);

@@ -1,6 +1,6 @@
 /**
- * Running a handler that may ask by returning. The rounds that ask and
- * seal state are installed by input-required.ts when a program imports it: programs that never ask bundle none of it.
+ * Runs a handler that may ask by returning. input-required.ts installs the rounds that ask and seal states when a
+ * program imports it, so that programs that never ask do not bundle them.
  *
  * @module
  */
@@ -14,23 +14,23 @@ import type { Call } from "./call.ts";
 export const ASK_BY_RETURNING =
   "this protocol version has no requests from the server; give edge() the option replay, or return inputRequired({ ... })";
 
-/** The input that an earlier round leaves for this one. */
+/** The input of a round from the one before. */
 export interface Round extends HandlerInput {
   readonly replay?: SuspendableRun | undefined;
 }
 
-/** The value a run ends with that waits for an answer. */
+/** The result of a run that waits for an answer. */
 export const SUSPENDED: unique symbol = Symbol.for("mcp-edge.suspended");
 
 /** One run of a handler that may be run again. */
 export interface SuspendableRun extends HandlerRun {
-  /** Resolves when the run can go no further without an answer. */
+  /** Resolves when the run cannot continue without an answer. */
   readonly suspended: Promise<typeof SUSPENDED>;
 }
 
 export const FIRST_ROUND: Round = { inputResponses: {}, requestState: undefined };
 
-/** The value a handler returned in the end, or the result that asks the client. */
+/** The final return value of a handler, or the result that asks the client. */
 export type RoundsOutcome = { readonly returned: unknown } | { readonly asked: JsonObject };
 
 /** Runs a handler, round by round, until it no longer asks. */
@@ -44,8 +44,8 @@ export type RunRounds = (
 let askByReturning: RunRounds | undefined;
 
 /**
- * Called by input-required.ts, so that programs in which nothing asks do not bundle it. It installs code, not configuration:
- * a server whose handlers do not return `inputRequired()` behaves the same with and without it.
+ * Called by input-required.ts, so that programs in which nothing asks do not bundle the rounds. It installs code, not
+ * configuration: a server whose handlers do not return `inputRequired()` behaves the same with and without it.
  */
 export function installRounds(run: RunRounds): void {
   askByReturning = run;
@@ -56,36 +56,38 @@ export const runRounds: RunRounds = async (server, request, call, run) => {
   if (rounds) return rounds(server, request, call, run);
   if (call.client.era === "modern") {
     readResponses(request);
-    // Nothing here ever sealed a state.
+    // This program cannot have sealed a state.
     if (request.params?.requestState !== undefined) throw invalidState();
   }
   return { returned: await run(FIRST_ROUND) };
 };
 
-/** The answers a modern request brings. @throws {McpError} -32602 when they are not answers. */
+/** Reads the answers in a modern request. @throws {McpError} -32602 if they are not an object of objects. */
 export function readResponses({ params }: JSONRPCRequest): JsonObject {
   const { inputResponses = {} } = params ?? {};
   if (isObject(inputResponses) && Object.values(inputResponses).every(isObject)) return inputResponses;
   throw invalidParams("params.inputResponses is not an object of objects.", { field: "inputResponses" });
 }
 
-/** -32602. Says no more, so that nothing can be learned about states. */
+/** Returns a -32602 error. It gives no reason, so that clients learn nothing about states. */
 export function invalidState(): McpError {
   return invalidParams("params.requestState is not valid for this request. Start again without it.", {
     field: "requestState",
   });
 }
 
-/** An error that some versions have a result for. */
+/** An error that some protocol versions express as a result. */
 export interface AnsweringError {
   /**
-   * @param kept For the next run, where the answer asks.
-   * @throws what the client is to get instead of a result.
+   * Returns the result.
+   *
+   * @param kept The data for the next run, if the result asks.
+   * @throws the error for the client, if its version has no such result.
    */
   answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject>;
 }
 
-/** True for an error that produces its own answer. */
+/** Whether an error produces its own answer. */
 export function isAnswering(error: unknown): error is AnsweringError {
   return McpError.is(error) && "answer" in error && typeof error.answer === "function";
 }

@@ -1,5 +1,5 @@
 /**
- * The audit of sampling requests that leave as a result and are answered by a later request: each is recorded when its
+ * The audit of sampling requests that are sent in a result and answered by a later request. Each is reported when its
  * answer arrives.
  *
  * @module
@@ -12,10 +12,10 @@ import { readSampleResult } from "../ask/sampling-params.ts";
 import type { Registry } from "../define/registry.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 
-/** Sampling requests that were sent, by key: tokens asked for, and when. JSON. */
+/** The sampling requests that were sent, by key: the maximum of tokens and the time, as JSON. */
 export type SentSamples = Readonly<Record<string, readonly [maxTokens: number, sentAtMs: number]>>;
 
-/** Returns what must be kept of questions for the audit; undefined where the server has no `onSample`. */
+/** Returns the data that the audit needs about questions. Undefined if the server has no `onSample`. */
 export function sentSamples(
   questions: Readonly<Record<string, Question>>,
   { options }: Registry,
@@ -26,7 +26,7 @@ export function sentSamples(
   return Object.fromEntries(samples.map(([key, { params }]) => [key, [Number(params?.maxTokens), Date.now()]]));
 }
 
-/** Reports the answered ones to `onSample`. */
+/** Reports the answered requests to `onSample`. */
 export function reportAnsweredSamples(sent: SentSamples, answers: JsonObject, by: AskedBy): void {
   for (const [key, [maxTokens, sentAtMs]] of Object.entries(sent)) {
     if (Object.hasOwn(answers, key)) reportAnsweredSample(maxTokens, sentAtMs, answers[key], by);

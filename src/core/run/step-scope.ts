@@ -1,6 +1,6 @@
 /**
- * Detects whether code runs within a step: also after an `await` where the runtime has `AsyncLocalStorage`, else only until
- * its first `await`.
+ * Detects whether code runs within a step: even after an `await` if the runtime has `AsyncLocalStorage`, otherwise only
+ * until the first `await`.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 /** A step whose work has begun. */
 export interface StepScope {
   readonly name: string;
-  /** Whether the work is done: code it left running is no longer part of the step. */
+  /** Whether the work is done. Code that still runs afterwards is no longer part of the step. */
   isOver: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function withinStep<T>(name: string, work: () => T | Promise<T>): P
   }
 }
 
-/** The name of the step whose work calls this; undefined outside of any. */
+/** Returns the name of the step that calls this, or undefined outside of steps. */
 export function currentStep(): string | undefined {
   const scope = found().getStore();
   return scope && !scope.isOver ? scope.name : undefined;

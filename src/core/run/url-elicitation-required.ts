@@ -1,5 +1,5 @@
 /**
- * The error that sends a person to URLs before a request can be served.
+ * The error that asks the user to open URLs before a request can be served.
  *
  * @module
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
@@ -12,7 +12,7 @@ import { errorText } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
 import { ErrorCode, type JSONRPCRequest, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Call } from "./call.ts";
-// Loaded for what it installs as well: the client's next request is served by the rounds.
+// This import also installs the rounds, which serve the client's next request.
 import { inputRequired } from "./input-required.ts";
 import { toInputRequiredResult } from "./input-required-result.ts";
 import type { AnsweringError } from "./run-rounds.ts";
@@ -21,25 +21,25 @@ import type { AnsweringError } from "./run-rounds.ts";
 const ASKING: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
 
 /**
- * Thrown by a tool, prompt or resource that can only go on when the person has been to these URLs. The client sends them
- * there and repeats its request: 2025-11-25 gets the error -32042, 2026-07-28 an `input_required` result with the keys
- * "url-1", "url-2" and so on, and what is older a text with messages and URLs.
+ * Thrown by a tool, prompt or resource that can only continue after the user has opened these URLs. The client then
+ * repeats its request. Clients of 2025-11-25 get the error -32042, those of 2026-07-28 an `input_required` result with
+ * the keys "url-1", "url-2" and so on, and older ones a text with messages and URLs.
  *
- * @throws {KitError} `options-invalid` when a URL does not parse.
+ * @throws {KitError} `options-invalid` if a URL is not absolute.
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
 export class UrlElicitationRequiredError extends McpError implements AnsweringError {
   /** The params of each elicitation. */
   readonly elicitations: readonly JsonObject[];
 
-  /** Makes the error from the URLs, and the text of the error itself. */
+  /** Creates the error from the URLs and its own text. */
   constructor(elicitations: readonly UrlElicitation[], text = "This request needs you to open a URL first.") {
     const params = elicitations.map(urlParams);
     super(ErrorCode.UrlElicitationRequired, text, { elicitations: params });
     this.elicitations = params;
   }
 
-  /** Returns or throws the form that the client's protocol version has: an error, a result that asks, or a text. */
+  /** Returns or throws the form that the client's protocol version defines: an error, a result that asks, or a text. */
   answer(server: Registry, request: JSONRPCRequest, call: Call, kept?: JsonObject): JsonObject | Promise<JsonObject> {
     const { urlsRequired } = call.client.rules;
     if (urlsRequired === "error") throw this;

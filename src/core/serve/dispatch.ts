@@ -1,6 +1,6 @@
 /**
- * From one request to the text of its response, for both eras. A method an era lacks is absent from its table, so it
- * falls to -32601 by itself.
+ * Turns a request into the text of its response, for both eras. A method that an era lacks is absent from its table, so
+ * it is answered with -32601.
  *
  * @module
  */
@@ -28,17 +28,17 @@ import { METHODS, serveCustom } from "./methods.ts";
 import { elicitationIdsOf } from "./subscriptions.ts";
 import { withinTime } from "./with-context.ts";
 
-/** A response: its text, and the error code when it is an error (HTTP derives a status from it). */
+/** A response: its text, and its error code if it is an error. HTTP derives the status from the code. */
 export interface Answer {
   readonly text: string;
   readonly errorCode: number | undefined;
-  /** Whether it is a tool's result that says so. */
+  /** Whether it is a tool result with `isError`. */
   readonly isError?: boolean;
-  /** Whether it is refused for the time being. */
+  /** Whether it was refused because a limit is reached. */
   readonly isBusy?: boolean;
 }
 
-/** Serves one request. Never rejects: whatever goes wrong is an error response, and unknown exceptions go to `onError`. */
+/** Serves one request. Never rejects: failures become error responses, and unexpected exceptions go to `onError`. */
 export function dispatch(server: Registry, request: JSONRPCRequest, call: Call): Promise<Answer> {
   const asker = call.asker.for?.({ server, request, call });
   const own = asker ? { ...call, asker } : call;
@@ -56,7 +56,8 @@ async function serveAndReport(server: Registry, request: JSONRPCRequest, call: C
     const durationMs = performance.now() - startedAtMs;
     server.reportEnd({ ...about, outcome, errorCode, durationMs }, call.onError);
   };
-  // At once: a runtime may stop whatever works for a client that is gone, and a handler may go on for long.
+  // Reported immediately, because a runtime may stop the work for a client that has disconnected, and the handler may
+  // run for long.
   const onAbort = () => tell("cancelled");
   signal.addEventListener("abort", onAbort);
   const answer = await serve(server, request, call);
@@ -75,17 +76,17 @@ async function serve(server: Registry, request: JSONRPCRequest, given: Call): Pr
       ? run(server, request, call)
       : runAround(around, hookData(server, request, call), () => run(server, request, call)));
     const complete = result instanceof JsonText ? result : completeResult(result, server, call.client.rules);
-    // A legacy client's custom method may have given any JSON value.
+    // A legacy client's custom method may have returned any JSON value.
     const { isError } = (complete ?? {}) as { isError?: unknown };
     return { text: encodeResult(request.id, complete), errorCode: undefined, isError: isError === true };
   } catch (error) {
     const known = McpError.is(error) ? error : redact(error, server, request, given);
     try {
-      // Before the client has the error: the elicitations may be complete at once.
+      // Before the client gets the error, because the elicitations may be completed immediately afterwards.
       if (known.code === ErrorCode.UrlElicitationRequired) await given.awaitElicitations?.(elicitationIdsOf(known));
       return encode(known, request);
     } catch (unencodable) {
-      // An author's data that JSON has no form for.
+      // The data of the author's error has no JSON form.
       return encode(redact(unencodable, server, request, given), request);
     }
   }
@@ -123,8 +124,8 @@ function findIn(
 }
 
 /**
- * True for requests that run no author code: they end at once and emit nothing, so they are served where they arrive
- * and wake no object for the work.
+ * Whether a request runs no code of the author. Such a request ends quickly and emits nothing, so it is served where it
+ * arrives, without an object.
  */
 export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
   if (server.around.length > 0) return false;
@@ -133,8 +134,8 @@ export function isStatic(server: Registry, request: JSONRPCRequest): boolean {
 }
 
 /**
- * -32603 with a correlation id in place of the exception, which goes to `onError` under the same id, unless the request
- * is over and the exception only says so.
+ * Returns a -32603 error with a correlation id instead of the exception. The exception is reported to `onError` with
+ * the same id, unless it is the reason of the request's aborted signal.
  */
 export function redact(
   error: unknown,
@@ -159,9 +160,10 @@ export type NotificationCall = Pick<
 >;
 
 /**
- * Hands a notification to its custom handler, within the hooks. A failure goes to `onError`.
+ * Passes a notification to its custom handler, within the hooks. A failure goes to `onError`.
  *
- * @returns A promise that resolves when the handler has ended; undefined when the server has none for this notification.
+ * @returns A promise that resolves when the handler has ended; undefined if the server has no handler for this
+ *   notification.
  */
 export function takeCustomNotification(
   server: Registry,
@@ -186,7 +188,7 @@ export function takeCustomNotification(
     await (around.length === 0 ? serve() : runAround(around, noticeData(server, message, call), serve));
   };
   const handled = handle().catch((error: unknown) => server.report(error, placeOfNotification(message), onError));
-  // The answer does not wait for it, and the platform would stop it then.
+  // The answer does not wait for the handler, so without this the platform could stop it.
   call.execution?.waitUntil(handled);
   return handled;
 }

@@ -1,5 +1,5 @@
 /**
- * Finding and reading a resource: an exact one wins over a template, a template over the provider.
+ * Finds the reader of a resource. An exact URI takes precedence over templates, and templates over the provider.
  *
  * @module
  * @see MCP 2026-07-28, server/resources, "Reading Resources"
@@ -14,12 +14,12 @@ import type { VersionRules } from "../protocol/versions.ts";
 /** The reader of a URI. */
 export interface FoundReader {
   readonly mimeType: string | undefined;
-  /** The hint of the definition, where it has one. */
+  /** The cache hint of the definition, if it has one. */
   readonly cache: CacheHint | undefined;
   read(ctx: HandlerContext): ReadReturn | Promise<ReadReturn>;
 }
 
-/** @throws {McpError} "not found" of the version, with the URI. */
+/** Finds the reader of a URI. @throws {McpError} the version's "resource not found", with the URI. */
 export function findReader(server: Registry, uri: string, rules: VersionRules): FoundReader {
   const exact = server.resources.find(uri)?.definition;
   if (exact) {

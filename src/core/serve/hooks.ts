@@ -12,7 +12,7 @@ import {
 } from "../protocol/jsonrpc.ts";
 import { describeRequest } from "../protocol/request-description.ts";
 
-/** A request as `around` and `onRequestEnd` see it. */
+/** Returns a request as `around` and `onRequestEnd` see it. */
 export function hookData(
   server: Registry,
   request: JSONRPCRequest,
@@ -21,7 +21,7 @@ export function hookData(
   return { ...describeRequest(request, call.client, call.principal), ...hookTools(server, request, call) };
 }
 
-/** A notification as `around` sees it. */
+/** Returns a notification as `around` sees it. */
 export function noticeData(
   server: Registry,
   { method, params = {} }: JSONRPCNotification,
@@ -47,7 +47,7 @@ export function runAround(
   const innermost = async (): Promise<JsonObject> => {
     try {
       const result = await serve();
-      // Hooks see objects; the ready text of lists is for those who have none.
+      // Hooks see objects. Lists stay encoded only for servers without hooks.
       data.result = result instanceof JsonText ? (JSON.parse(result.text) as JsonObject) : result;
       return data.result;
     } catch (error) {
@@ -69,7 +69,7 @@ async function runHook(
   next: () => Promise<JsonObject>,
 ): Promise<JsonObject> {
   const result = await hook(data, next);
-  // Modern results are objects; a legacy method of the author's own may give any JSON value.
+  // Modern results are objects, but a custom method may return any JSON value to a legacy client.
   if (isObject(result) || (result !== undefined && !data.client.rules.resultEnvelope)) return result as JsonObject;
   throw new KitError(
     "options-invalid",

@@ -1,17 +1,17 @@
 /**
- * Calls that run once: those of tools declared `once: true`, and any that carries an idempotency key of its client's in
- * `_meta`. A repeat joins the run or gets what came of it. Other calls are untouched, and a call that is refused (unknown
- * tool, invalid arguments or state) is not remembered.
+ * Runs calls once: those of tools with `once: true`, and those with an idempotency key in `_meta`. A repeated call
+ * joins the run or gets its outcome. A call that is refused (unknown tool, invalid arguments or state) is not
+ * remembered.
  *
- * | presents | tool is `once` | what counts as the same call |
+ * | the request has | tool is `once` | repeated calls have the same |
  * | --- | --- | --- |
- * | a `requestState` (modern) | yes | principal, state, tool and arguments, whatever the answers: a state is good for one round |
+ * | a `requestState` (modern) | yes | principal, state, tool and arguments; answers may differ, because a state is valid for one round |
  * | else a key | either | principal and key; another tool or other arguments under the key are refused |
- * | neither | yes, with a session or connection | that, the request id, tool and arguments |
- * | neither | yes, modern over HTTP | nothing does: each call runs |
+ * | neither | yes, with a session or connection | session or connection, request id, tool and arguments |
+ * | neither | yes, modern over HTTP | (each call runs) |
  *
- * A call that asks by returning (modern) is still one call under its key. It goes on, once, when what it asked last is
- * answered. Whatever else is presented under the key gets what has come of the call so far.
+ * A modern call that asks is still one call under its key. It continues, once, when its last questions are answered.
+ * Any other request with the key gets the outcome so far.
  *
  * @module
  */
@@ -27,12 +27,15 @@ import type { Call, Once } from "../run/call.ts";
 import { openState } from "../run/request-state.ts";
 import { canonical } from "../seal/canonical.ts";
 
-/** Member of `_meta` in which a client names its call: the same name, the same call. Make it random, such as a UUID. */
+/**
+ * The member of `_meta` with the idempotency key of a call. Requests with the same key are the same call. The key must
+ * be random, such as a UUID.
+ */
 export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
 
 const KEY_CHARS_MAX = 256;
 
-/** A call as it is recognised when it is repeated. */
+/** The identity of a call, by which a repetition is recognised. */
 export interface Presented {
   /** The name under which the outcome is stored: a hash, so that it reveals nothing. */
   readonly name: string;
@@ -42,26 +45,26 @@ export interface Presented {
   readonly round?: PresentedRound | undefined;
 }
 
-/** Answers to what a call has asked by returning. */
+/** The client's answers to the questions of a call. */
 export interface PresentedRound {
-  /** The end of the `requestState` that is presented; empty where there is none. */
+  /** The end of the presented `requestState`; empty if there is none. */
   readonly state: string;
-  /** Hash of the answers. */
+  /** A hash of the answers. */
   readonly answers: string;
-  /** Whether the state has expired. Then it may have an outcome, but nothing runs. */
+  /** Whether the state has expired. Its call may have an outcome, but does not run again. */
   readonly isExpired: boolean;
 }
 
 /**
- * Keeps what comes of calls. Gives the outcome, of this run or the first: see {@link settle}. Where {@link goesOn} says
- * so, the call is run again, and what comes of that takes the place of the outcome before.
+ * Stores the outcomes of calls. Resolves with the outcome of this run or of an earlier one; see {@link settle}. If
+ * {@link goesOn} is true, the call runs again, and its new outcome replaces the old one.
  */
 export type OutcomeKeeper = (presented: Presented, run: () => Promise<string>) => Promise<string>;
 
 /**
- * Makes the part that runs repeated calls once, from a store of their outcomes.
+ * Creates a function that runs repeated calls once, from a store of their outcomes.
  *
- * @param place The session or connection; undefined: none.
+ * @param place The session or connection, if there is one.
  */
 export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
   return async (server, request, call, work) => {
@@ -74,7 +77,7 @@ export function onceWith(keep: OutcomeKeeper, place: string | undefined): Once {
   };
 }
 
-/** Outcomes in the memory of one process. @param max How many; the oldest go first. */
+/** Stores outcomes in the memory of one process. @param max The most outcomes; the oldest are removed first. */
 export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): OutcomeKeeper {
   checkNumbers("outcomesInMemory(): ", { max, ttlMs }, { max: SIZE, ttlMs: [1, PERIOD[1]] });
   const kept = new Map<string, KeptCall>();
@@ -83,7 +86,7 @@ export function outcomesInMemory(max = 1_000, ttlMs = 24 * 60 * 60_000): Outcome
     const first = kept.get(name);
     if (first && first.digest !== digest) throw otherCall();
     if (first && !(first.text !== undefined && goesOn(first.text, round, first.answered))) return first.outcome;
-    // The state is refused, and that is not kept.
+    // The run refuses the expired state, and a refusal is not stored.
     if (round?.isExpired) return run();
     for (const [each] of kept) if (!first && kept.size >= max) kept.delete(each);
     const { untilMs = Date.now() + ttlMs, answered } = first ?? {};
@@ -103,13 +106,13 @@ interface KeptCall {
   text?: string;
 }
 
-/** Rounds without a state that are distinguished under one key. With more of them, the call goes no further. */
+/** The most rounds without a state under one key. After them, the call does not continue. */
 const ANSWERED_MAX = 64;
 
 /**
- * Whether a presented round is the next of a call: it answers what the call asked last, and did not before.
+ * Whether a presented round continues a call: it answers the call's last questions, and was not presented before.
  *
- * @param outcome What has come of the call so far.
+ * @param outcome The outcome of the call so far.
  * @param answered See {@link withAnswers}.
  */
 export function goesOn(outcome: string, round: PresentedRound | undefined, answered: readonly string[] = []): boolean {
@@ -117,18 +120,18 @@ export function goesOn(outcome: string, round: PresentedRound | undefined, answe
   return round.state !== "" || (answered.length < ANSWERED_MAX && !answered.includes(round.answers));
 }
 
-/** Returns the hashes of all answers that were presented without a state, which would distinguish the rounds. */
+/** Adds the answers of a round to the hashes of those that were presented before. Rounds with a state need no hash. */
 export function withAnswers(answered: readonly string[] = [], round: PresentedRound | undefined): readonly string[] {
   return round?.state === "" ? [...answered, round.answers] : answered;
 }
 
-/** The end of the state of an outcome that asks, which is empty where it has none; undefined when it does not ask. */
+/** Returns the end of the state of an outcome that asks (empty without a state), or undefined if it does not ask. */
 function askedIn(outcome: string): string | undefined {
   const { result, asked } = JSON.parse(outcome) as Outcome;
   return asked ?? (result?.resultType === "input_required" ? endOf(result.requestState) : undefined);
 }
 
-/** Enough to know a sealed state by: it ends with its authentication tag. */
+/** Returns the end of a sealed state. It identifies the state, because it contains the authentication tag. */
 function endOf(state: unknown): string {
   return typeof state === "string" ? state.slice(-64) : "";
 }
@@ -136,28 +139,32 @@ function endOf(state: unknown): string {
 /** The outcome of a call whose run was lost. */
 export const INTERRUPTED_OUTCOME = encode({ error: INTERRUPTED_CALL });
 
-/** The outcome that replaces one too large to keep. Its call may go on. */
+/** Returns the outcome that replaces one that is too large to store. The call may still continue. */
 export function tooLargeOutcome(outcome: string): string {
   return encode({
     error: {
       code: ErrorCode.InternalError,
-      message: "The call was run before. What came of it was too large to be kept.",
+      message: "The call has already run, and its outcome was too large to store.",
       data: { reason: "outcome-too-large" },
     },
     asked: askedIn(outcome),
   });
 }
 
-/** -32602: the key is that of another call. */
+/** Returns the -32602 error for a key that belongs to another call. */
 export function otherCall(): McpError {
-  const message = `_meta["${IDEMPOTENCY_KEY}"] was used for another tool or other arguments. Make a key for each call.`;
+  const message = `_meta["${IDEMPOTENCY_KEY}"] was used for another tool or other arguments. Use a new key for each call.`;
   return invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** The round in a name: a call has the name of its first round. */
+/** The round in the name of a call. All rounds of a call share the name of the first one. */
 const FIRST = [null, null];
 
-/** @throws {McpError} -32602 for a key or state that is not valid. */
+/**
+ * Returns the identity of a call that runs once; undefined for any other.
+ *
+ * @throws {McpError} -32602 for an invalid key or state.
+ */
 async function recognise(
   server: Registry,
   request: JSONRPCRequest,
@@ -169,18 +176,19 @@ async function recognise(
   const key = readKey(request);
   const isOnce = server.tools.find(String(name))?.options.once === true;
   const hasState = client.era === "modern" && typeof requestState === "string";
-  // Most calls have neither a key nor `once`. They are not hashed, and begin at once.
+  // Most calls have neither a key nor `once`. They start immediately, without hashing.
   if (key === undefined && !(isOnce && (hasState || place !== undefined))) return undefined;
   const round = client.era === "modern" ? await readRound(server, request, call) : undefined;
   const digest = await hash([name, canonical(args)]);
   const byKey = key === undefined ? ["id", place, request.id, digest, FIRST] : ["key", key, FIRST];
-  // With the digest: a state shown with other arguments is refused, and that must not be its one outcome.
+  // The name includes the digest, because a state with other arguments is refused, and the refusal must not become the
+  // outcome.
   const which = isOnce && hasState ? ["state", requestState, digest] : byKey;
   const who = principal ? [principal.issuer, principal.subject] : null;
   return { name: await hash([call.endpoint, server.options.name, who, which]), digest, round };
 }
 
-/** @throws {McpError} -32602 for what was not sealed for this request. */
+/** Reads the round that a request presents. @throws {McpError} -32602 if the state was not sealed for this request. */
 async function readRound(server: Registry, request: JSONRPCRequest, call: Call): Promise<PresentedRound | undefined> {
   const opened = await openState(server, request, call);
   const { requestState, inputResponses = {} } = request.params ?? {};
@@ -201,7 +209,7 @@ function readKey(request: JSONRPCRequest): string | undefined {
   throw invalidParams(message, { field: `_meta.${IDEMPOTENCY_KEY}` });
 }
 
-/** Runs to an outcome, as text. Never rejects; `failed` gets the exception itself. */
+/** Runs the work and returns the outcome as text. Never rejects; `failed` receives the exception. */
 async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown }): Promise<string> {
   try {
     return encode({ result: await work() });
@@ -218,7 +226,7 @@ async function settle(work: () => Promise<JsonObject>, failed: { error?: unknown
 interface Outcome {
   readonly result?: JsonObject;
   readonly error?: JSONRPCErrorObject;
-  /** The end of the state of a result that asked and could not be kept. */
+  /** The end of the state of a result that asked and was too large to store. */
   readonly asked?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The list methods: what is compiled, page by page, as ready text.
+ * The list methods. They join the encoded entries to pages.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export const MEMBERS = {
 
 export type ListMethod = keyof typeof MEMBERS;
 
-/** First pages as they were last made. */
+/** The encoded first page of each list. */
 const made = new WeakMap<readonly ListedEntry[], FirstPage>();
 
 interface FirstPage {
@@ -31,7 +31,7 @@ interface FirstPage {
   readonly page: JsonText;
 }
 
-/** One page of a list, spliced from the entries' texts. */
+/** Returns one page of a list, joined from the texts of its entries. */
 export function listResult(
   method: ListMethod,
   entries: readonly ListedEntry[],
@@ -42,7 +42,7 @@ export function listResult(
   if (params?.cursor !== undefined) return makePage(method, entries, server, params.cursor, call);
   const { endpoint } = call;
   let first = made.get(entries);
-  // A page may hold a cursor, which is good at one endpoint only.
+  // A page may contain a cursor, which is valid at one endpoint only.
   if (first?.server !== server || first.endpoint !== endpoint) {
     first = { server, endpoint, page: makePage(method, entries, server, undefined, call) };
     made.set(entries, first);

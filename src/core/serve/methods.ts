@@ -1,5 +1,5 @@
 /**
- * The methods of each era: one row each, with when a server offers it.
+ * The methods of each era, with the conditions under which a server offers them.
  *
  * @module
  */
@@ -48,7 +48,7 @@ const BOTH: Readonly<Record<string, Method>> = {
   "completion/complete": { serve: completeArgument, isOffered: (server) => hasPrompts(server) || hasResources(server) },
 };
 
-/** The methods each era has. */
+/** The methods of each era. */
 export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
   legacy: {
     ...BOTH,
@@ -96,7 +96,7 @@ async function listResources(server: Registry, request: JSONRPCRequest, call: Ca
   const provided = provider?.list
     ? await timed("The list of resources", server, request, call, FIRST_ROUND, (ctx) => provider.list?.(ctx))
     : [];
-  // By URI: one that is defined here as well, or listed twice, would break the cursors that name it.
+  // By URI, because a resource that is also defined, or listed twice, would break the cursors that name it.
   const others = new Map<string, ListedResource>();
   for (const resource of provided ?? []) {
     checkMediaType(`the listed resource ${quote(String(resource.uri))}`, resource.mimeType);
@@ -128,7 +128,7 @@ async function completeArgument(server: Registry, request: JSONRPCRequest, call:
   return timed(what, server, request, call, FIRST_ROUND, (ctx) => complete(completers, asked, ctx));
 }
 
-/** @throws {McpError} -32602 when the reference names nothing of this server. */
+/** Finds the completers of a reference. @throws {McpError} -32602 if it names nothing on this server. */
 function findCompleters(server: Registry, ref: ReturnType<typeof readCompletionRequest>["ref"]) {
   if (ref.type === "ref/prompt") {
     const prompt = server.prompts.find(ref.name);
@@ -137,14 +137,14 @@ function findCompleters(server: Registry, ref: ReturnType<typeof readCompletionR
   }
   const template = server.resourceTemplates.find(ref.uri);
   if (template) return template.definition.options.complete;
-  // A plain resource has no variables, but asking about it is no mistake.
+  // A plain resource has no variables, but completing it is not an error.
   if (server.resources.find(ref.uri)) return undefined;
   throw invalidParams(`completion/complete: unknown resource or resource template ${quote(ref.uri)}.`, {
     field: "ref",
   });
 }
 
-/** A method of the author's own. */
+/** Serves a custom method. */
 export async function serveCustom(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {
   const handler = server.methods.get(request.method);
   const { method, params = {} } = request;
@@ -153,7 +153,7 @@ export async function serveCustom(server: Registry, request: JSONRPCRequest, cal
   return toCustomResult(value, call.client.rules);
 }
 
-/** Runs a handler of anything but a tool, under the limit for these. */
+/** Runs any handler except a tool's, within `limits.handlerTimeoutMs`. */
 function timed<Result>(
   what: string,
   server: Registry,

@@ -1,6 +1,6 @@
 /**
- * Pages of a list. A cursor names the endpoint, the list and the entry it follows, so it works in any isolate, and what
- * is defined between two pages neither repeats nor skips others.
+ * Pages of a list. A cursor names the endpoint, the list and the last entry of the page, so it works in any isolate,
+ * and entries that are added meanwhile do not repeat or skip others.
  *
  * @module
  * @see MCP 2026-07-28, server/utilities/pagination
@@ -12,16 +12,16 @@ import { invalidParams } from "../protocol/errors.ts";
 
 export interface Page {
   readonly entries: readonly ListedEntry[];
-  /** Only while more remains. */
+  /** The cursor of the next page; undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
 /**
- * The page a cursor asks for; the first without one.
+ * Returns the page for a cursor, or the first page without one.
  *
- * @param pageSize Entries on a page; undefined is all at once.
- * @param endpoint The only endpoint at which the cursor of the next page will be good.
- * @throws {McpError} -32602 when the cursor is not one this list issued, or its entry is gone.
+ * @param pageSize The entries of a page; undefined for all of them.
+ * @param endpoint The only endpoint at which the cursor of the next page is valid.
+ * @throws {McpError} -32602 if the cursor was not issued for this list, or its entry was removed.
  */
 export function pageOf(
   list: string,
@@ -44,13 +44,12 @@ function placeAfter(list: string, entries: readonly ListedEntry[], cursor: unkno
   const key = typeof cursor === "string" ? decodeCursor(list, cursor, endpoint) : undefined;
   const place = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
   if (place >= 0) return place + 1;
-  throw invalidParams(
-    `params.cursor was not issued for ${list}, or what it pointed to is gone. Start again without it.`,
-    { field: "cursor" },
-  );
+  throw invalidParams(`params.cursor was not issued for ${list}, or its entry was removed. Start again without it.`, {
+    field: "cursor",
+  });
 }
 
-/** With a hash of the endpoint: its name need not be the path that clients know. */
+/** The endpoint is hashed, because its name need not be the path that clients know. */
 function encodeCursor(list: string, key: string, endpoint: string): string {
   return encodeBase64(encodeText(JSON.stringify([list, key, fingerprint(endpoint)])));
 }
@@ -59,12 +58,12 @@ function decodeCursor(list: string, cursor: string, endpoint: string): string | 
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(cursor)));
     if (!Array.isArray(value)) return undefined;
-    // One spelling per cursor: what is not what encodeCursor gives was not issued.
+    // Each cursor has one valid spelling, so a cursor that encodeCursor would not produce was never issued.
     return value[0] === list && typeof value[1] === "string" && encodeCursor(list, value[1], endpoint) === cursor
       ? value[1]
       : undefined;
   } catch {
-    // Not base64, or not JSON: garbage, which the caller answers.
+    // The cursor is not base64 or not JSON. The caller refuses it.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * From what a tool's handler returned to a result that is valid on the wire of a version.
+ * Converts the return value of a tool's handler to a result that is valid in the client's version.
  *
  * @module
  * @see MCP 2026-07-28, server/tools, "Tool Result"
@@ -13,10 +13,10 @@ import { describeIssues } from "../protocol/schema.ts";
 import type { VersionRules } from "../protocol/versions.ts";
 
 /**
- * Makes the result of a call.
+ * Returns the result of a call.
  *
- * @throws {KitError} `output-misfit` when it does not fit the output schema, naming the failing path;
- *   `result-invalid` when a content block is not one. Nothing of it may be sent then.
+ * @throws {KitError} `output-misfit` naming the path if the value does not fit the output schema; `result-invalid` if a
+ *   content block is invalid. No part of the value may then be sent.
  */
 export async function toToolResult(tool: CompiledTool, returned: unknown, rules: VersionRules): Promise<JsonObject> {
   const result = tool.output ? structuredResult(returned) : plainResult(returned, tool.name);
@@ -25,15 +25,15 @@ export async function toToolResult(tool: CompiledTool, returned: unknown, rules:
   return encodeToolResult({ ...result, structuredContent: checked }, rules, objectRootOnly(tool, isError));
 }
 
-/** The result of a failure the model should read. */
+/** Returns the result of a failure that the model should read. */
 export function toErrorResult(error: ToolError, rules: VersionRules): JsonObject {
   const content = (error.content ?? [{ type: "text", text: error.message }]) as readonly ContentBlock[];
   return encodeToolResult({ content, structuredContent: error.structuredContent, isError: true }, rules, false);
 }
 
 /**
- * With an output schema, whatever does not say by name that it is a full result is the structured content: a value may
- * well have a list called `content`.
+ * With an output schema, only a value with `structuredContent` or `isError: true` is a full result. Any other value is
+ * the structured content, even if it has a member `content`.
  */
 function structuredResult(returned: unknown): ToolResult {
   const isFull = isObject(returned) && (returned.isError === true || Object.hasOwn(returned, "structuredContent"));
@@ -53,7 +53,10 @@ function plainResult(returned: unknown, name: string): ToolResult {
   );
 }
 
-/** A full result has a `content` array of blocks, or says `isError` or `structuredContent` by name. */
+/**
+ * Whether a value is a full result: it has an array of blocks as `content`, or else `isError: true` or
+ * `structuredContent`.
+ */
 function isFullResult(value: unknown): value is ToolResult {
   if (!isObject(value)) return false;
   if (Array.isArray(value.content)) return value.content.every(isContentBlock);
@@ -67,7 +70,10 @@ async function checkStructured(tool: CompiledTool, result: ToolResult): Promise<
   throw new KitError("output-misfit", `The result of tool "${tool.name}" does not fit its output schema: ${why}`);
 }
 
-/** Older versions carry structured content only for tools whose declared root they can show. */
+/**
+ * Whether versions that allow only object roots must leave out the structured content, because they cannot show the
+ * schema.
+ */
 function objectRootOnly(tool: CompiledTool, isError: boolean): boolean {
   return tool.output !== undefined && !isError && !hasObjectRoot(tool.output.json);
 }
@@ -83,7 +89,7 @@ function encodeToolResult(result: ToolResult, rules: VersionRules, rootIsNoObjec
   return encoded;
 }
 
-/** Structured content also travels as JSON text, unless the author gave content. */
+/** Structured content is also sent as JSON text, unless the author gave content. */
 function encodeContent(content: ToolResult["content"], structured: unknown, rules: VersionRules): JsonObject[] {
   if (content !== undefined) return content.map((block) => encodeBlock(block, rules));
   return structured === undefined ? [] : [{ type: "text", text: toJson(structured) }];

@@ -12,16 +12,13 @@ import type { Call } from "../run/call.ts";
 import { FIRST_ROUND } from "../run/run-rounds.ts";
 import { withContext } from "./with-context.ts";
 
-/**
- * Runs `onRootsChanged` for one client: one handler at a time. Notifications that arrive meanwhile are one, for which it
- * runs once more.
- */
+/** Runs `onRootsChanged` for one client, one handler at a time. If notifications arrive meanwhile, it runs once more. */
 export class RootsListener {
   /** Whether a handler is running. */
   isRunning = false;
   #next: (() => Promise<void>) | undefined;
 
-  /** Takes a notification of the client. Failures of the handler go to `onError`; it is not awaited. */
+  /** Processes a notification of the client without waiting for the handler, whose failures go to `onError`. */
   take(server: Registry, message: JSONRPCNotification, call: () => Call): void {
     const { rootsChanged } = server;
     if (!rootsChanged || message.method !== "notifications/roots/list_changed") return;

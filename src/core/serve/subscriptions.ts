@@ -2,7 +2,7 @@
  * Delivers notices to clients: by `subscriptions/listen` in the modern era; in the legacy era list changes to every client
  * and updates of the resources it subscribed to.
  *
- * Not part of the tables of methods: a way of serving adds them where notices can reach its clients.
+ * These methods are not in the standard tables. A transport adds them if notices can reach its clients.
  *
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
@@ -34,7 +34,7 @@ const LIST_CHANGED: Readonly<Record<ListKind, string>> = {
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
-/** The notices of this process as a source. */
+/** Returns the notices of this process as a source. */
 export function localNotices(bus: NoticeBus): NoticeSource {
   return {
     open: async (first, listener) => {
@@ -51,7 +51,10 @@ export function localNotices(bus: NoticeBus): NoticeSource {
   };
 }
 
-/** A notice as legacy clients get it. Ids of elicitations are to be remembered for clients whose version has the notice. */
+/**
+ * Returns a notice in the form for legacy clients. The caller must remember elicitation ids only for versions that have
+ * this notification.
+ */
 export function legacyNotification(notice: Notice): JSONRPCNotification {
   switch (notice.kind) {
     case "resource":
@@ -61,18 +64,18 @@ export function legacyNotification(notice: Notice): JSONRPCNotification {
     case "log":
       return logNotification(notice.level, notice.data, notice.logger);
     default:
-      // No filter of a legacy client names tasks.
+      // The filter of a legacy client never names tasks.
       return notification(LIST_CHANGED[notice.kind as ListKind]);
   }
 }
 
-/** The id of the URL elicitation a message asks for, if it is one. */
+/** Returns the id of the URL elicitation that a message requests, if it requests one. */
 export function elicitationIdOf(message: JSONRPCNotification | JSONRPCRequest): string | undefined {
   const id = message.method === "elicitation/create" ? message.params?.elicitationId : undefined;
   return typeof id === "string" ? id : undefined;
 }
 
-/** The ids of the URL elicitations that an error -32042 requires. */
+/** Returns the ids of the URL elicitations that a -32042 error requires. */
 export function elicitationIdsOf({ data }: McpError): string[] {
   const list: unknown = isObject(data) ? data.elicitations : undefined;
   const ids = Array.isArray(list) ? list.map((each: unknown) => isObject(each) && each.elicitationId) : [];
@@ -83,14 +86,14 @@ function notification(method: string, params?: JsonObject): JSONRPCNotification 
   return { jsonrpc: "2.0", method, params };
 }
 
-/** Keeps which resources a legacy client is subscribed to. */
+/** Stores the resources to which a legacy client is subscribed. */
 export interface SubscriptionStore {
   read(): readonly string[];
-  /** Resolves once notices about these, and no others, will reach the client. */
+  /** Stores the URIs. Resolves once notices about exactly these resources reach the client. */
   keep(uris: readonly string[]): void | Promise<void>;
 }
 
-/** `resources/subscribe` and `resources/unsubscribe`, where the way of serving keeps who subscribed. */
+/** Returns `resources/subscribe` and `resources/unsubscribe` for a store of subscriptions. */
 export function subscribeMethods(store: SubscriptionStore): Readonly<Record<string, Method>> {
   const isOffered = (server: Registry) => server.offers("resources");
   return {
@@ -113,7 +116,7 @@ async function subscribe(
   if (store.read().includes(uri)) return {};
   withRoomFor(uri, store, call.limits);
   if (!(await isAdmitted(server, uri, call))) throw resourceNotFound(uri, call.client.rules);
-  // Other subscriptions may have been kept meanwhile.
+  // Another request may have stored the subscription meanwhile.
   if (store.read().includes(uri)) return {};
   try {
     await store.keep(withRoomFor(uri, store, call.limits));
@@ -125,7 +128,7 @@ async function subscribe(
   return {};
 }
 
-/** The kept URIs and one more. @throws {McpError} -32602 when there is no room for it. */
+/** Returns the stored URIs and one more. @throws {McpError} -32602 beyond the limits. */
 function withRoomFor(uri: string, store: SubscriptionStore, limits: Limits): string[] {
   const uris = [...store.read(), uri];
   checkUris(uris, uris.join("").length, "resources/subscribe", limits);
@@ -151,7 +154,7 @@ function readUri(request: JSONRPCRequest): string {
   return uri;
 }
 
-/** Asks `onSubscribe`. @throws what it throws; {KitError} `options-invalid` when it decides nothing. */
+/** Calls `onSubscribe`. @throws the exception of the hook; {KitError} `options-invalid` if it returned another value. */
 async function isAdmitted(server: Registry, uri: string, call: Call): Promise<boolean> {
   const answer: unknown = await server.options.onSubscribe?.(uri, placeOf(call));
   if (answer === undefined || typeof answer === "boolean") return answer !== false;
@@ -173,7 +176,7 @@ function isKnown(server: Registry, uri: string): boolean {
   );
 }
 
-/** @throws {McpError} -32602 naming the bounds. */
+/** Checks the number and size of URIs. @throws {McpError} -32602 naming the limits. */
 function checkUris(uris: readonly string[], chars: number, method: string, limits: Limits): void {
   const { subscriptionUrisMax: urisMax, subscriptionCharsMax: charsMax } = limits;
   if (uris.length <= urisMax && chars <= charsMax) return;
@@ -187,14 +190,14 @@ function placeOf({ env, principal, client, ending }: Call): SubscriptionPlace<un
   return { env, principal, client, signal: ending.signal };
 }
 
-/** Calls `onUnsubscribe` for every resource that a client was subscribed to that is gone. Failures go to `onError`. */
+/** Calls `onUnsubscribe` for the resources of a client whose subscriptions have ended. Failures go to `onError`. */
 export async function releaseUris(
   server: Registry,
   uris: readonly string[],
   given: Omit<SubscriptionPlace<unknown>, "signal">,
   onError: Call["onError"],
 ): Promise<void> {
-  // The end of what the client asked for is why this runs, so it must not stop it: nothing aborts this signal.
+  // The hooks run because the client's request has ended, so its signal must not stop them. Nothing aborts this one.
   const place = { ...given, signal: new AbortController().signal };
   for (const uri of uris) {
     try {
@@ -205,14 +208,14 @@ export async function releaseUris(
   }
 }
 
-/** `subscriptions/listen` from a source of notices. */
+/** Returns `subscriptions/listen` for a source of notices. */
 export function listenMethods(source: NoticeSource): Readonly<Record<string, Method>> {
   return {
     "subscriptions/listen": { serve: (server, request, call) => listen(server, request, call, source) },
   };
 }
 
-/** Stays open until the client cancels it or the source ends. */
+/** Serves a listen request until the client cancels it or the source ends. */
 async function listen(
   server: Registry,
   request: JSONRPCRequest,
@@ -221,7 +224,7 @@ async function listen(
 ): Promise<JsonObject> {
   const filter = await honour(readFilter(request, call.limits), server, call);
   const size = sizeOf(request, filter.uris);
-  // The stream keeps the request for as long as it is open, and may have been asked for much more than it grants.
+  // The stream keeps the request while it is open, and the request may name much more than the granted filter.
   if (request.params) request.params.notifications = undefined;
   try {
     await deliver(filter, size, request.id, call, source);
@@ -239,7 +242,7 @@ async function deliver(
   source: NoticeSource,
 ): Promise<void> {
   const _meta = { [SUBSCRIPTION_ID]: id };
-  // The acknowledgement comes first, though notices may arrive while the source opens.
+  // The acknowledgement must be sent first, but notices may arrive while the source opens.
   let tell: (notice: Notice) => void = (notice) => early.push(notice);
   const early: Notice[] = [];
   const claim = { principal: call.principal, size };

@@ -1,5 +1,5 @@
 /**
- * `tools/call`: find the tool, check the arguments, run the handler, check what it returned.
+ * Serves `tools/call`: finds the tool, checks the arguments, runs the handler and checks its result.
  *
  * @module
  * @see MCP 2026-07-28, server/tools, "Calling Tools"
@@ -31,9 +31,9 @@ export async function callTool(server: Registry, request: JSONRPCRequest, call: 
         `Tool "${tool.name}" has once: true, which needs the option once. Write edge(server, { once: once() }), with once from "mcp-edge/worker/once".`,
       );
     }
-    // Modern clients without tasks were refused already, where there are tasks.
+    // If the endpoint has tasks, modern clients without them have already been refused.
     if (tool.options.task === "required" && !call.rounds) return errorText(`Tool "${tool.name}" runs only as a task.`);
-    // Within the try: a validator may run code of the author's, and fail like a handler.
+    // Inside the try block, because a validator may run code of the author and fail like a handler.
     const checked = tool.input ? await tool.input.validate(args) : { value: {} };
     if (checked.issues) {
       return errorText(`Invalid arguments for tool "${tool.name}": ${describeIssues(checked.issues, "arguments")}`);
@@ -44,7 +44,7 @@ export async function callTool(server: Registry, request: JSONRPCRequest, call: 
     return failureOf(error, server, tool, request, call);
   }
   const run = () => runTool(server, tool, value, request, call);
-  // Only now: a call that is refused is not remembered.
+  // Only now, because a call that is refused is not remembered.
   return call.once ? call.once(server, request, call, run) : run();
 }
 
@@ -66,7 +66,7 @@ async function runTool(
   }
 }
 
-/** A ToolError is a result too; if its own content is no content, that is a failure like any other. */
+/** Returns the result of a failure. A ToolError with invalid content is treated like any other exception. */
 function failureOf(
   error: unknown,
   server: Registry,
@@ -93,7 +93,10 @@ function readCall(server: Registry, request: JSONRPCRequest): { tool: CompiledTo
   return { tool, args };
 }
 
-/** The legacy era has no such error: its handlers get a QuestionError when they ask. */
+/**
+ * Refuses a client that lacks a required capability. The legacy era has no error for this; its handlers get a
+ * QuestionError when they ask.
+ */
 function requireCapabilities(tool: CompiledTool, call: Call): void {
   const missing = (tool.options.asks ?? []).filter((name) => !call.client.can(name));
   if (missing.length === 0 || call.client.era === "legacy") return;
@@ -104,7 +107,7 @@ function requireCapabilities(tool: CompiledTool, call: Call): void {
   );
 }
 
-/** Runs the handler under its timeout. Its context is inert once this settles: nothing may follow the result. */
+/** Runs the handler within its timeout. Its context is then closed, because nothing may follow the result. */
 function runHandler(
   server: Registry,
   tool: CompiledTool,
@@ -118,7 +121,7 @@ function runHandler(
   return withTimedContext(what, timeoutMs, server, request, call, round, (ctx) => tool.handler(args, ctx));
 }
 
-/** The client learns what kind of failure it was and a reference; `onError` gets the exception itself. */
+/** Returns a result with the kind of failure and a correlation id. `onError` gets the exception. */
 function reportFailure(
   error: unknown,
   server: Registry,
@@ -127,7 +130,7 @@ function reportFailure(
   call: Call,
 ): JsonObject {
   const correlationId = crypto.randomUUID();
-  // A call that ends because it was cancelled is no failure, and its text is not read.
+  // A cancelled call is not a failure, and its result is not sent.
   if (!isReasonOf(call.ending.signal, error))
     server.report(error, { correlationId, ...subjectOf(request) }, call.onError);
   return errorText(`Tool "${tool.name}" ${describeFailure(error)}. Reference: ${correlationId}`);

@@ -1,5 +1,5 @@
 /**
- * Running author code.
+ * Runs code of the author.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { findReader } from "./find-resource.ts";
 async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Promise<OwnContents> {
   const { rules } = ctx.client;
   const found = findReader(server, uri, rules);
-  // Each is one or the other: toContents makes no third kind.
+  // `toContents` returns only these two kinds of contents, so the cast is safe.
   return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
 }
 
@@ -38,7 +38,7 @@ function warnOfStep(server: Registry, { method, id }: JSONRPCRequest, { onError 
   );
 }
 
-/** Runs author code with a context of its own, which is inert once the code has settled. */
+/** Runs code of the author with a new context, which is closed when the code has settled. */
 export async function withContext<Result>(
   server: Registry,
   request: JSONRPCRequest,
@@ -60,10 +60,10 @@ export async function withContext<Result>(
 }
 
 /**
- * The same within a time limit: then its signal aborts, and its result is no longer awaited.
+ * Like {@link withContext}, within a time limit. When the time is over, the signal aborts and the result is ignored.
  *
- * @param what Begins the sentence that says so.
- * @param timeoutMs 0 or Infinity: it is not bounded.
+ * @param what The subject of the error text.
+ * @param timeoutMs 0 or Infinity means no limit.
  * @throws {KitError} `timeout`.
  */
 export function withTimedContext<Result>(
@@ -77,12 +77,17 @@ export function withTimedContext<Result>(
 ): Promise<Result> {
   return withinTime(what, timeoutMs, call, (ending, passed) => {
     if (!passed) return withContext(server, request, call, round, work);
-    // Within the context, which is inert once the time is over.
+    // Inside the context, so that the context is closed when the time is over.
     return withContext(server, request, { ...call, ending }, round, (ctx) => Promise.race([work(ctx), passed]));
   });
 }
 
-/** Runs author code for so long. @param run Given what ends it then, and a promise that rejects then; undefined: never. */
+/**
+ * Runs code of the author within a time limit.
+ *
+ * @param run Receives the ending of its work, and a promise that rejects when the time is over (undefined without a
+ *   limit).
+ */
 export function withinTime<Result>(
   what: string,
   timeoutMs: number,
@@ -95,7 +100,7 @@ export function withinTime<Result>(
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const stop = startTimer(timeoutMs, () => {
     const error = new KitError("timeout", `${what} did not finish within ${timeoutMs} ms.`);
-    // First: what the handler makes of the abort is no answer any more.
+    // Rejected first, so that the handler's reaction to the abort cannot become the answer.
     reject(error);
     controller.abort(error);
   });

@@ -97,7 +97,7 @@ async function askAll(task: WaitedTask, call: Call, backend: LegacyTaskBackend, 
   const stop = changes.listen(taskId, () => void withdrawIfAnswered());
   /** Another request of the client may have answered a question or ended the task. */
   const withdrawIfAnswered = async () => {
-    // Where the status cannot be read, it is read again later.
+    // If the status cannot be read now, it is read again later.
     const left = await backend.read(taskId, call).catch(() => undefined);
     if (!asksSome(left, inputRequests)) withdrawn.abort(WITHDRAWN);
   };
@@ -127,7 +127,7 @@ async function watch(asked: WaitedTask, call: Call, backend: LegacyTaskBackend, 
   const { signal } = call.ending;
   for (let task = asked; !signal.aborted && task.wakeAtMs !== undefined; ) {
     await pause(Math.max(task.wakeAtMs - Date.now(), task.pollIntervalMs), signal);
-    // Where the status cannot be read, it is read again later.
+    // If the status cannot be read now, it is read again later.
     const left = signal.aborted ? task : await backend.wait(task.taskId, call).catch(() => undefined);
     if (!left || !asksSome(left, asked.inputRequests)) return withdraw();
     task = left;
