@@ -60,7 +60,7 @@ export class RoleObjects<Rpc> {
     return namespace.get(id, locationHint && { locationHint });
   }
 
-  /** Calls a method. @throws {KitError} `binding-crossed` when the object is of another endpoint, role or class. */
+  /** Calls a method. @throws {KitError} `binding-crossed` if the object has another endpoint, role or class. */
   async call<K extends keyof Rpc & string>(
     stub: ObjectStub,
     method: K,
@@ -74,7 +74,7 @@ export class RoleObjects<Rpc> {
     }
   }
 
-  /** Requests a WebSocket. Throws as {@link call} does. */
+  /** Requests a WebSocket. Throws like {@link call}. */
   async dial(stub: ObjectStub, headers: Readonly<Record<string, string>>): Promise<Response> {
     let response: Response;
     try {
@@ -144,7 +144,7 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   else if (!found.idFromName)
     problems.push(
       boundIn(env, place)
-        ? `[binding-wrong] The binding ${binding} is no Durable Object binding. Remove it, or give edge() the option binding with another name.`
+        ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or give edge() the option binding with another name.`
         : `[migration-missing] No migration creates the class ${className}. ${migration}`,
     );
   return problems;

@@ -79,7 +79,7 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
   for (const [name, call] of Object.entries(PARTS)) {
     const part: unknown = (options as Record<string, unknown>)[name];
     if (part === undefined || (typeof part === "object" && part !== null)) continue;
-    // Only its type: this is answered to clients, and the value may be a secret in the wrong place.
+    // Only the type is named, because clients receive this text and the value may be a misplaced secret.
     const given = typeof part === "function" ? "a function" : describeType(part);
     problems.push(`[option-invalid] edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
   }

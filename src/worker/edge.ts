@@ -212,7 +212,7 @@ function assemble<Env>(
   let watch = tasks ? undefined : watchForTasks(logError);
   const found = async (request: RequestFacts | undefined, env: Env, principal: Principal | undefined) => {
     const server = await (source as Exclude<typeof source, McpServer<Env>>)(request ?? NO_REQUEST, env, principal);
-    checkServer(server, "edge(): what the server function returned");
+    checkServer(server, "edge(): the result of the server function");
     hub?.watch(server[REGISTRY]);
     watch?.(server[REGISTRY]);
     return server;

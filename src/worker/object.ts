@@ -79,7 +79,7 @@ const REFUSED_MS = 60_000;
 /** The member of an object that returns its role object, if it has one. For tests. */
 export const ROLE = Symbol("role");
 
-/** The object of one session, hub, key ring, call or task. `edge()` makes the class to export. */
+/** The object of one session, hub, key ring, call or task. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
   readonly #roles: Roles<Env>;
   readonly #className: string;
@@ -87,7 +87,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   #target: string | undefined;
   #role: RoleObject | undefined;
 
-  /** Called by the class that `edge()` makes. */
+  /** Called by the class that `edge()` creates. */
   constructor(ctx: DurableObjectState, env: Env, roles: Roles<Env>, className: string) {
     super(ctx, env);
     this.#roles = roles;

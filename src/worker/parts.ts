@@ -90,8 +90,9 @@ export interface RoutesPart<Env> {
   /**
    * Adds paths of its own, if there are any.
    *
-   * @param gate Undefined if there are no sessions.
-   * @returns A function that serves the requests of this transport to the endpoint's path. It returns undefined for others.
+   * @param gateway Undefined if there are no sessions.
+   * @returns A function that serves the requests of this transport to the endpoint's path. It returns undefined for
+   *   others.
    * @throws {KitError} `options-invalid` without sessions.
    */
   mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gateway: SessionGateway<Env> | undefined): TryServe<Env>;
@@ -132,7 +133,7 @@ export interface KeysPart<Env, Objects extends object> extends ObjectPart<Env, O
   attach(place: ObjectPlace): WithRole<Env> & { readonly ring: KeysOf };
 }
 
-/** Lets calls survive a restart of what runs them. Created by `replay()` of `mcp-edge/worker/replay`. */
+/** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/replay`. */
 export interface ReplayPart {
   /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;

@@ -17,9 +17,9 @@ export type ProblemCode =
   | "export-missing"
   /** No migration creates the class. */
   | "migration-missing"
-  /** A binding is missing, or is not bound to what it must be. */
+  /** A binding is missing, or has the wrong type. */
   | "binding-wrong"
-  /** The class is not the one that `edge()` made. */
+  /** The class is not the one that `edge()` created. */
   | "class-wrong"
   /** The compatibility date is too old for Durable Objects. */
   | "date-too-old"

@@ -58,7 +58,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   Unmigrated:
     '[migration-missing] No migration creates the class Unmigrated. In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["Unmigrated"]',
   Bound:
-    "[binding-wrong] The binding TEXT is no Durable Object binding. Remove it, or give edge() the option binding with another name.",
+    "[binding-wrong] The binding TEXT is not a Durable Object binding. Remove it, or give edge() the option binding with another name.",
 };
 
 describe("the class", () => {

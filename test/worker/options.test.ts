@@ -91,7 +91,7 @@ describe("names of options", () => {
     expect(response.status).toBe(500);
     const { errors } = (await (await fetch(worker.url("/errors"))).json()) as { errors: string[] };
     expect(errors.join()).toContain(
-      "edge(): what the server function returned is undefined; it must be a server made by new McpServer({ name, version }).",
+      "edge(): the result of the server function is undefined; it must be a server made by new McpServer({ name, version }).",
     );
   });
 });

@@ -79,7 +79,7 @@ export interface DurableParts<Env> extends Pick<EdgeOptions<Env>, PlaceOption> {
  * export class McpObject extends app.McpObject {}
  * ```
  *
- * @param options Options of the parts, each under its name, and where the objects are.
+ * @param options The options of the parts, each under its name, and the location of the objects.
  * @throws {KitError} `options-invalid` naming the option, its value and its range.
  */
 export function durable<Env>(options: DurableOptions<Env> = {}): DurableParts<Env> {

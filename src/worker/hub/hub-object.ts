@@ -17,13 +17,19 @@ import { subjectOf } from "./shards.ts";
 /** Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes. */
 const FILTER_MAX = 5_000;
 
-/** Subjects remembered. A Worker that reconnects is sent notices for forgotten subjects that it has not missed. */
+/**
+ * The most subjects that are remembered. A Worker that reconnects is also sent notices for forgotten subjects, even if
+ * it missed none.
+ */
 const SUBJECTS_MAX = 4_096;
 
-/** The filter of a socket. True if it is too large to attach: everything is sent, since the Worker filters again anyway. */
+/**
+ * The filter of a socket. True if it is too large to attach: then everything is sent, since the Worker filters again
+ * anyway.
+ */
 type Attachment = NoticeFilter | true;
 
-/** The method the Worker calls. */
+/** The method that the Worker calls. */
 export interface HubRpc {
   /**
    * Sends the notices to every Worker whose filter admits one of them. They are sent when it returns, not acknowledged.
@@ -98,12 +104,12 @@ export class HubObject implements RoleObject, HubRpc {
       this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
     const own = owner ? open(owner).length : 0;
     if (owner && own >= ownerMax)
-      return `${own} listen streams of this principal are open, of ${ownerMax} (limits.listensPerPrincipalMax)`;
+      return `${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`;
     const sockets = open();
-    if (sockets.length >= streamsMax) return `${sockets.length} streams are open, of ${streamsMax} (hub(): streamsMax)`;
+    if (sockets.length >= streamsMax) return `${sockets.length} of ${streamsMax} streams are open (hub(): streamsMax)`;
     const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), size);
     if (chars <= charsMax) return undefined;
-    return `the subscriptions of all streams have ${chars} characters, of ${charsMax} (hub(): charsMax)`;
+    return `the subscriptions of all streams would have ${chars} characters of ${charsMax} (hub(): charsMax)`;
   }
 
   get #place(): HubPlace {

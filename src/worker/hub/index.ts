@@ -44,7 +44,7 @@ export interface HubOptions {
   readonly charsMax?: number;
 }
 
-/** Each stream dials up to as many sockets as there are shards. */
+/** A stream may open one socket for each shard, so the number of shards is limited. */
 const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], streamsMax: SIZE, charsMax: SIZE };
 
 /**

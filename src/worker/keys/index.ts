@@ -37,8 +37,8 @@ const OPTIONS: OptionTable<KeysOptions> = {
 /**
  * Keeps the keys that seal session ids and `requestState` in a Durable Object, which creates them when they are first
  * needed and replaces them regularly. An isolate reads them once and refreshes them in the background; a request to a
- * warm isolate reads nothing. If the secret `MCP_KEYS` is set, its keys are used and the object is not. Needs the
- * exported class `McpObject`.
+ * warm isolate reads nothing. If the secret `MCP_KEYS` is set, its keys are used and the object is not called. Needs
+ * the exported class `McpObject`.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The keys of an isolate. They are requested once and refreshed in the background. They are also refreshed when something
- * was sealed with an unknown key, but at most once in a while.
+ * The keys of an isolate. They are requested once and refreshed in the background. They are also refreshed when a value
+ * was sealed with an unknown key, but at most once in ten seconds.
  *
  * @module
  */
@@ -40,10 +40,11 @@ export class KeySource {
   }
 
   /**
-   * Returns the key ring for a purpose. If the secret `MCP_KEYS` is set, its keys are used and the object is not called.
+   * Returns the key ring for a purpose. If the secret `MCP_KEYS` is set, its keys are used and the object is not
+   * called.
    *
    * @param sealed The text to open with the ring. If its key is unknown, the keys are requested again.
-   * @throws {Error} when the object gives no keys. {KitError} when the secret has no valid keys.
+   * @throws {Error} if the object returns no keys. @throws {KitError} if the secret has no valid keys.
    */
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
     const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
@@ -136,5 +137,5 @@ export class KeySource {
   }
 }
 
-/** More rings than there are purposes and key orders at a time. */
+/** The most cached rings, more than there are purposes and key orders at a time. */
 const RINGS_MAX = 16;

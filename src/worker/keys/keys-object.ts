@@ -7,7 +7,7 @@
  */
 import { type Rotation, rotate, type StoredKey } from "./rotation.ts";
 
-/** The method the Worker calls. */
+/** The method that the Worker calls. */
 export interface KeysRpc {
   keys(rotation: Rotation): Promise<readonly StoredKey[]>;
 }

@@ -21,7 +21,7 @@ export interface OnceOptions {
 
 const OPTIONS: OptionTable<OnceOptions> = { ttlMs: [100, PERIOD[1]] };
 
-/** Maximum UTF-16 units of a stored outcome, below the limit of a row. */
+/** Maximum UTF-16 code units of a stored outcome, below the limit of a row. */
 const OUTCOME_MAX = 512 * 1024;
 
 /**
@@ -60,7 +60,7 @@ function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeepe
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
     const dial = () => objects.dial(objects.named(env, `once:${name}`), headers);
     const outcome = present(dial, run);
-    // Continues when the client disconnects, for those who request the outcome later.
+    // Continues when the client disconnects, so that the outcome can be requested later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;
   };

@@ -1,7 +1,7 @@
 /**
- * The object of one call that runs at most once. Each Worker that presents the call opens a WebSocket: the first one is
- * told to run the call, the others wait for the outcome, which is stored before it is sent to anyone. The object can
- * hibernate while the call runs.
+ * The object of one call that runs at most once. Each Worker that presents the call opens a WebSocket: the first one
+ * runs the call, the others wait for the outcome, which is stored before it is sent. The object can hibernate while the
+ * call runs.
  *
  * One key is stored: the claim, written when the call is first presented and again with the outcome; for a call that asks
  * by returning `inputRequired()`, both are written again in each round. The alarm deletes everything.

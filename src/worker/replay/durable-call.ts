@@ -34,7 +34,7 @@ export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;
   readonly post: SessionPost;
-  /** When the call began, in milliseconds since 1970. Absent in layout 1. */
+  /** When the call began, in milliseconds since 1970. Absent in calls that an earlier version stored. */
   readonly startedAtMs?: number;
   readonly journal: JournalData;
   /** Open questions, by the request ids with which they were sent. */
@@ -140,7 +140,10 @@ export class DurableCall implements AskedBefore {
     return { ...this.#call.journal, entries: [...this.#entries] };
   }
 
-  /** Stores that the call may be run again although it has no open question. A call too large to be stored is not. */
+  /**
+   * Stores that the call may be run again although it has no open question. A call that is too large to store cannot
+   * be.
+   */
   repeatable(): void {
     try {
       this.#change({ isRepeatable: true });
@@ -209,7 +212,7 @@ export class DurableCall implements AskedBefore {
     } catch (error) {
       if (!KitError.is(error) || "step" in entry) throw error;
       const failure = new QuestionError("invalid-answer", error.message);
-      // Always stored, or the question would stay open. It is short, and takes the place of the question.
+      // The failure is always stored, or the question would stay open. It is short and replaces the question.
       this.#record(failedEntry(entry.key, entry.digest ?? "", failure), true);
       throw failure;
     }

@@ -8,8 +8,8 @@
  *
  * | key | content |
  * | --- | --- |
- * | `call:<session>:<stream>` | the call; in layout 1 with all of its journal and questions |
- * | `more:<session>:<stream>:<n>`, n from 1 | later changes of these, in order |
+ * | `call:<session>:<stream>` | the call, with its journal and questions while they are short |
+ * | `more:<session>:<stream>:<n>`, n from 1 | further changes of the call, in order |
  *
  * @module
  */
@@ -84,8 +84,8 @@ export class DurableCalls {
   }
 
   /**
-   * Continues a call that was interrupted by a reset, if possible: a call with open questions when its client answers, a
-   * repeatable one now. Returns whether it continues.
+   * Continues a call that was interrupted by a reset, if possible: a call with open questions when its client answers,
+   * a repeatable call immediately. Returns whether it continues.
    */
   tryResume({ id }: StreamRow): boolean {
     const call = this.#read(this.#host.kv.get<StoredCall>(this.#prefix + id));

@@ -1,6 +1,6 @@
 /**
- * mcp-edge/worker/replay: handlers that ask in the middle, as straight-line code, for clients of every version, and
- * wait for the answer through eviction, deploy and crash.
+ * mcp-edge/worker/replay: handlers that ask in the middle of a call, for clients of every version, and wait for the
+ * answer across evictions, deploys and crashes.
  *
  * @module
  */
@@ -16,13 +16,14 @@ export type ReplayOptions = KeepOptions;
 const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null };
 
 /**
- * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). `await
- * ctx.elicit(...)` and the like end the run there. When the answers arrive, the handler runs again from the top, and
- * everything it received before is returned at once. In a legacy session the handler simply waits; if its object is
- * lost, it runs again in the same way. So between questions a handler must do the same things when it gets the same
- * answers, and side effects belong in `ctx.step()`. `finally` blocks do not run where a run ends with a question. For a
- * call that runs again after its object was lost, a server function and the option `context` get only stored parts of
- * its request: no credentials, no query, and some of the headers. `keepHeaders` and `keepQuery` add more.
+ * Lets handlers ask in the middle of a call in protocol versions without requests from the server (2026-07-28). There,
+ * a question such as `await ctx.elicit(...)` ends the run. When the answers arrive, the handler runs again from the
+ * top, and the answers and step results that it already received are returned immediately. In a legacy session the
+ * handler simply waits; if its object is lost, it runs again in the same way. So between questions a handler must do
+ * the same things when it gets the same answers, and side effects belong in `ctx.step()`. `finally` blocks do not run
+ * if a run ends with a question. For a call that runs again after its object was lost, a server function and the option
+ * `context` receive only stored parts of its request: no credentials, no query, and some of the headers. `keepHeaders`
+ * and `keepQuery` add more.
  *
  * @throws {KitError} `options-invalid` naming a header or query parameter that must not be stored.
  * @example

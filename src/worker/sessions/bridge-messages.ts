@@ -38,7 +38,7 @@ export type FromObject =
       readonly waits: boolean;
       readonly frames: string;
     }
-  /** `rank` below 0: a part of event `seq`, of which `-rank` more rows follow. */
+  /** With a `rank` below 0, the frames are a part of event `seq`, and `-rank` more rows follow. */
   | { readonly kind: "events"; readonly seq: number; readonly rank?: number; readonly frames: string }
   /** The last frames. The response ends after them. */
   | { readonly kind: "final"; readonly seq: number; readonly frames: string }

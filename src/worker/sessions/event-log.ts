@@ -33,7 +33,7 @@ export const EventKind = {
 } as const;
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
-/** A stream that has been begun. */
+/** A stream that has begun. */
 export interface StreamRow {
   readonly id: number;
   readonly session: number;

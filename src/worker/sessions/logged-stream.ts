@@ -178,8 +178,9 @@ export class LoggedStream {
   }
 
   /**
-   * Whether progress and logs wait for more of them. They do soon after the last ones, because each row and each message
-   * to the Worker has a price. Standalone streams write at once: nothing waits in memory when another Worker takes over.
+   * Whether progress and logs wait for further ones. They wait if the last ones were written a moment ago, because each
+   * row and each message to the Worker has a cost. Standalone streams write immediately, so that nothing waits in
+   * memory when another Worker takes over.
    */
   get #gathers(): boolean {
     const isSoon = Date.now() - this.#flushedAtMs < GATHER_MS;

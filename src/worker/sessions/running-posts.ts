@@ -1,5 +1,5 @@
 /**
- * The POSTs of one session whose requests are being served, and how a request among them is cancelled.
+ * The POSTs of one session whose requests are being served, and the cancellation of their requests.
  *
  * @module
  */
@@ -60,12 +60,12 @@ export class RunningPosts extends Set<RunningPost> {
   /** The requests in flight. A client may reuse an id after its answer, so each id has a set. */
   readonly #inFlight = new Map<RequestId, Set<Slot>>();
 
-  /** Takes the place of a request that was accepted. */
+  /** Reserves a slot for a request that was accepted. */
   slot(id: RequestId): Slot {
     return new Slot(this.#inFlight, id);
   }
 
-  /** How many requests are in flight. */
+  /** The number of requests in flight. */
   get requests(): number {
     return [...this.#inFlight.values()].reduce((sum, { size }) => sum + size, 0);
   }

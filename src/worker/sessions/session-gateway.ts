@@ -39,8 +39,8 @@ export interface GatewayOptions<Env> {
 }
 
 /**
- * Names what the sessions of one object have in common, as a non-empty string; undefined: this one has an object to
- * itself. Anything else, such as a Promise or null, refuses the session with 500 and is reported to `onError`.
+ * Returns the key that all sessions of one object share, as a non-empty string, or undefined for a session with its own
+ * object. Any other result, such as a Promise or null, refuses the session with 500 and is reported to `onError`.
  */
 export type SessionKey<Env> = (principal: Principal | undefined, env: Env) => string | undefined;
 
@@ -64,7 +64,7 @@ export class DurableSessionGateway<Env> implements SessionGateway<Env> {
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
-  /** @param keysOf Provides the keys. Undefined: they come from the secret `MCP_KEYS`. */
+  /** @param keysOf Provides the keys. If undefined, they come from the secret `MCP_KEYS`. */
   constructor(options: GatewayOptions<Env>, keysOf: KeysOf | undefined) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;

@@ -1,5 +1,5 @@
 /**
- * The content of a session id. For a session without streams the id is everything: no row is stored.
+ * The content of a session id. A session without streams consists of its id only; no row is stored.
  *
  * | bytes | content |
  * | --- | --- |

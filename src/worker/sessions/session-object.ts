@@ -20,7 +20,7 @@ import { type Caller, SessionState } from "./session-state.ts";
 import type { SocketAttachment } from "./stream-sender.ts";
 import { socketTag } from "./stream-sockets.ts";
 
-/** The methods the Worker calls. */
+/** The methods that the Worker calls. */
 export interface SessionRpc {
   admit(caller: Caller): Promise<boolean>;
   /**

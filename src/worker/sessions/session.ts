@@ -333,7 +333,7 @@ export class Session<Env> {
     const { caps, resumeMs } = this.#host;
     const running = this.#posts.requests + this.#streams.awaiting;
     if (running + asked > caps.inFlightMax) {
-      const what = `${running} requests in flight, of ${caps.inFlightMax} (sessions(): inFlightMax)`;
+      const what = `${running} of ${caps.inFlightMax} requests are in flight (sessions(): inFlightMax)`;
       return tooMany(what, 1);
     }
     if (!this.#streams.isFull) return undefined;
@@ -349,7 +349,7 @@ export class Session<Env> {
     );
     if (asked.length === 0 || this.#handling + asked.length <= inFlightMax) return undefined;
     return tooMany(
-      `${this.#handling} notification handlers are running, of ${inFlightMax} (sessions(): inFlightMax)`,
+      `${this.#handling} of ${inFlightMax} notification handlers are running (sessions(): inFlightMax)`,
       1,
     );
   }

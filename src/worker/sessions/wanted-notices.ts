@@ -1,6 +1,6 @@
 /**
- * The notices that the client of one session wants: list changes, resources it subscribed to, the end of its URL
- * elicitations, and log messages. They are stored in the state of the session.
+ * The notices that the client of one session wants: list changes, subscribed resources, completed URL elicitations, and
+ * log messages. They are stored in the state of the session.
  *
  * @module
  */
@@ -38,13 +38,13 @@ export class WantedNotices<Env> {
     return { lists: ["tools", "prompts", "resources"], uris, elicitations, logLevel };
   }
 
-  /** Stores what the client wants. Resolves once it is delivered. */
+  /** Stores the notices that the client wants. Resolves once they are delivered to it. */
   async want(state: StoredState, caller: Caller): Promise<void> {
     await this.#session.store(state, caller);
     await this.#streams.tell(this.filter);
   }
 
-  /** Some clients set the level before each call: the same level again costs no row. */
+  /** Sets the log level. Some clients set it before each call, so an unchanged level writes no row. */
   async setLevel(logLevel: LoggingLevel, caller: Caller): Promise<void> {
     if (logLevel !== this.#state.get().logLevel) await this.want({ logLevel }, caller);
   }

@@ -54,17 +54,17 @@ const OPTIONS: OptionTable<TasksOptions> = {
 };
 
 const MINUTE_MS = 60_000;
-/** Milliseconds one request waits for a task before it is repeated, since the object may have been reset. */
+/** Milliseconds that one request waits for a task. It is then repeated, since the object may have been reset. */
 const WAIT_MS = 25_000;
 
 /**
  * Runs tools that declare `task: "optional"` or `"required"` as tasks, for clients that support tasks (2026-07-28) or
  * ask for one (2025-11-25): the client gets a handle at once and fetches the result later. The handler runs in its own
- * object. If the object is lost, the handler runs again from the top, and what its questions and `ctx.step()` calls
- * returned before is returned at once; so between them it must do the same things when it gets the same answers. Needs
- * the exported class `McpObject`; with the option `notices`, modern clients can listen to tasks as well. A server
- * function and the option `context` get only stored parts of the request that created the task: no credentials, no
- * query, and some of the headers. `keepHeaders` and `keepQuery` add more.
+ * object. If the object is lost, the handler runs again from the top, and earlier answers and step results are returned
+ * immediately. So between questions it must do the same things when it gets the same answers. Needs the exported class
+ * `McpObject`; with the option `notices`, modern clients can listen to tasks as well. A server function and the option
+ * `context` receive only stored parts of the request that created the task: no credentials, no query, and some of the
+ * headers. `keepHeaders` and `keepQuery` add more.
  *
  * @example
  * ```ts

@@ -32,7 +32,7 @@ export class ChangeWaiters {
   }
 }
 
-/** @throws {Error} when the task was created by a later build, for a protocol version that this build does not know. */
+/** @throws {Error} if the task was created by a later build, for a protocol version that this build does not know. */
 function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
   if (!rules)

@@ -12,14 +12,17 @@ import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { PlainRequest } from "../../http/sessions.ts";
 
-/** Everything a new task is created from. Sent over RPC. */
+/** The data from which a new task is created, sent over RPC. */
 export interface TaskSeed extends TaskStart, TaskOwner {
   readonly http: PlainRequest | undefined;
-  /** The `taskTtlMs` of the tool. Undefined: the `ttlMs` of `tasks()` applies. */
+  /** The `taskTtlMs` of the tool. If undefined, the `ttlMs` of `tasks()` applies. */
   readonly toolTtlMs: number | undefined;
 }
 
-/** The methods the Worker calls. `owner` comes from {@link ownerOf}; a task of another owner is treated as not found. */
+/**
+ * The methods that the Worker calls. `owner` comes from {@link ownerOf}; a task of another owner is treated as not
+ * found.
+ */
 export interface TaskRpc {
   /** Resolves when the task is durable. */
   create(seed: TaskSeed): Promise<TaskView>;

@@ -1,5 +1,5 @@
 /**
- * Derives from the stored state of a task what clients see of it and when its next alarm is due.
+ * Derives a task's public view and the time of its next alarm from its stored state.
  *
  * @module
  */

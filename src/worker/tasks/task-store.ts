@@ -128,8 +128,9 @@ export class TaskStore {
   }
 
   /**
-   * Adds the outcome of a question. An answer that exceeds the limit is replaced by an `invalid-answer` failure. This one
-   * is stored although the limit is reached: without an entry, the task would ask the same question forever.
+   * Adds the outcome of a question. An answer that exceeds the limit is replaced by an `invalid-answer` failure. The
+   * failure is stored even though the limit is reached, because without an entry the task would ask the same question
+   * forever.
    */
   addAnswer(entry: Exclude<JournalEntry, StepEntry>): void {
     try {

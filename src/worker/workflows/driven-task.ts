@@ -18,7 +18,7 @@ export interface DrivenTask {
   readonly object: string;
 }
 
-/** The outcome of a turn. JSON. */
+/** The outcome of a turn, as JSON. */
 export interface Turn {
   readonly status: TaskStatus;
   /** Milliseconds until the next turn, unless an answer arrives earlier. 0 means immediately. */
@@ -35,7 +35,7 @@ export interface Driver {
   stop(env: unknown, taskId: string): Promise<void>;
 }
 
-/** The method a driver calls. */
+/** The method that a driver calls. */
 export interface DrivenRpc {
   /** Runs the handler once, or joins the current run. Does nothing when the task waits or has ended. */
   work(): Promise<Turn>;

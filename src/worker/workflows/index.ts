@@ -1,5 +1,5 @@
 /**
- * mcp-edge/worker/workflows: tasks whose handlers are run by a Cloudflare Workflow, one instance to each task.
+ * mcp-edge/worker/workflows: tasks whose handlers are run by a Cloudflare Workflow, one instance for each task.
  *
  * @module
  */
@@ -52,7 +52,7 @@ const ENDED: readonly string[] = ["errored", "terminated", "complete"];
  * waits for an event. Clients, the journal and the keys of steps are not affected. Needs a Workflow binding to the
  * class it adds.
  *
- * @param part What `tasks()` made. With `runMs: 0` each `ctx.step()` is a step of the instance.
+ * @param part The result of `tasks()`. With `runMs: 0` each `ctx.step()` is a step of the instance.
  * @example
  * ```ts
  * const app = edge(server, { tasks: workflow(tasks({ runMs: 0 })) });
@@ -98,7 +98,7 @@ export function workflow<Env>(
   };
 }
 
-/** A duration as Workflows take it. @throws {KitError} `options-invalid` naming the option. */
+/** Checks a duration in the form that Workflows take. @throws {KitError} `options-invalid` naming the option. */
 function checkDuration(what: string, value: unknown, min: number): void {
   if (typeof value === "number") checkNumber(what, value, [min, PERIOD[1]]);
   else if (typeof value !== "function" && !DURATION.test(String(value))) {

@@ -493,7 +493,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-server-function-unchecked",
     file: "src/worker/edge.ts",
-    find: 'checkServer(server, "edge(): what the server function returned");',
+    find: 'checkServer(server, "edge(): the result of the server function");',
     replace: "",
     tests: ["test/worker/options.test.ts"],
     title: "A27: a server function that returns nothing",
