@@ -121,7 +121,8 @@ async function introduce(url: string): Promise<void> {
     console.error(`${rule}\nThe MCP server at ${url} does not work yet. ${problem}\n${rule}`);
     return;
   }
-  const lines = page ?? `${url}\n\nAdd the option page: page() to edge() to see here and in a browser what it offers.`;
+  const lines =
+    page ?? `${url}\n\nAdd the option page: page() to edge() to see the contents of the server here and in a browser.`;
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
 }
 

@@ -50,7 +50,7 @@ export function timedOut(method: string): QuestionError {
 
 /** Returns the error for a question whose answer cannot arrive any more. */
 export function interrupted(): QuestionError {
-  return new QuestionError("interrupted", "The client is gone.");
+  return new QuestionError("interrupted", "The client has disconnected.");
 }
 
 /** Returns the error for an answer that does not fit the question. */

@@ -121,7 +121,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
 
   /** @throws {KitError} `definition-duplicate` if there is one already; `definition-invalid` if it has no read function. */
   setProvider(provider: ResourceProvider<unknown>): void {
-    if (this.#provider) throw new KitError("definition-duplicate", "This server has a resource provider already.");
+    if (this.#provider) throw new KitError("definition-duplicate", "This server already has a resource provider.");
     if (typeof provider.read !== "function")
       throw new KitError("definition-invalid", "A resource provider has no read function.");
     this.#provider = provider;

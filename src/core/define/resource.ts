@@ -78,13 +78,13 @@ interface CommonOptions {
   readonly icons?: readonly Icon[];
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
-  /** How long what is read may be kept. @default the server's hint for `resources/read` */
+  /** How long clients may cache the contents. @default the server's hint for `resources/read` */
   readonly cache?: CacheHint;
 }
 
 /** Describes a resource. @see MCP 2026-07-28, server/resources, "Resource" */
 export interface ResourceOptions extends CommonOptions {
-  /** Bytes, where known. */
+  /** The size in bytes, if known. */
   readonly size?: number;
 }
 

@@ -89,19 +89,19 @@ export type SubscribeHook<Env> = (
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement has the type void.
 ) => boolean | undefined | void | Promise<boolean | undefined | void>;
 
-/** Describes a server and says how it behaves. */
+/** The description of a server, and the settings of its behavior. */
 export interface ServerOptions<Env> extends Implementation {
   /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
-  /** Tools made by `defineTool`. */
+  /** Tools created by `defineTool`. */
   readonly tools?: readonly ToolDefinition<Env>[];
-  /** Prompts made by `definePrompt`. */
+  /** Prompts created by `definePrompt`. */
   readonly prompts?: readonly PromptDefinition<Env>[];
-  /** Resources and resource templates made by `defineResource` and `defineResourceTemplate`. */
+  /** Resources and resource templates created by `defineResource` and `defineResourceTemplate`. */
   readonly resources?: readonly (ResourceDefinition<Env> | ResourceTemplateDefinition<Env>)[];
-  /** Entries on a page of each list. @default all at once */
+  /** The number of entries on a page of each list. @default all entries on one page */
   readonly pageSize?: number;
-  /** Members put over the capabilities that follow from what is defined; `undefined` removes one. */
+  /** Members that replace the capabilities derived from the definitions; `undefined` removes one. */
   readonly capabilities?: JsonObject;
   /** Protocol versions to serve. @default all the kit knows */
   readonly protocolVersions?: readonly string[];
@@ -116,20 +116,20 @@ export interface ServerOptions<Env> extends Implementation {
   readonly context?: ContextOf<Env> | ContextFunction<Env>;
   /**
    * Definitions that depend on stored state or on the caller, in addition to the fixed ones. Called before each
-   * request, in whichever isolate serves it, so that lists and calls agree. Return the same objects where you can: each
-   * is compiled once.
+   * request, in the isolate that serves it, so that lists and calls agree. Return the same objects if possible, because
+   * each object is compiled only once.
    */
   readonly definitions?: (caller: CallerFacts<Env>) => readonly Definition<Env>[] | Promise<readonly Definition<Env>[]>;
   /**
-   * Whether a caller sees a definition. What it does not see it cannot call either. Only `true` shows it: anything that
-   * is not a boolean, such as a Promise, hides it, and `onError` receives one report.
+   * Whether a caller sees a definition. It cannot call a definition that it does not see. Only `true` shows a
+   * definition. A result that is not a boolean, such as a Promise, hides it and is reported to `onError` once.
    *
    * @default everything is shown
    */
   readonly visible?: (definition: Definition<Env>, caller: CallerFacts<Env>) => boolean;
   /**
    * Called before a client is subscribed to a resource. Return `false` to refuse as if there were no such resource, or
-   * throw McpError to refuse with an error; `subscriptions/listen` leaves out what is refused either way.
+   * throw McpError to refuse with an error; `subscriptions/listen` leaves the resource out in both cases.
    *
    * @default every resource that the client can see
    */
@@ -140,8 +140,9 @@ export interface ServerOptions<Env> extends Implementation {
   readonly onRequestEnd?: RequestEndHook<Env>;
   /**
    * Called once for each sampling request that a client was sent, however it ends. An exception of the hook changes
-   * nothing. Modern clients answer with their next request: a client that never returns causes no call, and one that
-   * sends its answer twice causes two. A question of a task that is never answered is `cancelled` when the task ends.
+   * nothing. Modern clients answer with their next request: for a client that never returns the hook is not called, and
+   * for one that sends its answer twice it is called twice. A question of a task that is never answered is `cancelled`
+   * when the task ends.
    */
   readonly onSample?: SampleHook<Env>;
   /** Receives every exception for which the client was only given a correlation id. @default the runtime's log */

@@ -132,7 +132,7 @@ export class McpServer<Env = unknown> {
   onRootsChanged(handler: (ctx: HandlerContext<Env>) => void | Promise<void>): this {
     const registry = this[REGISTRY];
     if (registry.rootsChanged)
-      throw new KitError("definition-duplicate", "This server has an onRootsChanged handler already.");
+      throw new KitError("definition-duplicate", "This server already has an onRootsChanged handler.");
     registry.rootsChanged = handler as (ctx: HandlerContext) => void | Promise<void>;
     return this;
   }

@@ -90,15 +90,15 @@ export type ToolHandler<In extends AnySchemaOrNone, Out extends AnySchemaOrNone,
   ctx: HandlerContext<Env>,
 ) => ToolReturnFor<Out> | Promise<ToolReturnFor<Out>>;
 
-/** Describes a tool and says how its calls run. */
+/** The description of a tool, and the settings of its calls. */
 export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends AnySchemaOrNone = undefined> {
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
   /** What the tool does, for the model. */
   readonly description?: string;
-  /** Schema of the arguments; its root is an object. Without it the tool takes none. */
+  /** The schema of the arguments, with an object as its root. Without it the tool takes no arguments. */
   readonly input?: In;
-  /** Schema of the structured result. Results that do not fit are not sent. */
+  /** The schema of the structured result. Results that do not fit are not sent. */
   readonly output?: Out;
   /** Hints for the client about what the tool does. */
   readonly annotations?: ToolAnnotations;
@@ -107,41 +107,42 @@ export interface ToolOptions<In extends AnySchemaOrNone = undefined, Out extends
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
   /**
-   * Milliseconds the handler may run, at most 2^31 - 1; then `ctx.signal` aborts and the client gets an error result.
-   * 0 and Infinity are no bound.
+   * Milliseconds that the handler may run, at most 2^31 - 1. After that, `ctx.signal` aborts and the client gets an
+   * error result. 0 and Infinity mean no limit.
    *
    * @default limits.toolTimeoutMs
    */
   readonly timeoutMs?: number;
   /**
-   * A call that its client sends again is not run again: it gets what came of the first. At the edge this needs the
-   * option `once`; see `mcp-edge/worker/once`.
+   * Whether a repeated call joins the first run or gets its outcome, instead of running again. At the edge this needs
+   * the option `once`; see `mcp-edge/worker/once`.
    *
    * @default false
    */
   readonly once?: boolean;
   /**
-   * Whether a call runs as a task, in the background, where `edge()` has the option `tasks` and the client takes tasks
-   * (2026-07-28) or asks for one (2025-11-25): never; if it can; or not at all otherwise, which a client without tasks is
-   * told.
+   * Whether a call runs as a task in the background, if `edge()` has the option `tasks` and the client supports tasks
+   * (2026-07-28) or requests one (2025-11-25). `forbidden`: never. `optional`: whenever possible; otherwise the call
+   * runs directly. `required`: always; a call that cannot be a task is refused.
    *
    * @default "forbidden"
    */
   readonly task?: "forbidden" | "optional" | "required";
   /**
-   * Where a task begins: before the handler does, or where it says `await ctx.task()`, up to which it runs on the request
-   * and may ask there. A handler that returns before is no task. Of 2025-11-25 a task always begins before.
+   * Where a task begins. `call`: before the handler starts. `handler`: at `await ctx.task()`; until then the handler
+   * runs on the request and may ask there, and if it returns earlier, there is no task. For clients of 2025-11-25 a
+   * task always begins before the handler starts.
    *
    * @default "call"
    */
   readonly taskFrom?: "call" | "handler";
   /**
-   * Milliseconds from its creation until a task of this tool is forgotten, from 1 to 2^31 - 1.
+   * Milliseconds from the creation of a task of this tool until it is deleted, from 1 to 2^31 - 1.
    *
    * @default ttlMs of `tasks()`
    */
   readonly taskTtlMs?: number;
-  /** Capabilities the tool cannot do without. A modern client that lacks one gets -32021 before the handler starts. */
+  /** Client capabilities that the tool needs. A modern client that lacks one gets -32021 before the handler starts. */
   readonly asks?: readonly ClientCapabilityName[];
 }
 

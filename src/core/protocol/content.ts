@@ -214,7 +214,7 @@ function encodeBody(block: ContentBlock, rest: JsonObject, rules: VersionRules):
  */
 export function encodeContents(contents: unknown, rules: VersionRules): JsonObject {
   if (!isObject(contents) || typeof contents.uri !== "string") {
-    throw invalidBlock('of type "resource", or what a reader returned, has no string "uri"');
+    throw invalidBlock('of type "resource", or the result of a reader, has no string "uri"');
   }
   const { _meta, ...rest } = contents;
   checkMediaType(`the resource ${quote(contents.uri)}`, rest.mimeType);
@@ -222,7 +222,7 @@ export function encodeContents(contents: unknown, rules: VersionRules): JsonObje
   if (typeof rest.text !== "string")
     return { ...rest, blob: toBase64(rest.blob, '"blob" of a resource without "text"'), ...meta };
   if (rest.blob === undefined) return { ...rest, ...meta };
-  throw invalidBlock('of type "resource", or what a reader returned, has both "text" and "blob"; leave one out');
+  throw invalidBlock('of type "resource", or the result of a reader, has both "text" and "blob"; leave one out');
 }
 
 function toBase64(data: unknown, what: string): string {

@@ -7,32 +7,37 @@
 
 import { COUNT, checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "./check-options.ts";
 
-/** Bounds of one endpoint: whole numbers, inclusive, at most 2,147,483,647. */
+/** The limits of one endpoint: whole numbers, inclusive, at most 2,147,483,647. */
 export interface Limits {
   /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
   readonly bodyBytesMax: number;
   /** Nesting of arrays and objects in one body. Stops deep recursion in parsers and schemas; refused with -32600. */
   readonly bodyDepthMax: number;
   /**
-   * Values in one body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a validator may
-   * take microseconds for each, or make an error of each. Stops one request from taking seconds; refused with 413.
+   * Values in one body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a
+   * validator may take microseconds or create an error for each. Stops one request from taking seconds; refused with
+   * 413.
    */
   readonly bodyValuesMax: number;
   /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
   readonly batchMax: number;
-  /** Bytes of notifications one stream may hold for a slow reader. Beyond it progress is dropped; the result never is. */
+  /**
+   * Bytes of notifications that one stream may hold for a slow reader. Beyond it, progress is dropped, but never the
+   * result.
+   */
   readonly streamBufferBytesMax: number;
   /**
-   * Bytes of what one round of a modern call keeps for the next, sealed in `requestState`. Clients send it back each
-   * time.
+   * Bytes that one round of a modern call may keep for the next, sealed in `requestState`. Clients send them back in
+   * each round.
    */
   readonly requestStateBytesMax: number;
   /**
-   * Milliseconds a client has to answer a question for its user. Stops a call from waiting forever for a user who left.
-   * Where a question ends the run, it also waits this long for running steps, because one of them may need the answer.
+   * Milliseconds that a client has to answer a question to its user. Stops a call from waiting forever for a user who
+   * has left. A question that ends the run also waits at most this long for running steps, because one of them may need
+   * the answer.
    */
   readonly elicitTimeoutMs: number;
-  /** Milliseconds a client has to answer a question for itself (roots, sampling). */
+  /** Milliseconds that a client has to answer a question to itself (roots, sampling). */
   readonly askTimeoutMs: number;
   /**
    * Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a
@@ -42,15 +47,15 @@ export interface Limits {
   /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
   readonly samplesPerSessionMax: number;
   /**
-   * Greatest `temperature` of a sampling request. Models take 0 to 1, those of some providers 0 to 2. A greater one fails
-   * before it is sent.
+   * The greatest `temperature` of a sampling request. Most models take 0 to 1, some take 0 to 2. A request with a
+   * greater one fails before it is sent.
    */
   readonly temperatureMax: number;
   /** Resources that one listen stream or one session may be subscribed to. Refused with -32602. */
   readonly subscriptionUrisMax: number;
   /**
-   * Characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to: they stay in memory
-   * for as long as the stream or session does. Refused with -32602.
+   * Characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to. They stay in
+   * memory as long as the stream or session. Refused with -32602.
    */
   readonly subscriptionCharsMax: number;
   /**
@@ -59,12 +64,12 @@ export interface Limits {
    * from filling the hub; refused with 429.
    */
   readonly listensPerPrincipalMax: number;
-  /** Milliseconds a tool may run when it declares no timeout of its own; 0 is no bound. */
+  /** Milliseconds that a tool without its own `timeoutMs` may run; 0 means no limit. */
   readonly toolTimeoutMs: number;
   /**
-   * Milliseconds that a handler of anything else may run: a custom method or notification, a prompt, a reader or lister of
-   * resources, a completer. Its `ctx.signal` aborts then, and the client gets -32603 with the reason "timeout". The time a
-   * client takes to answer a question counts. 0 is no bound.
+   * Milliseconds that any other handler may run: a custom method or notification, a prompt, a reader or lister of
+   * resources, or a completer. After that, `ctx.signal` aborts and the client gets -32603 with the reason "timeout".
+   * The time that a client takes to answer a question is included. 0 means no limit.
    *
    * @default 15 minutes
    */
@@ -73,7 +78,7 @@ export interface Limits {
 
 const MIB = 1024 * 1024;
 
-/** The limits that apply where none are given. */
+/** The default limits. */
 export const DEFAULT_LIMITS: Limits = {
   bodyBytesMax: 4 * MIB,
   bodyDepthMax: 64,
@@ -113,9 +118,9 @@ const RANGES: OptionTable<Limits> = {
 };
 
 /**
- * The default limits, with an author's limits in their place. A limit that is undefined keeps its default.
+ * Returns the given limits, with defaults for those that are undefined.
  *
- * @param where What stands before the name of a limit in a message.
+ * @param where The text before the name of a limit in an error.
  * @throws {KitError} `options-invalid` naming the limit, its value and its range.
  */
 export function resolveLimits(given: Partial<Limits> = {}, where = "limits."): Limits {

@@ -10,13 +10,18 @@ import { pause } from "../protocol/pause.ts";
 
 /** How often and when a step is tried again. */
 export interface RetryOptions {
-  /** How often it is tried again after the first time. */
+  /** How often the step is tried again after the first try. */
   readonly retries: number;
-  /** Milliseconds before the second try; each wait is twice the last, less up to a half by chance. @default 500 */
+  /**
+   * Milliseconds before the second try. Each further wait is twice as long, and each one is shortened at random by up
+   * to a half.
+   *
+   * @default 500
+   */
   readonly backoffMs?: number;
-  /** Milliseconds no wait exceeds. @default 30 seconds */
+  /** The longest wait in milliseconds. @default 30 seconds */
   readonly backoffMaxMs?: number;
-  /** Whether an exception is worth another try. @default all are */
+  /** Whether the step is tried again after an exception. @default after every exception */
   readonly isWorthIt?: (error: unknown) => boolean;
   /** Ends the waiting between tries when it aborts, such as `ctx.signal`. */
   readonly signal?: AbortSignal;

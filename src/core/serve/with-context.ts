@@ -22,7 +22,10 @@ async function readOwn(server: Registry, uri: string, ctx: HandlerContext): Prom
   return toContents(await found.read(ctx), uri, found.mimeType, rules) as unknown as OwnContents;
 }
 
-/** Whether a server was warned, by its name, because a server function may create a server for each request. */
+/**
+ * Whether the author of a server was warned, by the server's name, because a server function may create a server for
+ * each request.
+ */
 const warnings = memo((_name) => ({ isGiven: false }));
 
 /** Reports a step whose result is not kept, once for each server. */
