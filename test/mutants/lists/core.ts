@@ -3,7 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const HANDLER = ["test/http/handler.test.ts"];
 const TOOLS_ERRORS = ["test/features/tools-errors.test.ts"];
-const CANCELLING = ["test/features/cancelling.test.ts"];
+const CANCELLING = ["test/features/cancelling-kinds.test.ts"];
 const TOOLS = ["test/features/tools.test.ts"];
 const TOOLS_RESULTS = ["test/features/tools-results.test.ts"];
 const DECLARED = ["test/features/declared.test.ts"];
@@ -231,7 +231,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/serve/dispatch.ts",
     find: "if (isTold) return;",
     replace: "",
-    tests: ["test/features/request-end.test.ts", "test/features/cancelling.test.ts"],
+    tests: ["test/features/request-end.test.ts", "test/features/cancelling-kinds.test.ts"],
   },
   {
     id: "request-end-without-prompt",
@@ -452,7 +452,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/connection/connection.ts",
     find: 'CancelledError.is(controller.signal.reason) && request.method !== "initialize" ?',
     replace: "CancelledError.is(controller.signal.reason) ?",
-    tests: ["test/features/cancelling.test.ts", "test/features/lifecycle.test.ts"],
+    tests: ["test/features/lifecycle.test.ts"],
   },
   {
     id: "connection-news-not-dropped",
@@ -501,7 +501,7 @@ export const CALLS: readonly Mutant[] = [
     file: "src/core/connection/connection-notices.ts",
     find: "if (client) void releaseUris(",
     replace: "if (!client) void releaseUris(",
-    tests: CANCELLING,
+    tests: ["test/features/cancelling.test.ts"],
     title: "R6",
   },
   {

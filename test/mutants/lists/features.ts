@@ -327,7 +327,7 @@ export const FEATURES: readonly Mutant[] = [
     file: "src/core/ask/pending-questions.ts",
     find: 'const onAbort = () => giveUp("the request it belonged to is over", signal.reason);',
     replace: "const onAbort = () => (settle(), reject(signal.reason));",
-    tests: ["test/features/questions.test.ts", "test/features/cancelling.test.ts"],
+    tests: ["test/features/questions.test.ts", "test/features/cancelling-questions.test.ts"],
   },
   {
     id: "samples-per-session-unbounded",
