@@ -1,44 +1,23 @@
 /**
  * Possible deployments: which server answers which request, where it is mounted, and which messages each client gets.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newKeys, Workerd } from "../harness/workerd.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Workerd } from "../harness/workerd.ts";
 import { initialize, LEGACY_VERSIONS, type Members, request } from "../http/messages.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { WireOracle } from "../oracle/oracle.ts";
 import { type Client, LegacyClient, ModernClient, readAnswer, VERSIONS, type Version } from "./client.ts";
+import { startDeployments } from "./deployments.ts";
+import { useTaps } from "./taps.ts";
 
 let worker: Workerd;
-let oracle: WireOracle;
-const taps: HttpTap[] = [];
+const tapped = useTaps();
 
 beforeAll(async () => {
-  const names = ["Tenant", "Red", "Blue", "Facts", "Shop"];
-  worker = await Workerd.start({
-    entry: "test/worker/fixtures/deployments.ts",
-    objects: {
-      MCP: "McpObject",
-      ...Object.fromEntries(names.map((name) => [name.toUpperCase(), `${name}Object`])),
-    },
-    bindings: { MCP_KEYS: newKeys(), REGION: "west" },
-    twin: true,
-  });
-});
-beforeEach(() => {
-  oracle = new WireOracle();
-});
-afterEach(async () => {
-  for (const tap of taps.splice(0)) await tap.close();
-  oracle.expectClean();
+  worker = await startDeployments();
 });
 afterAll(() => worker?.stop());
 
 /** The address of an endpoint through the oracle's tap. */
-async function at(path: string): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
-  taps.push(tap);
-  return tap.url;
-}
+const at = (path: string) => tapped(worker.origin + path);
 
 interface Who {
   readonly token?: string;

@@ -1,17 +1,15 @@
 /** Questions of legacy sessions that survive the loss of the object that asked them. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
 import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { WireOracle } from "../oracle/oracle.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { answer, asked, questionsOf } from "./questions.ts";
+import { useTaps } from "./taps.ts";
 
 let worker: TestWorker;
-let oracle: WireOracle;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 
 beforeAll(async () => {
   worker = await startWorker({
@@ -21,20 +19,8 @@ beforeAll(async () => {
   });
 });
 afterAll(() => worker?.stop());
-beforeEach(() => {
-  oracle = new WireOracle();
-});
-afterEach(async () => {
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-  if (oracle.messages > 0) oracle.expectClean();
-});
 
-async function at(path: string): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}${path}`, { oracle });
-  taps.push(tap);
-  return tap.url;
-}
+const at = (path: string) => tapped(worker.origin + path);
 
 const able = { elicitation: {}, roots: {} };
 const open = async (path = "/mcp") => Session.open(await at(path), { capabilities: able });
@@ -233,7 +219,6 @@ test("the same tool asks a modern client, round by round", async () => {
     const content = { value: message.replace("?", "") };
     more = { inputResponses: { [name]: { action: "accept", content } }, requestState: result.requestState };
     await worker.restart();
-    await taps[0]?.close();
     Object.assign(client, { url: await at("/mcp") });
   }
   const done = await readAnswer(

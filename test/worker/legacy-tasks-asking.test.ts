@@ -1,14 +1,14 @@
 /** Tasks of 2025-11-25 that ask: what is sent with the result, how answers return, and what happens after losses. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import type { Reading } from "./client.ts";
 import { methodsOf, nameIt, OwnTaskClient, RELATED, textOf } from "./legacy-task-client.ts";
+import { useTaps } from "./taps.ts";
 
 let worker: TestWorker;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 let client: OwnTaskClient;
 
 beforeAll(async () => {
@@ -22,17 +22,8 @@ afterAll(() => worker?.stop());
 beforeEach(async () => {
   client = await OwnTaskClient.open(await at("/mcp"));
 });
-afterEach(async () => {
-  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-});
 
-async function at(path: string): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}${path}`);
-  taps.push(tap);
-  return tap.url;
-}
+const at = (path: string) => tapped(worker.origin + path);
 
 const newKey = () => crypto.randomUUID();
 const effectsOf = async (key: string) => (await (await fetch(`${worker.origin}/effects/${key}`)).json()) as string[];

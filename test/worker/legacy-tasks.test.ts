@@ -1,15 +1,15 @@
 /** Tasks of 2025-11-25: how they are created, read and cancelled, and their outcomes. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { LegacyClient, ModernClient, readAnswer } from "./client.ts";
 import { OwnTaskClient, RELATED, textOf } from "./legacy-task-client.ts";
+import { useTaps } from "./taps.ts";
 import { TaskClient } from "./task-client.ts";
 
 let worker: TestWorker;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 let client: OwnTaskClient;
 
 beforeAll(async () => {
@@ -23,17 +23,8 @@ afterAll(() => worker?.stop());
 beforeEach(async () => {
   client = await OwnTaskClient.open(await at("/mcp"));
 });
-afterEach(async () => {
-  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-});
 
-async function at(path: string): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}${path}`);
-  taps.push(tap);
-  return tap.url;
-}
+const at = (path: string) => tapped(worker.origin + path);
 
 /** For messages that no client may send: bypasses the oracle. */
 const untapped = () => client.at(`${worker.origin}/mcp`);

@@ -1,24 +1,16 @@
 /** Which messages are sent on which stream: the stream of a call, the GET stream of a session, and listen streams. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newKeys, Workerd } from "../harness/workerd.ts";
+import type { Workerd } from "../harness/workerd.ts";
 import { LEGACY_VERSIONS, type Members } from "../http/messages.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { type CallOptions, clientOf, LegacyClient, ModernClient, Reading, readAnswer, VERSIONS } from "./client.ts";
+import { startDeployments } from "./deployments.ts";
 
 let worker: Workerd;
 let tap: HttpTap;
 
 beforeAll(async () => {
-  const names = ["Tenant", "Red", "Blue", "Facts", "Shop"];
-  worker = await Workerd.start({
-    entry: "test/worker/fixtures/deployments.ts",
-    objects: {
-      MCP: "McpObject",
-      ...Object.fromEntries(names.map((name) => [name.toUpperCase(), `${name}Object`])),
-    },
-    bindings: { MCP_KEYS: newKeys(), REGION: "west" },
-    twin: true,
-  });
+  worker = await startDeployments();
 });
 beforeEach(async () => {
   tap = await startHttpTap(`${worker.origin}/shop`);

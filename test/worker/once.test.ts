@@ -1,13 +1,13 @@
 /** Calls that run once: by a client's key or by declaration, in both eras, whatever fails meanwhile. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { type CallOptions, type Client, clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "./client.ts";
+import { useTaps } from "./taps.ts";
 
 let worker: TestWorker;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 
 beforeAll(async () => {
   worker = await startWorker({
@@ -17,19 +17,10 @@ beforeAll(async () => {
   });
 });
 afterAll(() => worker?.stop());
-afterEach(async () => {
-  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-});
 
 let url: string;
 
-async function at(path: string): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}${path}`);
-  taps.push(tap);
-  return tap.url;
-}
+const at = (path: string) => tapped(worker.origin + path);
 
 beforeEach(async () => {
   url = await at("/mcp");

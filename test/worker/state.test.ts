@@ -1,21 +1,19 @@
 /** State that a session keeps through every loss of its object, and data that it never stores. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cuttable, progressOf, Session, WRONG } from "../conformance/support.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
-import { WireOracle } from "../oracle/oracle.ts";
 import { ModernClient, readAnswer } from "./client.ts";
+import { useTaps } from "./taps.ts";
 
 const KINDS = ["Plain", "Small", "Brief", "Idle"] as const;
 type Kind = (typeof KINDS)[number];
 
 let worker: Workerd;
-let oracle: WireOracle;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 
 beforeAll(async () => {
   const objects = KINDS.map(classOf);
@@ -26,24 +24,12 @@ beforeAll(async () => {
   });
 });
 afterAll(() => worker?.stop());
-beforeEach(() => {
-  oracle = new WireOracle();
-});
-afterEach(async () => {
-  await Promise.all(taps.map((tap) => tap.close()));
-  if (taps.length > 0) oracle.expectClean();
-  taps = [];
-});
 
 function classOf(kind: Kind): string {
   return `${kind}Object`;
 }
 
-async function at(kind: Kind): Promise<string> {
-  const tap = await startHttpTap(`${worker.origin}/${kind.toLowerCase()}/mcp`, { oracle });
-  taps.push(tap);
-  return tap.url;
-}
+const at = (kind: Kind) => tapped(`${worker.origin}/${kind.toLowerCase()}/mcp`);
 
 const objects = (kind: Kind) => worker.worker.objects(classOf(kind));
 const instance = async (kind: Kind, id: string) =>

@@ -1,9 +1,9 @@
 /** Runs of tasks: steps that are retried, how long a task is kept, and the hooks. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Counts } from "../costs/counted.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { useTaps } from "./taps.ts";
 import { answersTo, keysOf, TaskClient, textOf } from "./task-client.ts";
 
 const PROGRAM = {
@@ -12,7 +12,7 @@ const PROGRAM = {
 };
 
 let worker: TestWorker;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 let client: TaskClient;
 
 beforeAll(async () => {
@@ -22,17 +22,8 @@ afterAll(() => worker?.stop());
 beforeEach(async () => {
   client = await clientOf(worker);
 });
-afterEach(async () => {
-  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-});
 
-async function clientOf({ origin }: TestWorker, path = "/mcp"): Promise<TaskClient> {
-  const tap = await startHttpTap(`${origin}${path}`);
-  taps.push(tap);
-  return new TaskClient(tap.url);
-}
+const clientOf = async ({ origin }: TestWorker, path = "/mcp") => new TaskClient(await tapped(origin + path));
 
 const newKey = () => crypto.randomUUID();
 const notesOf = async (name: string, { origin } = worker) =>

@@ -4,15 +4,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { Members } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
+import { useTaps } from "./taps.ts";
 import { answersTo, TaskClient, textOf } from "./task-client.ts";
 
 let worker: TestWorker;
-let taps: HttpTap[] = [];
+const tapped = useTaps();
 let client: TaskClient;
 
 beforeAll(async () => {
@@ -27,17 +27,8 @@ afterAll(() => worker?.stop());
 beforeEach(async () => {
   client = await at("/mcp");
 });
-afterEach(async () => {
-  for (const { oracle } of taps) if (oracle.messages > 0) oracle.expectClean();
-  await Promise.all(taps.map((tap) => tap.close()));
-  taps = [];
-});
 
-async function at(path: string): Promise<TaskClient> {
-  const tap = await startHttpTap(`${worker.origin}${path}`);
-  taps.push(tap);
-  return new TaskClient(tap.url);
-}
+const at = async (path: string) => new TaskClient(await tapped(worker.origin + path));
 
 const newKey = () => crypto.randomUUID();
 const effectsOf = async (key: string) => (await (await fetch(worker.url(`/effects/${key}`))).json()) as string[];
