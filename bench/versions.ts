@@ -1,4 +1,4 @@
-/** The versions of everything that ran, without which a table means nothing. */
+/** Collects the versions of everything that ran, because results cannot be compared without them. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";

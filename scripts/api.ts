@@ -1,5 +1,5 @@
 /**
- * Compares the public surface of the built package with docs/reference/api, and names what has no doc comment.
+ * Compares the public surface of the built package with docs/reference/api, and lists the names that have no doc comment.
  * `--write` replaces the reports.
  */
 import { differencesOf, readReports, reportsOf, writeReports } from "./api/report.ts";

@@ -2,8 +2,9 @@
  * Changes single lines of `src` in a copy of the project, one at a time, and runs the tests that must fail. Prints a
  * table and exits with 1 if a mutant survives or cannot be judged.
  *
- * `--only id,id` runs the listed mutants; `--room core/http/...` those below that folder of `src`; `--workers N` is the
- * number of concurrent workers (default 2); `--list` prints the mutants and runs nothing.
+ * `--only id,id` runs the listed mutants; `--room PATH` runs the mutants of the files whose path below `src` starts with
+ * PATH, such as `core/run`; `--workers N` is the number of concurrent workers (default 2); `--list` prints the mutants and
+ * runs nothing.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";

@@ -3,9 +3,9 @@
  * run. Prints counts and seeds; for sessions and tasks also how many cases were interrupted, and at how many points. A
  * seed fixes the handlers and the points at which each loses its object.
  *
- * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, `sessions-near`, `tasks-near`, or `all`; `--runs N` is the number of
- * cases in each place; `--seed S` is the first seed, `--only I` runs one case of it (a failure prints both); `--at-once
- * N` is the number of concurrent cases.
+ * `--place` is `rounds`, `connection`, `asked`, `stdio`, `sessions`, `tasks`, `sessions-near`, `tasks-near`, or `all`;
+ * `--runs N` is the number of cases in each place; `--seed S` is the first seed; `--only I` runs one case of that seed (a
+ * failure prints both); `--at-once N` is the number of concurrent cases.
  */
 import { parseArgs } from "node:util";
 import { askedOverConnection, roundsOverConnection, roundsOverHttp } from "../test/properties/replay-places.ts";

@@ -1,6 +1,7 @@
 /**
- * The same with released clients behind a proxy that breaks connections. These clients can lose event ids, so the rule
- * is weaker: every call ends, with its result or an error. The error may be the client's own timeout.
+ * Runs the scripts of disturbances with released clients behind a proxy that breaks connections. These clients can lose
+ * event ids, so the rule is weaker: every call ends, with its result or an error. The error may be the client's own
+ * timeout.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Client as Client2, StreamableHTTPClientTransport as Http2 } from "@modelcontextprotocol/client";

@@ -262,7 +262,7 @@ describe("requestState in 2026-07-28", () => {
     }
   });
 
-  test("E5 an undeclared capability is -32021 with what is missing", async () => {
+  test("E5 a question that needs an undeclared capability is refused with -32021, which names the missing capabilities", async () => {
     const url: Question = {
       method: "elicitation/create",
       params: { mode: "url", message: "Sign in", url: "https://example.com", elicitationId: "1" },

@@ -60,7 +60,7 @@ describe.each(LEGACY_VERSIONS)("ctx.ping in %s", (version) => {
   });
 });
 
-test("C4: in 2026-07-28 the server has no requests: a typed error, and nothing is sent", async () => {
+test("C4: in 2026-07-28 the server cannot send a ping: the handler gets a typed error, and nothing is sent", async () => {
   const { peer, text } = await pingIn(MODERN_VERSION);
   expect([text, peer.questions]).toEqual(['{"reason":"unavailable"}', []]);
 });

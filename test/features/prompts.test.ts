@@ -122,7 +122,7 @@ describe.each(ALL_VERSIONS)("prompts in %s", (version) => {
     }
   });
 
-  test("P2 an unknown prompt is -32602 naming it", async () => {
+  test("P2 an unknown prompt is refused with -32602, and the error names it", async () => {
     const server = newServer().prompt("known", {}, () => "x");
     const error = await fail(server, version, { name: "unknown-one" });
     expect(error.code).toBe(-32602);

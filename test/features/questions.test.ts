@@ -565,7 +565,7 @@ describe("questions a version does not have", () => {
 });
 
 describe("questions in 2026-07-28", () => {
-  test("S2 a tool that declares its questions is -32021 with what is missing", async () => {
+  test("S2 a call of a tool that declares its questions is refused with -32021, which names the missing capabilities", async () => {
     let runs = 0;
     const server = new McpServer({ name: "asker", version: "1.0.0" }).tool(
       "ask",

@@ -319,7 +319,7 @@ describe("in 2026-07-28", () => {
     expect(String(wandering.reports.at(-1))).toContain("ctx.step()");
   });
 
-  test("a missing capability is -32021 with what is missing, unless the handler continues without it", async () => {
+  test("a question that needs an undeclared capability ends the call with -32021, unless the handler continues without the answer", async () => {
     const peer = await peerOf(async (ctx) => value(ctx, "?"), { roots: {} });
     expect(errorOf(await call(peer))).toMatchObject({
       code: -32021,

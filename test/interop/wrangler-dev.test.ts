@@ -109,7 +109,7 @@ describe("A24: wrangler dev with a custom domain", () => {
     expect(await send(plain, "GET", { host })).toMatchObject({ status: 403 });
   });
 
-  test("names the option and the flag that allow GET, and the flag does", async () => {
+  test("refuses GET with the names of the option and the flag that allow it, and serves it with the flag", async () => {
     const refused = await send(plain, "GET", {});
     expect(refused.status).toBe(403);
     expect(refused.text).toContain("allowedHosts");

@@ -34,7 +34,7 @@ function textOf(message: Message | undefined): unknown {
 }
 
 describe("W2 at the end of input", () => {
-  test("a question that was answered before is used", async () => {
+  test("an answer that arrived before the end is used", async () => {
     const { code, messages } = await serve(async (child, next) => {
       await openSession(child, next);
       say(child, call(1, "asks"));

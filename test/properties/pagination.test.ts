@@ -102,9 +102,9 @@ describe("pageOf", () => {
     [["a"]],
     [true],
     ["bnVsbA=="],
-  ])("the cursor %j is -32602", (cursor) => refused(cursor));
+  ])("the cursor %j is refused with -32602", (cursor) => refused(cursor));
 
-  test("any text that was not issued is -32602", () => {
+  test("a cursor that was not issued is refused with -32602", () => {
     fc.assert(fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.base64String()), (cursor) => refused(cursor)));
     fc.assert(fc.property(fc.jsonValue(), (value) => refused(Buffer.from(JSON.stringify(value)).toString("base64"))));
   });

@@ -388,7 +388,7 @@ describe("initialize over HTTP+SSE", () => {
     reader.stream.cut();
   });
 
-  test("H5: one with missing params is answered with what is missing", async () => {
+  test("H5: a handshake that lacks required members is answered with -32602", async () => {
     const reader = await Reader.open();
     await reader.post(request("initialize", { protocolVersion: "2025-06-18" }, "bad"));
     expect(await reader.answer("bad")).toMatchObject({ error: { code: -32602 } });

@@ -164,7 +164,7 @@ describe("a task", () => {
 });
 
 describe("where a task begins", () => {
-  test("a call that becomes one where its handler says so asks on the request before, and in the task after", async () => {
+  test("a call that becomes a task when its handler says so asks on the request until then, and in the task afterwards", async () => {
     const key = newKey();
     const asked = await client.call("asking_first", { key });
     expect(asked).toMatchObject({ resultType: "input_required", inputRequests: { first: {} } });
