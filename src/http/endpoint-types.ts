@@ -48,6 +48,11 @@ export type ServerFactory<Env> = (
   principal: Principal | undefined,
 ) => McpServer<Env> | Promise<McpServer<Env>>;
 
+/** The compiled server, or a function that returns it for each request. The type of its `env` is erased. */
+export type RegistrySource =
+  | Registry
+  | ((request: RequestFacts, env: unknown, principal: Principal | undefined) => Promise<Registry>);
+
 export type MethodTable = Readonly<Record<string, Method>>;
 
 /**
@@ -56,35 +61,35 @@ export type MethodTable = Readonly<Record<string, Method>>;
  * @param methods The methods of notices. Undefined if there are none.
  * @param place An object that lives as long as the client's session is in memory. Undefined without a session.
  */
-export type ExtendMethods<Env> = (
+export type ExtendMethods = (
   methods: MethodTable | undefined,
-  env: Env,
+  env: unknown,
   client: ClientFacts,
   place?: object,
 ) => MethodTable | undefined;
 
 /** The source of the notices of all processes, and the methods that it adds to the modern era. */
-export interface HttpNotices<Env> {
-  source(env: Env): NoticeSource;
+export interface HttpNotices {
+  source(env: unknown): NoticeSource;
   methods(source: NoticeSource): Readonly<Record<string, Method>>;
 }
 
-export interface HttpOptions<Env> extends OriginRules {
+export interface HttpOptions extends OriginRules {
   readonly limits: HttpLimits;
   /** @default everyone is served anonymously */
-  readonly auth?: AuthHook<Env> | undefined;
+  readonly auth?: AuthHook<unknown> | undefined;
   /** Legacy sessions. Without them each legacy request is served on its own. */
-  readonly sessions?: SessionRoutes<Env> | undefined;
+  readonly sessions?: SessionRoutes | undefined;
   /** Without it the server declares no notices. */
-  readonly notices?: HttpNotices<Env> | undefined;
+  readonly notices?: HttpNotices | undefined;
   /** Keys for `requestState`. @default those of `MCP_KEYS` in env */
-  readonly stateKeys?: ((env: Env, sealed: string | undefined) => Promise<KeyRing>) | undefined;
+  readonly stateKeys?: ((env: unknown, sealed: string | undefined) => Promise<KeyRing>) | undefined;
   /** Runs calls once that have an idempotency key. */
-  readonly once?: ((env: Env) => Once) | undefined;
+  readonly once?: ((env: unknown) => Once) | undefined;
   /** Runs handlers that ask in the middle of a call. Without it they can only ask by returning `inputRequired()`. */
   readonly replay?: RunRounds | undefined;
   /** Adds or replaces methods for a client. */
-  readonly extend?: ExtendMethods<Env> | undefined;
+  readonly extend?: ExtendMethods | undefined;
   /**
    * JSON mode: every POST is answered by one JSON object. Progress and logs are dropped, legacy handlers cannot ask the
    * client, and there is no `subscriptions/listen`; notices still go out on the GET stream.
@@ -93,7 +98,7 @@ export interface HttpOptions<Env> extends OriginRules {
    */
   readonly jsonOnly?: boolean | undefined;
   /** Answers a request of an allowed host in place of the endpoint. If it returns undefined, the endpoint serves it. */
-  readonly guard?: ((env: Env) => Response | undefined) | undefined;
+  readonly guard?: ((env: unknown) => Response | undefined) | undefined;
   /**
    * The name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at any
    * other, and keys of calls that run once apply to one endpoint only.
@@ -113,7 +118,7 @@ export interface HttpOptions<Env> extends OriginRules {
 export type HttpHandler<Env> = (request: Request, env: Env, execution?: Execution) => Promise<Response>;
 
 /** A request that has passed all checks before its body is read. */
-export interface Admitted<Env> extends SessionPlace<Env> {
+export interface Admitted extends SessionPlace {
   readonly request: Request;
   readonly server: Registry;
   readonly execution: Execution;
@@ -130,15 +135,10 @@ export interface SessionServices {
 }
 
 /** The part of an endpoint that serves legacy sessions. Rejects with {@link SessionsUnavailable} if they cannot be used. */
-export interface SessionRoutes<Env> {
+export interface SessionRoutes {
   /** Returns a new session id. */
-  create(client: ClientFacts, admitted: Admitted<Env>): Promise<string>;
-  post(
-    verdict: LegacyVerdict,
-    form: AcceptedForm,
-    admitted: Admitted<Env>,
-    services: SessionServices,
-  ): Promise<Response>;
-  get(admitted: Admitted<Env>, services: SessionServices): Promise<Response>;
-  delete(admitted: Admitted<Env>): Promise<Response>;
+  create(client: ClientFacts, admitted: Admitted): Promise<string>;
+  post(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted, services: SessionServices): Promise<Response>;
+  get(admitted: Admitted, services: SessionServices): Promise<Response>;
+  delete(admitted: Admitted): Promise<Response>;
 }

@@ -37,7 +37,7 @@ import type {
   HttpHandler,
   HttpOptions,
   MethodTable,
-  ServerFactory,
+  RegistrySource,
   ServerSource,
   SessionServices,
 } from "./endpoint-types.ts";
@@ -55,29 +55,33 @@ const LISTS: readonly ListKind[] = ["tools", "prompts", "resources"];
 /** Creates the handler of one endpoint. */
 export function createHttpHandler<Env>(
   source: ServerSource<Env>,
-  options: Omit<HttpOptions<Env>, "limits"> & HttpLimitOptions,
+  options: Omit<HttpOptions, "limits"> & HttpLimitOptions,
 ): HttpHandler<Env> {
   checkNumbers("", options, TIMES);
-  const endpoint = new Endpoint(source, { ...options, limits: resolveHttpLimits(options) });
+  const registry: RegistrySource =
+    typeof source === "function"
+      ? async (request, env, principal) => (await source(request, env as Env, principal))[REGISTRY]
+      : source[REGISTRY];
+  const endpoint = new Endpoint(registry, { ...options, limits: resolveHttpLimits(options) });
   return async (request, env, execution) => endpoint.handle(request, env, execution);
 }
 
 /** One endpoint. Parts that serve further paths use it to apply the same checks. */
-export class Endpoint<Env> {
-  readonly #source: Registry | ServerFactory<Env>;
-  readonly #options: HttpOptions<Env>;
+export class Endpoint {
+  readonly #source: RegistrySource;
+  readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
   readonly #allow: string;
 
-  constructor(source: ServerSource<Env>, options: HttpOptions<Env>) {
+  constructor(source: RegistrySource, options: HttpOptions) {
     checkFunction("auth", options.auth);
-    this.#source = typeof source === "function" ? source : source[REGISTRY];
+    this.#source = source;
     this.#options = options;
     this.#limits = options.limits;
     this.#allow = options.sessions ? "POST, GET, DELETE" : "POST";
   }
 
-  handle(request: Request, env: Env, execution: Execution | undefined): Response | Promise<Response> {
+  handle(request: Request, env: unknown, execution: Execution | undefined): Response | Promise<Response> {
     return this.serve(request, env, execution, this.#allow, (admitted) =>
       request.method === "POST" ? this.#post(admitted) : this.#getOrDelete(admitted),
     );
@@ -92,10 +96,10 @@ export class Endpoint<Env> {
    */
   serve(
     request: Request,
-    env: Env,
+    env: unknown,
     execution: Execution | undefined,
     allow: string,
-    serve: (admitted: Admitted<Env>) => Promise<Response>,
+    serve: (admitted: Admitted) => Promise<Response>,
     path?: string,
   ): Response | Promise<Response> {
     const origin = request.headers.get("Origin");
@@ -116,10 +120,10 @@ export class Endpoint<Env> {
 
   #admit(
     request: Request,
-    env: Env,
+    env: unknown,
     execution: Execution,
     allow: string,
-    serve: (admitted: Admitted<Env>) => Promise<Response>,
+    serve: (admitted: Admitted) => Promise<Response>,
     path = splitUrl(request.url).pathname,
   ): Response | Promise<Response> {
     const { method } = request;
@@ -140,10 +144,10 @@ export class Endpoint<Env> {
 
   async #admitOne(
     request: Request,
-    env: Env,
+    env: unknown,
     execution: Execution,
     endpoint: string,
-    serve: (admitted: Admitted<Env>) => Promise<Response>,
+    serve: (admitted: Admitted) => Promise<Response>,
   ): Promise<Response> {
     const { auth } = this.#options;
     const who = auth ? await this.#authenticate(auth, request, env, execution) : NOBODY;
@@ -159,9 +163,9 @@ export class Endpoint<Env> {
    * type may be `any`.
    */
   async #authenticate(
-    auth: AuthHook<Env>,
+    auth: AuthHook<unknown>,
     request: Request,
-    env: Env,
+    env: unknown,
     execution: Execution,
   ): Promise<Admittance | Response> {
     try {
@@ -181,19 +185,19 @@ export class Endpoint<Env> {
   /** Returns the server for a request. */
   async #serverFor(
     request: Request,
-    env: Env,
+    env: unknown,
     principal: Principal | undefined,
   ): Promise<Registry | Extract<Refusal, { reason: "internal" }>> {
     const source = this.#source;
     try {
-      const server = typeof source === "function" ? (await source(request, env, principal))[REGISTRY] : source;
+      const server = typeof source === "function" ? await source(request, env, principal) : source;
       return await server.forCaller({ env, principal }, this.#options.onError);
     } catch (error) {
       return { reason: "internal", correlationId: this.#report(error, "(server)") };
     }
   }
 
-  async #post(admitted: Admitted<Env>): Promise<Response> {
+  async #post(admitted: Admitted): Promise<Response> {
     const { headers } = admitted.request;
     const contentType = headers.get("Content-Type");
     if (!isJsonContentType(contentType)) return refuse({ reason: "content-type", contentType: contentType ?? "" });
@@ -211,7 +215,7 @@ export class Endpoint<Env> {
     return jsonOnly ? "json" : form;
   }
 
-  #classify(body: unknown, { request, server }: Admitted<Env>): Verdict {
+  #classify(body: unknown, { request, server }: Admitted): Verdict {
     const { versions } = server;
     const hasSessions = this.#options.sessions !== undefined;
     const { headers } = request;
@@ -224,7 +228,7 @@ export class Endpoint<Env> {
     return classify(body, ladderHeaders, { versions, hasSessions, batchMax: this.#limits.batchMax });
   }
 
-  #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted<Env>): Response | Promise<Response> {
+  #serve(verdict: Verdict, form: AcceptedForm, admitted: Admitted): Response | Promise<Response> {
     switch (verdict.kind) {
       case "refuse":
         return refuse(verdict.refusal, verdict.id);
@@ -240,7 +244,7 @@ export class Endpoint<Env> {
     }
   }
 
-  #takeNotification(message: JSONRPCNotification, admitted: Admitted<Env>): void {
+  #takeNotification(message: JSONRPCNotification, admitted: Admitted): void {
     const { server } = admitted;
     takeCustomNotification(server, message, this.#common(senderOf(message, server.versions), admitted));
   }
@@ -248,7 +252,7 @@ export class Endpoint<Env> {
   #serveModern(
     { request, client, logLevel }: ModernVerdict,
     form: AcceptedForm,
-    admitted: Admitted<Env>,
+    admitted: Admitted,
   ): Response | Promise<Response> {
     const { env, server } = admitted;
     const problem = findHeaderProblem(server, request, admitted.request.headers);
@@ -270,7 +274,7 @@ export class Endpoint<Env> {
     );
   }
 
-  async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted<Env>): Promise<Response> {
+  async #initialize(request: JSONRPCRequest, form: AcceptedForm, admitted: Admitted): Promise<Response> {
     const { sessions, notices } = this.#options;
     const { server } = admitted;
     const client = introduced(server, request);
@@ -293,7 +297,7 @@ export class Endpoint<Env> {
     return response;
   }
 
-  #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted<Env>): Response | Promise<Response> {
+  #serveLegacy(verdict: LegacyVerdict, form: AcceptedForm, admitted: Admitted): Response | Promise<Response> {
     const { messages, isBatch, version, sessionId } = verdict;
     const { sessions } = this.#options;
     if (sessions && sessionId !== undefined) {
@@ -306,7 +310,7 @@ export class Endpoint<Env> {
   }
 
   /** Returns what sessions need to serve a request. */
-  services(form: AcceptedForm, admitted: Admitted<Env>): SessionServices {
+  services(form: AcceptedForm, admitted: Admitted): SessionServices {
     const { server, env } = admitted;
     const { notices } = this.#options;
     const endpoint = this;
@@ -322,7 +326,7 @@ export class Endpoint<Env> {
     };
   }
 
-  #plain({ request, server }: Admitted<Env>): PlainRequest | undefined {
+  #plain({ request, server }: Admitted): PlainRequest | undefined {
     const isAskedFor = typeof this.#source === "function" || server.asksForRequest;
     return isAskedFor ? { url: request.url, headers: [...request.headers] } : undefined;
   }
@@ -332,13 +336,13 @@ export class Endpoint<Env> {
     isBatch: boolean,
     client: ClientFacts,
     form: AcceptedForm,
-    admitted: Admitted<Env>,
+    admitted: Admitted,
   ): Response | Promise<Response> {
     return serveLegacy(messages, isBatch, { ...this.#common(client, admitted), form });
   }
 
   /** Returns the members that all calls have. @param methods The methods that this kind of call adds. */
-  #common(client: ClientFacts, admitted: Admitted<Env>, methods?: MethodTable) {
+  #common(client: ClientFacts, admitted: Admitted, methods?: MethodTable) {
     const { onError, once, replay, extend } = this.#options;
     const { env } = admitted;
     const limits = this.#limits;
@@ -354,7 +358,7 @@ export class Endpoint<Env> {
   }
 
   /** Serves GET and DELETE, which are only for legacy sessions. */
-  async #getOrDelete(admitted: Admitted<Env>): Promise<Response> {
+  async #getOrDelete(admitted: Admitted): Promise<Response> {
     const { sessions } = this.#options;
     const { request, server } = admitted;
     const version = request.headers.get("MCP-Protocol-Version") ?? "";

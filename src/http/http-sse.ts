@@ -50,9 +50,9 @@ export interface OpenStreams {
  *
  * @param messagesPath The path that the client must POST to. If undefined, it is the path of the GET.
  */
-export async function openHttpSse<Env>(
-  gateway: SessionGateway<Env>,
-  admitted: Admitted<Env>,
+export async function openHttpSse(
+  gateway: SessionGateway,
+  admitted: Admitted,
   services: SessionServices,
   open: OpenStreams,
   messagesPath?: string,
@@ -84,9 +84,9 @@ export async function openHttpSse<Env>(
 }
 
 /** Accepts one message with 202. Its answer is sent on the stream. */
-export async function postHttpSse<Env>(
-  gateway: SessionGateway<Env>,
-  admitted: Admitted<Env>,
+export async function postHttpSse(
+  gateway: SessionGateway,
+  admitted: Admitted,
   services: SessionServices,
 ): Promise<Response> {
   const { request } = admitted;

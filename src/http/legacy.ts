@@ -29,11 +29,11 @@ import type { HttpLimits } from "./response-times.ts";
 import type { SessionPost } from "./sessions.ts";
 
 /** Everything that serving needs except the messages. */
-export interface LegacyContext<Env> {
+export interface LegacyContext {
   readonly server: Registry;
   readonly client: ClientFacts;
   readonly principal: Principal | undefined;
-  readonly env: Env;
+  readonly env: unknown;
   readonly request: RequestFacts | undefined;
   /** Keeps the background work of hooks running. */
   readonly execution: Call["execution"];
@@ -94,17 +94,17 @@ export class Cancellation {
  * Processes a POST that needs no answer. Returns false, and processes nothing, if one of its messages is a request or
  * invalid.
  */
-export function takeAll<Env>(messages: readonly ParsedMessage[], context: LegacyContext<Env>): boolean {
+export function takeAll(messages: readonly ParsedMessage[], context: LegacyContext): boolean {
   if (messages.some(({ kind }) => kind === "request" || kind === "invalid")) return false;
   for (const parsed of messages) take(parsed, context);
   return true;
 }
 
 /** Serves the messages of one POST. Each request is a separate call. */
-export function runLegacy<Env>(
+export function runLegacy(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
-  context: LegacyContext<Env>,
+  context: LegacyContext,
 ): (emit: Emit) => Promise<Outcome> {
   return async (emit) => {
     let text: string | undefined;
@@ -118,10 +118,10 @@ export function runLegacy<Env>(
 }
 
 /** Answers one POST in the Worker that received it. The answer is 202 if none of its messages is a request. */
-export function serveLegacy<Env>(
+export function serveLegacy(
   messages: readonly ParsedMessage[],
   isBatch: boolean,
-  context: LegacyContext<Env> & { readonly form: AcceptedForm },
+  context: LegacyContext & { readonly form: AcceptedForm },
 ): Response | Promise<Response> {
   if (takeAll(messages, context)) return new Response(null, { status: 202 });
   const { form, limits } = context;
@@ -131,7 +131,7 @@ export function serveLegacy<Env>(
 }
 
 /** Processes a notification or a response. */
-function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
+function take(parsed: ParsedMessage, context: LegacyContext): void {
   if (parsed.kind === "notification") {
     const handled = takeCustomNotification(context.server, parsed.message, context);
     if (handled) context.onHandling?.(handled);
@@ -141,7 +141,7 @@ function take<Env>(parsed: ParsedMessage, context: LegacyContext<Env>): void {
 }
 
 /** Returns the asker of this POST. Where the client cannot be asked, the asker says why. */
-function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call["emit"]): Asker {
+function askerOf({ questions, form }: LegacyContext, emit: Call["emit"]): Asker {
   if (!questions) {
     return unavailableAsker("the server has no sessions, so an answer could not be matched to its question");
   }
@@ -151,9 +151,9 @@ function askerOf<Env>({ questions, form }: LegacyContext<Env>, emit: Call["emit"
   return questions.asker(emit);
 }
 
-async function serveOne<Env>(
+async function serveOne(
   parsed: ParsedMessage,
-  context: LegacyContext<Env>,
+  context: LegacyContext,
   emit: Call["emit"],
 ): Promise<string | undefined> {
   take(parsed, context);

@@ -18,7 +18,7 @@ import { ALREADY_INITIALIZED, SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { FoundSession, SessionGateway, StreamTarget } from "./sessions.ts";
 
 /** Creates the routes for the sessions of a gateway. */
-export function createSessionRoutes<Env>(gateway: SessionGateway<Env>): SessionRoutes<Env> {
+export function createSessionRoutes(gateway: SessionGateway): SessionRoutes {
   return {
     create: (client, admitted) => gateway.create(client, admitted),
     post: (verdict, form, admitted, services) => post(gateway, verdict, form, admitted, services),
@@ -27,11 +27,11 @@ export function createSessionRoutes<Env>(gateway: SessionGateway<Env>): SessionR
   };
 }
 
-async function post<Env>(
-  gateway: SessionGateway<Env>,
+async function post(
+  gateway: SessionGateway,
   verdict: LegacyVerdict,
   form: AcceptedForm,
-  admitted: Admitted<Env>,
+  admitted: Admitted,
   services: SessionServices,
 ): Promise<Response> {
   const { messages, isBatch, sessionId = "" } = verdict;
@@ -60,10 +60,10 @@ function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
   return parsed.kind === "request" && isStatic(server, parsed.message);
 }
 
-async function respondWithStream<Env>(
+async function respondWithStream(
   session: FoundSession,
   target: StreamTarget,
-  { request }: Admitted<Env>,
+  { request }: Admitted,
   services: SessionServices,
 ): Promise<Response> {
   const stream = new EventStream(services.limits, request);
@@ -71,11 +71,7 @@ async function respondWithStream<Env>(
   return refusal ? refuse(refusal) : stream.respond();
 }
 
-async function get<Env>(
-  gateway: SessionGateway<Env>,
-  admitted: Admitted<Env>,
-  services: SessionServices,
-): Promise<Response> {
+async function get(gateway: SessionGateway, admitted: Admitted, services: SessionServices): Promise<Response> {
   const { headers } = admitted.request;
   const accept = headers.get("Accept");
   const form = acceptedForm(accept);
@@ -87,14 +83,14 @@ async function get<Env>(
   return respondWithStream(session, target, admitted, services);
 }
 
-async function end<Env>(gateway: SessionGateway<Env>, admitted: Admitted<Env>): Promise<Response> {
+async function end(gateway: SessionGateway, admitted: Admitted): Promise<Response> {
   const session = await find(gateway, admitted);
   if (session instanceof Response) return session;
   return (await session.end()) ? new Response(null, { status: 204 }) : refuse(SESSION_UNKNOWN);
 }
 
 /** Returns the session of a GET or DELETE request, or the refusal. */
-async function find<Env>(gateway: SessionGateway<Env>, admitted: Admitted<Env>): Promise<FoundSession | Response> {
+async function find(gateway: SessionGateway, admitted: Admitted): Promise<FoundSession | Response> {
   const { headers } = admitted.request;
   const version = headers.get("MCP-Protocol-Version");
   const { versions } = admitted.server;

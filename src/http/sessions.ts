@@ -13,21 +13,21 @@ import type { Refusal } from "./refusal.ts";
 import type { Outcome } from "./respond.ts";
 
 /** The environment, principal and endpoint that a session belongs to. */
-export interface SessionPlace<Env> {
-  readonly env: Env;
+export interface SessionPlace {
+  readonly env: unknown;
   readonly principal: Principal | undefined;
   /** Name of the endpoint. */
   readonly endpoint: string;
 }
 
 /** Opens and finds legacy sessions. */
-export interface SessionGateway<Env> {
+export interface SessionGateway {
   /**
    * Returns a new, unguessable session id of at most 256 visible ASCII characters. Stores nothing.
    *
    * @throws {SessionsUnavailable} if no sealing key is available.
    */
-  create(client: ClientFacts, place: SessionPlace<Env>): Promise<string>;
+  create(client: ClientFacts, place: SessionPlace): Promise<string>;
 
   /**
    * Returns the session of an id, or undefined when the id is not genuine or belongs to another endpoint or principal.
@@ -35,7 +35,7 @@ export interface SessionGateway<Env> {
    *
    * @throws {SessionsUnavailable} if no sealing key is available, so that the id cannot be checked.
    */
-  find(id: string, place: SessionPlace<Env>): Promise<FoundSession | undefined>;
+  find(id: string, place: SessionPlace): Promise<FoundSession | undefined>;
 }
 
 /** The URL and headers of a request, as plain data. */

@@ -1,18 +1,106 @@
 /**
- * Checks the arguments of `edge()`, so that each mistake is reported when the endpoint is created.
+ * The options of `edge()`, and the checks of its arguments, so that each mistake is reported when the endpoint is created.
  *
  * @module
  */
 
+import type { MiddlewareHandler } from "hono";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
 import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
-import { resolveLimits } from "../core/protocol/limits.ts";
-import { TIMES } from "../http/response-times.ts";
-import type { EdgeOptions } from "./edge.ts";
+import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
+import type { AuthHook } from "../http/endpoint-types.ts";
+import type { OriginRules } from "../http/origin.ts";
+import { type ResponseTimes, TIMES } from "../http/response-times.ts";
+import type {
+  HonoEnv,
+  KeysPart,
+  NoticesPart,
+  OncePart,
+  PagePart,
+  ReplayPart,
+  RoutesPart,
+  SessionsPart,
+  TasksPart,
+} from "./parts.ts";
 import type { Problem, ProblemCode } from "./problems.ts";
+
+/** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
+export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>
+  extends OriginRules,
+    ResponseTimes {
+  /** Path of the endpoint within the app. @default "/mcp" */
+  readonly path?: string;
+  /**
+   * Name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at every
+   * other one, and idempotency keys count for one endpoint only. Set it where paths do not distinguish endpoints (two
+   * that are chosen by host), where one endpoint has several paths, or to keep all of this valid when the path changes.
+   *
+   * @default the path of the request's URL
+   */
+  readonly endpoint?: string;
+  /** Sessions for legacy clients. Without them each legacy request stands alone. */
+  readonly sessions?: SessionsPart<Env, Objects>;
+  /** Notices of changes to clients of every isolate. Without them the server declares no notices. */
+  readonly notices?: NoticesPart<Env, Objects>;
+  /** Runs repeated calls once. Without it a call of a tool declared `once` fails. */
+  readonly once?: OncePart<Env, Objects>;
+  /**
+   * Runs tools that declare `task` in the background, for clients that support tasks. Without it they run on the
+   * request.
+   */
+  readonly tasks?: TasksPart<Env, Objects, Classes>;
+  /** Provides the sealing keys. @default the secret MCP_KEYS */
+  readonly keys?: KeysPart<Env, Objects>;
+  /** Lets handlers ask modern clients in the middle of a call, and lets calls continue after their object was lost. */
+  readonly replay?: ReplayPart;
+  /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
+  readonly httpSse?: RoutesPart<Env>;
+  /** Answers browsers with a page about the server. Without it they get 405, or 400 if there are sessions. */
+  readonly page?: PagePart;
+  /** Decides who a request acts for. @default everyone is anonymous */
+  readonly auth?: AuthHook<Env>;
+  /** Limits in place of the defaults. @default DEFAULT_LIMITS */
+  readonly limits?: Partial<Limits>;
+  /**
+   * Whether every POST is answered by one JSON object. Progress and logs of calls are dropped then, and handlers cannot
+   * ask legacy clients.
+   *
+   * @default false
+   */
+  readonly jsonOnly?: boolean;
+  /**
+   * Middleware of Hono that every request to this app passes first, in this order. `app.use()` after `edge()` does not
+   * reach the endpoint, because its route comes first. With middleware, requests take Hono's router, which costs a little
+   * more.
+   *
+   * @default none
+   */
+  readonly middleware?: readonly MiddlewareHandler<HonoEnv<Env>>[];
+  /**
+   * Name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its own, so a
+   * second endpoint needs another name, such as "AdminObject". What an endpoint issues is bound to this name: session ids
+   * and tasks are unknown after it changes.
+   *
+   * @default "McpObject"
+   */
+  readonly className?: string;
+  /**
+   * Name of a Durable Object binding to use instead of the exported class, if the Worker has it.
+   *
+   * @default "MCP"; none when `className` is given
+   */
+  readonly binding?: string;
+  /**
+   * The jurisdiction in which objects are created, for data that must stay there. Objects created elsewhere before are
+   * no longer found.
+   */
+  readonly jurisdiction?: DurableObjectJurisdiction;
+  /** The region near which objects should be created. @default near the client whose request makes the object */
+  readonly locationHint?: DurableObjectLocationHint;
+}
 
 type AnyOptions = EdgeOptions<unknown, object, object>;
 

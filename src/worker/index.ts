@@ -7,6 +7,7 @@
 export type { AuthHook, AuthResult } from "../http/endpoint-types.ts";
 export type { OriginRules } from "../http/origin.ts";
 export type { ResponseTimes } from "../http/response-times.ts";
-export type { EdgeApp, EdgeOptions } from "./edge.ts";
+export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
+export type { EdgeOptions } from "./edge-options.ts";
 export type { EdgeRuntime, NoticesPart, PagePart, SessionsPart } from "./parts.ts";

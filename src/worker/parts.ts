@@ -29,7 +29,7 @@ import type { TaskObject } from "./tasks/task-object.ts";
 export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 
 /** The endpoint as a part (sessions, hub, tasks) sees it. */
-export interface EdgeRuntime<Env> {
+export interface EdgeRuntime {
   /** The place of the endpoint's objects. */
   readonly place: ObjectPlace;
   /** The limits of the endpoint and the times of its responses. */
@@ -47,9 +47,9 @@ export interface EdgeRuntime<Env> {
   /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
   readonly keys: KeysOf | undefined;
   /** Adds the methods of tasks to those of a client. */
-  extend?: HttpOptions<Env>["extend"];
+  extend?: HttpOptions["extend"];
   /** Runs calls once. @param place The session they belong to. Undefined without a session. */
-  readonly once: ((env: Env, place: string | undefined) => Once) | undefined;
+  readonly once: ((env: unknown, place: string | undefined) => Once) | undefined;
   /** Returns the server for a stored request. Without a request, the server factory gets an empty one. */
   serverFor(
     request: PlainRequest | undefined,
@@ -61,9 +61,9 @@ export interface EdgeRuntime<Env> {
 /** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/sessions`; bundled only if imported. */
 export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Joins an endpoint. Called once by `edge()`. */
-  attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
-    readonly routes: SessionRoutes<Env>;
-    readonly gateway: SessionGateway<Env>;
+  attach(runtime: EdgeRuntime): WithRole<Env> & {
+    readonly routes: SessionRoutes;
+    readonly gateway: SessionGateway;
   };
 }
 
@@ -95,7 +95,7 @@ export interface RoutesPart<Env> {
    *   others.
    * @throws {KitError} `options-invalid` without sessions.
    */
-  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, gateway: SessionGateway<Env> | undefined): TryServe<Env>;
+  mount(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, gateway: SessionGateway | undefined): TryServe;
 }
 
 /** A page for browsers at the endpoint's URL. Created by `page()` of `mcp-edge/worker/page`. */
@@ -106,20 +106,20 @@ export interface PagePart {
    * @param path Path of the endpoint within the app.
    * @returns A function that serves requests for the page to the endpoint's path. It returns undefined for others.
    */
-  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): TryServe<Env>;
+  mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): TryServe;
 }
 
-export type TryServe<Env> = (
+export type TryServe = (
   request: Request,
-  env: Env,
+  env: unknown,
   execution: Execution | undefined,
 ) => Response | Promise<Response> | undefined;
 
 /** Delivers notices of all isolates. Created by `hub()` of `mcp-edge/worker/hub`. */
 export interface NoticesPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
   /** Joins an endpoint. Called once by `edge()`. */
-  attach(runtime: EdgeRuntime<Env>): WithRole<Env> & {
-    readonly notices: HttpNotices<Env>;
+  attach(runtime: EdgeRuntime): WithRole<Env> & {
+    readonly notices: HttpNotices;
     /** Forwards the notices that a server publishes. May be called more than once for the same server. */
     watch(server: Registry): void;
   };
@@ -142,7 +142,7 @@ export interface ReplayPart {
 
 /** Stores the outcomes of calls that run once. Created by `once()` of `mcp-edge/worker/once`. */
 export interface OncePart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
-  attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime<Env>["once"]> };
+  attach(place: ObjectPlace): WithRole<Env> & { readonly once: NonNullable<EdgeRuntime["once"]> };
 }
 
 /** Runs calls as tasks. Created by `tasks()` of `mcp-edge/worker/tasks`. */
@@ -150,10 +150,10 @@ export interface TasksPart<Env, Objects extends object, Classes extends object =
   extends ObjectPart<Env, Objects> {
   /** @param drive Creates an object that runs the task in place of its alarm. */
   attach(
-    runtime: EdgeRuntime<Env>,
-    drive?: DriveTask<Env>,
+    runtime: EdgeRuntime,
+    drive?: DriveTask,
   ): WithRole<Env> & {
-    readonly extend: NonNullable<HttpOptions<Env>["extend"]>;
+    readonly extend: NonNullable<HttpOptions["extend"]>;
   };
   /** Creates further classes for the Worker to export. */
   makeClasses?(place: ObjectPlace): Classes;
@@ -162,7 +162,7 @@ export interface TasksPart<Env, Objects extends object, Classes extends object =
 }
 
 /** Creates the role object of a task. */
-export type DriveTask<Env> = (task: TaskObject<Env>, ctx: DurableObjectState, env: Env) => RoleObject;
+export type DriveTask = (task: TaskObject, ctx: DurableObjectState, env: unknown) => RoleObject;
 
 /** Returns a request in the form that functions of the author receive. */
 export function toRequestFacts({ url, headers }: PlainRequest): RequestFacts {

@@ -106,7 +106,7 @@ describe.each(["modern", "legacy"] as const)("A28: over HTTP without a platform 
   test("auth gets env and a context whose waitUntil reports failures", async () => {
     const { server, reports } = watching();
     const handle = createHttpHandler(server, {
-      auth: (_, env, execution) => {
+      auth: (_, env: Bindings, execution) => {
         execution.waitUntil(Promise.reject(new Error(`the work of auth with ${env.NAME}`)));
         return "anonymous";
       },

@@ -20,7 +20,7 @@ import { initialize, isMembers, type Members, meta, requestOf, standardHeaders }
 
 const URL = "http://127.0.0.1/mcp";
 
-function serve(server: McpServer, options: Partial<HttpOptions<unknown>> = {}, env: unknown = {}) {
+function serve(server: McpServer, options: Partial<HttpOptions> = {}, env: unknown = {}) {
   const reports: unknown[] = [];
   const handle = createHttpHandler(server, {
     onError: (error) => {

@@ -4,7 +4,7 @@
  * @module
  */
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
-import type { EdgeOptions } from "../edge.ts";
+import type { EdgeOptions } from "../edge-options.ts";
 import { type HttpSseOptions, httpSse } from "../http-sse/index.ts";
 import { type HubOptions, hub } from "../hub/index.ts";
 import { type KeysOptions, keys } from "../keys/index.ts";

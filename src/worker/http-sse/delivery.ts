@@ -22,11 +22,7 @@ import { HttpSseCallStream } from "./call-stream.ts";
 /** Serves one message. Returns undefined when the client has no open stream. */
 export type Deliver = typeof deliver;
 
-export async function deliver<Env>(
-  session: Session<Env>,
-  caller: Caller,
-  post: SessionPost,
-): Promise<PostOutcome | undefined> {
+export async function deliver(session: Session, caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
   const { streams } = session;
   if (streams.speaking === undefined && streams.reconnectWithinMs > 0) {
     // A waiting message uses memory, so it counts as a request in flight.
@@ -52,20 +48,20 @@ export async function deliver<Env>(
 }
 
 /** `initialize` of a client that already has a session id. Runs all hooks. Stores the client when it succeeds. */
-class Handshake<Env> {
-  readonly #session: Session<Env>;
+class Handshake {
+  readonly #session: Session;
   readonly #caller: Caller;
   readonly #request: JSONRPCRequest;
   #client: ClientFacts | undefined;
 
-  constructor(session: Session<Env>, caller: Caller, request: JSONRPCRequest) {
+  constructor(session: Session, caller: Caller, request: JSONRPCRequest) {
     this.#session = session;
     this.#caller = caller;
     this.#request = request;
   }
 
   /** Returns the context of the call that serves the handshake. Its hooks see the client from the handshake. */
-  adapt(context: LegacyContext<Env>): LegacyContext<Env> {
+  adapt(context: LegacyContext): LegacyContext {
     const { client } = this.#tryNegotiate(context.server) ?? context;
     const initialize: Method = { serve: (server) => this.#serve(server) };
     return { ...context, client, methods: { ...context.methods, initialize } };

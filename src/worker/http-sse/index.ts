@@ -80,7 +80,7 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
       if (!gateway) return () => undefined;
       const serve = (
         request: Request,
-        env: Env,
+        env: unknown,
         execution: Execution | undefined,
         method: "GET" | "POST",
         base?: string,
@@ -105,13 +105,13 @@ export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
           const { raw } = context.req;
           // The app may be mounted below a path of another app.
           const base = new URL(raw.url).pathname.slice(0, -path.length);
-          return serve(raw, context.env as Env, executionOf(context), "GET", base + messagesPath);
+          return serve(raw, context.env, executionOf(context), "GET", base + messagesPath);
         });
         app.all(messagesPath, (context) => {
           const { raw } = context.req;
           // Both paths are one endpoint, so the session id that the stream sends is valid at the path of the messages.
           const base = new URL(raw.url).pathname.slice(0, -messagesPath.length);
-          return serve(raw, context.env as Env, executionOf(context), "POST", undefined, base + path);
+          return serve(raw, context.env, executionOf(context), "POST", undefined, base + path);
         });
       }
       return (request, env, execution) => {

@@ -54,29 +54,28 @@ export function page(options: PageOptions = {}): PagePart {
   };
 }
 
-function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint<Env>, path: string): void {
+function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): void {
   app.notFound(async (context) => {
     const { raw } = context.req;
     const { origin, pathname } = new URL(raw.url);
     const form = pathname === "/" ? pageForm(raw) : undefined;
-    const response =
-      form && (await show(endpoint, raw, context.env as Env, executionOf(context), form, origin + path, path));
+    const response = form && (await show(endpoint, raw, context.env, executionOf(context), form, origin + path, path));
     // If the endpoint refuses the page, `/` answers 404.
     return response?.ok ? response : context.text("404 Not Found", 404);
   });
 }
 
 /** Serves the page. @param at Path of the endpoint, if it differs from that of the request. */
-function show<Env>(
-  endpoint: Endpoint<Env>,
+function show(
+  endpoint: Endpoint,
   request: Request,
-  env: Env,
+  env: unknown,
   execution: Execution | undefined,
   form: PageForm,
   url: string,
   at?: string,
 ): Response | Promise<Response> {
-  const serve = ({ server }: Admitted<Env>) => Promise.resolve(pageOf(server, url, form));
+  const serve = ({ server }: Admitted) => Promise.resolve(pageOf(server, url, form));
   return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve, at);
 }
 

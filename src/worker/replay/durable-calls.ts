@@ -134,7 +134,7 @@ export class DurableCalls {
   }
 
   /** Returns the part of a durable call that its next run uses. */
-  recordingOf({ journal, record, startTimer, reruns, stream }: DurableCall): LegacyContext<unknown>["recording"] {
+  recordingOf({ journal, record, startTimer, reruns, stream }: DurableCall): LegacyContext["recording"] {
     const progressAfter = reruns > 0 ? this.#lastProgress(stream) : undefined;
     return { journal, record: record as (entry: unknown) => void, startTimer, progressAfter };
   }

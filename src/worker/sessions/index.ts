@@ -87,8 +87,8 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
   return {
     objects: OBJECTS,
     attach: (runtime) => {
-      const gateway = new DurableSessionGateway<Env>(
-        { place: runtime.place, lengthMs: period.lengthMs, key },
+      const gateway = new DurableSessionGateway(
+        { place: runtime.place, lengthMs: period.lengthMs, key: key as SessionKey<unknown> | undefined },
         runtime.keys,
       );
       const create = (ctx: DurableObjectState, env: Env) =>

@@ -12,15 +12,15 @@ import type { CallStream } from "./logged-stream.ts";
 import type { Caller } from "./session-state.ts";
 
 /** The stream and context with which a message of an HTTP+SSE client is served: see http-sse/delivery.ts. */
-export interface HttpSseRun<Env> {
+export interface HttpSseRun {
   readonly stream: CallStream;
-  adapt(context: LegacyContext<Env>): LegacyContext<Env>;
+  adapt(context: LegacyContext): LegacyContext;
 }
 
 /** A POST that is about to be served. */
-export interface PostRun<Env> {
+export interface PostRun {
   /** Absent for a POST of a Streamable HTTP client. */
-  readonly httpSse?: HttpSseRun<Env> | undefined;
+  readonly httpSse?: HttpSseRun | undefined;
   readonly post: SessionPost;
   readonly stream: CallStream;
   /** The part of the call that survives a restart of its object. Undefined if the call does not. */
@@ -28,7 +28,7 @@ export interface PostRun<Env> {
 }
 
 /** A POST whose requests are being served, from the moment it was accepted. */
-export interface RunningPost extends PostRun<never> {
+export interface RunningPost extends PostRun {
   /** Hash of the principal that sent it. */
   readonly by: string;
   /** Resolves when its handlers are about to run. Rejects, as the outcome does, when there is no server for the request. */

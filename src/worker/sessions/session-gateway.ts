@@ -31,11 +31,11 @@ import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts }
 import type { SessionRpc } from "./session-object.ts";
 import { type Caller, clientOf } from "./session-state.ts";
 
-export interface GatewayOptions<Env> {
+export interface GatewayOptions {
   readonly place: ObjectPlace;
   /** Milliseconds for which a new session id is valid. */
   readonly lengthMs: number;
-  readonly key: SessionKey<Env> | undefined;
+  readonly key: SessionKey<unknown> | undefined;
 }
 
 /**
@@ -57,22 +57,22 @@ interface KnownId {
 }
 
 /** Opens and finds sessions in Durable Objects. */
-export class DurableSessionGateway<Env> implements SessionGateway<Env> {
-  readonly #options: GatewayOptions<Env>;
+export class DurableSessionGateway implements SessionGateway {
+  readonly #options: GatewayOptions;
   readonly #objects: RoleObjects<SessionRpc>;
   readonly #env = new EnvKeys(PURPOSE, "Sessions need");
   readonly #keysOf: KeysOf | undefined;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
   /** @param keysOf Provides the keys. If undefined, they come from the secret `MCP_KEYS`. */
-  constructor(options: GatewayOptions<Env>, keysOf: KeysOf | undefined) {
+  constructor(options: GatewayOptions, keysOf: KeysOf | undefined) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;
     this.#objects = new RoleObjects("session", options.place);
     this.#keysOf = keysOf;
   }
 
-  async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace<Env>): Promise<string> {
+  async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace): Promise<string> {
     // The namespace is looked up before the keys, so that a missing one is reported first.
     const namespace = this.#namespace(env);
     const ring = await this.#keys(env);
@@ -94,7 +94,7 @@ export class DurableSessionGateway<Env> implements SessionGateway<Env> {
     return sealed;
   }
 
-  async find(id: string, { principal, env, endpoint }: SessionPlace<Env>): Promise<FoundSession | undefined> {
+  async find(id: string, { principal, env, endpoint }: SessionPlace): Promise<FoundSession | undefined> {
     const { ring, ids } = this.#known;
     // Opening an id is as expensive as the rest of a call, so its facts are cached while the keys are the same.
     const known = ring === (await this.#keys(env)) ? ids.get(id) : undefined;
@@ -109,7 +109,7 @@ export class DurableSessionGateway<Env> implements SessionGateway<Env> {
     return this.#session(objectId, caller, env);
   }
 
-  async #unseal(id: string, env: Env, endpoint: string): Promise<SessionFacts | undefined> {
+  async #unseal(id: string, env: unknown, endpoint: string): Promise<SessionFacts | undefined> {
     const ring = await this.#keys(env, id);
     const bytes = await ring.open(id, this.#boundTo(endpoint));
     return bytes && this.#remember(ring, id, bytes, endpoint);
@@ -127,7 +127,7 @@ export class DurableSessionGateway<Env> implements SessionGateway<Env> {
     return `${this.#options.place.className} ${endpoint}`;
   }
 
-  #session(objectId: string, caller: Caller, env: Env): FoundSession | undefined {
+  #session(objectId: string, caller: Caller, env: unknown): FoundSession | undefined {
     const namespace = this.#namespace(env);
     const objects = this.#objects;
     try {
@@ -139,14 +139,14 @@ export class DurableSessionGateway<Env> implements SessionGateway<Env> {
     }
   }
 
-  async #keys(env: Env, sealed?: string): Promise<KeyRing> {
+  async #keys(env: unknown, sealed?: string): Promise<KeyRing> {
     const ring = this.#keysOf ? this.#keysOf(env, PURPOSE, sealed) : this.#env.ring(env);
     return ring.catch((error: unknown) => {
       throw unavailable(error);
     });
   }
 
-  #namespace(env: Env): ObjectNamespace {
+  #namespace(env: unknown): ObjectNamespace {
     try {
       return this.#objects.namespace(env);
     } catch (error) {

@@ -15,10 +15,10 @@ export interface SessionCaps extends StreamCaps {
 }
 
 /** The object of a session. */
-export interface SessionHost<Env> {
+export interface SessionHost {
   readonly ctx: DurableObjectState;
-  readonly env: Env;
-  readonly runtime: EdgeRuntime<Env>;
+  readonly env: unknown;
+  readonly runtime: EdgeRuntime;
   readonly log: EventLog;
   readonly period: Period;
   readonly caps: SessionCaps;

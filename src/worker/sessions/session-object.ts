@@ -38,7 +38,7 @@ interface Wire {
   readonly post: SessionPost;
 }
 
-export interface SessionObjectOptions extends Pick<SessionHost<unknown>, "period" | "caps" | "resumeMs"> {
+export interface SessionObjectOptions extends Pick<SessionHost, "period" | "caps" | "resumeMs"> {
   /** Milliseconds that progress and logs are kept on a stream that is still open. */
   readonly newsMs: number;
 }
@@ -50,17 +50,17 @@ const HELD_MIN = 32;
 const LATER_MS = 24 * 60 * 60_000;
 
 /** An object with the role "session": one session, or several that share the object. */
-export class SessionObject<Env> implements RoleObject, SessionRpc {
+export class SessionObject implements RoleObject, SessionRpc {
   readonly #ctx: DurableObjectState;
   readonly #options: SessionObjectOptions;
-  readonly #host: SessionHost<Env>;
+  readonly #host: SessionHost;
   readonly #log: EventLog;
-  readonly #sessions = new Map<number, Session<Env>>();
+  readonly #sessions = new Map<number, Session>();
   /** Number of sessions in memory at which idle ones are removed. It grows with the sessions, so that checks stay rare. */
   #heldMax = HELD_MIN;
   #alarmAtMs: number | undefined;
 
-  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: SessionObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, runtime: EdgeRuntime, options: SessionObjectOptions) {
     this.#ctx = ctx;
     this.#options = options;
     this.#log = new EventLog(ctx.storage.sql);
@@ -145,7 +145,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     this.#log.reset();
   }
 
-  #session(number: number): Session<Env> {
+  #session(number: number): Session {
     let session = this.#sessions.get(number);
     if (!session) {
       if (this.#sessions.size >= this.#heldMax) this.#letGo();
@@ -167,7 +167,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   }
 
   /** Uses a session and keeps it in memory until then. */
-  async #held<T>(session: Session<Env>, use: (session: Session<Env>) => Promise<T>): Promise<T> {
+  async #held<T>(session: Session, use: (session: Session) => Promise<T>): Promise<T> {
     session.users += 1;
     try {
       return await use(session);
@@ -177,11 +177,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
   }
 
   /** Uses the session of a caller. Resolves undefined if the session has ended or does not belong to the caller. */
-  async #use<T>(
-    caller: Caller,
-    use: (session: Session<Env>) => T | Promise<T>,
-    isStream = false,
-  ): Promise<T | undefined> {
+  async #use<T>(caller: Caller, use: (session: Session) => T | Promise<T>, isStream = false): Promise<T | undefined> {
     const session = this.#session(caller.session);
     session.users += 1;
     try {
@@ -191,7 +187,7 @@ export class SessionObject<Env> implements RoleObject, SessionRpc {
     }
   }
 
-  #sessionOf(socket: WebSocket): Session<Env> {
+  #sessionOf(socket: WebSocket): Session {
     const tag = this.#ctx.getTags(socket).find((each) => each.startsWith("n"));
     return this.#session(Number(tag?.slice(1)));
   }

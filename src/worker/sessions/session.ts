@@ -43,12 +43,12 @@ import { WantedNotices } from "./wanted-notices.ts";
 /** The answer to a POST whose messages need no answer, or are answered on another stream. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
 
-export class Session<Env> {
-  readonly #host: SessionHost<Env>;
+export class Session {
+  readonly #host: SessionHost;
   readonly #number: number;
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
-  readonly #notices: WantedNotices<Env>;
+  readonly #notices: WantedNotices;
   readonly #posts = new RunningPosts();
   /** Number of handlers of custom notifications that are running. */
   #handling = 0;
@@ -66,7 +66,7 @@ export class Session<Env> {
     keep: (uris) => this.#notices.want({ uris }, this.#caller),
   });
 
-  constructor(host: SessionHost<Env>, session: number) {
+  constructor(host: SessionHost, session: number) {
     const { ctx, log, caps, resumeMs, bornAtMs } = host;
     this.#host = host;
     this.#number = session;
@@ -116,7 +116,7 @@ export class Session<Env> {
     return post.form === "own" ? this.#host.runtime.deliver?.(this, caller, post) : this.serve(caller, post);
   }
 
-  async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun<Env>): Promise<PostOutcome> {
+  async serve(caller: Caller, post: SessionPost, httpSse?: HttpSseRun): Promise<PostOutcome> {
     const ids = requestIds(post.messages);
     const repeated = this.#posts.findRepeated(caller, post, ids);
     if (repeated) return this.#answer(repeated);
@@ -136,7 +136,7 @@ export class Session<Env> {
   /**
    * Serves the requests of a POST. Their slots are taken before the first await, so that repeated requests are recognized.
    */
-  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun<Env>): RunningPost {
+  #serve(caller: Caller, ids: readonly RequestId[], run: PostRun): RunningPost {
     const { post, stream, durable, httpSse } = run;
     const slots = ids.map((id) => this.#posts.slot(id));
     const context = this.#context(caller, post, stream, durable, [...slots]);
@@ -157,11 +157,7 @@ export class Session<Env> {
     return running;
   }
 
-  async #run(
-    caller: Caller,
-    { post, stream, durable }: PostRun<Env>,
-    ready: Promise<LegacyContext<Env>>,
-  ): Promise<Outcome> {
+  async #run(caller: Caller, { post, stream, durable }: PostRun, ready: Promise<LegacyContext>): Promise<Outcome> {
     const context = await ready;
     const { messages, isBatch, form } = post;
     if (durable) void stream.begun.then(() => this.#durableCalls?.begin(durable, context.server));
@@ -342,7 +338,7 @@ export class Session<Env> {
   }
 
   /** Returns a refusal if a POST would start more handlers of custom notifications than `inFlightMax`. */
-  #tooManyHandlers({ messages }: SessionPost, { server }: LegacyContext<Env>): Refusal | undefined {
+  #tooManyHandlers({ messages }: SessionPost, { server }: LegacyContext): Refusal | undefined {
     const { inFlightMax } = this.#host.caps;
     const asked = messages.filter(
       (parsed) => parsed.kind === "notification" && server.notifications.has(parsed.message.method),
@@ -360,7 +356,7 @@ export class Session<Env> {
     stream?: CallStream,
     durable?: DurableCall,
     slots: Slot[] = [],
-  ): Promise<LegacyContext<Env>> {
+  ): Promise<LegacyContext> {
     const { env, runtime } = this.#host;
     const { limits, onError, hasNotices } = runtime;
     const client = clientOf(caller);
@@ -368,7 +364,7 @@ export class Session<Env> {
     this.#caller = caller;
     const server = await runtime.serverFor(post.request, env, principal);
     const methods = hasNotices ? this.#subscribing : undefined;
-    const context: LegacyContext<Env> = {
+    const context: LegacyContext = {
       server,
       limits,
       onError,
@@ -411,7 +407,7 @@ export class Session<Env> {
   }
 
   /** Returns the context for the handler of a notification. It has no stream of its own, so it uses a GET stream. */
-  #callOfNotification({ logging, form, ...context }: LegacyContext<Env>): Call {
+  #callOfNotification({ logging, form, ...context }: LegacyContext): Call {
     const { client, limits } = context;
     const emit: Call["emit"] = (message) => this.#streams.say(JSON.stringify(message), "wait");
     const asker = this.#streams.hasOwn

@@ -20,13 +20,13 @@ interface StateStore {
 /** Maximum number of URL elicitations of whose completion a client is notified. Beyond it the oldest is dropped. */
 const ELICITATIONS_MAX = 32;
 
-export class WantedNotices<Env> {
-  readonly #host: SessionHost<Env>;
+export class WantedNotices {
+  readonly #host: SessionHost;
   readonly #state: SessionState;
   readonly #streams: SessionStreams;
   readonly #session: StateStore;
 
-  constructor(host: SessionHost<Env>, state: SessionState, streams: SessionStreams, session: StateStore) {
+  constructor(host: SessionHost, state: SessionState, streams: SessionStreams, session: StateStore) {
     this.#host = host;
     this.#state = state;
     this.#streams = streams;

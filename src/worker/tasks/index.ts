@@ -96,7 +96,7 @@ export function tasks<Env>(options: TasksOptions = {}): TasksPart<Env, WithMcpOb
 }
 
 /** Adds the methods of tasks: those of the extension, those of 2025-11-25, or none, depending on the client. */
-function extension<Env>(runtime: EdgeRuntime<Env>, storable: Storable): ExtendMethods<Env> {
+function extension(runtime: EdgeRuntime, storable: Storable): ExtendMethods {
   const objects = new RoleObjects<TaskRpc>("task", runtime.place);
   const changes = new WeakMap<object, TaskChanges>();
   const changesOf = (place: object = {}) => {
@@ -105,15 +105,15 @@ function extension<Env>(runtime: EdgeRuntime<Env>, storable: Storable): ExtendMe
     return found;
   };
   return (methods, env, client, place) => {
-    if (client.era === "modern") return taskMethods(keeperOf(env, runtime, objects, storable), methods, checkName);
+    if (client.era === "modern") return taskMethods(backendOf(env, runtime, objects, storable), methods, checkName);
     if (!hasLegacyTasks(client)) return methods;
-    return legacyTaskMethods(keeperOf(env, runtime, objects, storable), methods, changesOf(place));
+    return legacyTaskMethods(backendOf(env, runtime, objects, storable), methods, changesOf(place));
   };
 }
 
-function keeperOf<Env>(
-  env: Env,
-  runtime: EdgeRuntime<Env>,
+function backendOf(
+  env: unknown,
+  runtime: EdgeRuntime,
   objects: RoleObjects<TaskRpc>,
   storable: Storable,
 ): LegacyTaskBackend {

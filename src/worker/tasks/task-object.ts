@@ -61,13 +61,13 @@ const LATER_MS = 60_000;
 /** A task is kept for at least this many poll intervals. */
 const LOOKS_MIN = 3;
 
-export class TaskObject<Env> implements RoleObject, TaskRpc {
+export class TaskObject implements RoleObject, TaskRpc {
   readonly #ctx: DurableObjectState;
-  readonly #env: Env;
-  readonly #runtime: EdgeRuntime<Env>;
+  readonly #env: unknown;
+  readonly #runtime: EdgeRuntime;
   readonly #options: TaskObjectOptions;
   readonly #store: TaskStore;
-  readonly #reports: TaskReports<Env>;
+  readonly #reports: TaskReports;
   /** The stored task with the changes made since it was stored. Undefined until it has been read. */
   #task: { readonly start: StoredStart; readonly state: StoredState } | undefined;
   /** Aborts the current run. Undefined while there is none. */
@@ -76,7 +76,7 @@ export class TaskObject<Env> implements RoleObject, TaskRpc {
   readonly #answeredKeys = new Set<string>();
   readonly #waiters = new ChangeWaiters();
 
-  constructor(ctx: DurableObjectState, env: Env, runtime: EdgeRuntime<Env>, options: TaskObjectOptions) {
+  constructor(ctx: DurableObjectState, env: unknown, runtime: EdgeRuntime, options: TaskObjectOptions) {
     this.#ctx = ctx;
     this.#env = env;
     this.#runtime = runtime;

@@ -18,13 +18,13 @@ import type { StoredQuestion, StoredStart } from "./task-store.ts";
 
 export type TaskEnd = Required<Pick<RequestEnd, "taskStatus">> & Pick<RequestEnd, "outcome" | "errorCode">;
 
-export class TaskReports<Env> {
-  readonly #runtime: EdgeRuntime<Env>;
+export class TaskReports {
+  readonly #runtime: EdgeRuntime;
   readonly #place: Pick<HookedCall, "env" | "execution">;
   readonly #taskId: string;
 
   /** @param place The bindings and the state of the object. */
-  constructor(runtime: EdgeRuntime<Env>, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
+  constructor(runtime: EdgeRuntime, place: Pick<HookedCall, "env" | "execution">, taskId: string) {
     this.#runtime = runtime;
     this.#place = place;
     this.#taskId = taskId;

@@ -45,16 +45,16 @@ export interface DrivenRpc {
 const AGAIN_MS = 10_000;
 
 /** A task whose handler is run by a driver. */
-export class DrivenTaskObject<Env> implements RoleObject, TaskRpc, DrivenRpc {
-  readonly #task: TaskObject<Env>;
+export class DrivenTaskObject implements RoleObject, TaskRpc, DrivenRpc {
+  readonly #task: TaskObject;
   readonly #ctx: DurableObjectState;
-  readonly #env: Env;
+  readonly #env: unknown;
   readonly #driver: Driver;
   #turn: Promise<void> | undefined;
   /** When the driver was last notified, and the `updatedAtMs` of the task at that time. */
   #lastNotice = { atMs: 0, updatedAtMs: 0 };
 
-  constructor(task: TaskObject<Env>, ctx: DurableObjectState, env: Env, driver: Driver) {
+  constructor(task: TaskObject, ctx: DurableObjectState, env: unknown, driver: Driver) {
     this.#task = task;
     this.#ctx = ctx;
     this.#env = env;

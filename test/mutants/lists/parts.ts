@@ -667,8 +667,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "http-sse-path-of-its-own",
     file: "src/worker/http-sse/index.ts",
-    find: 'return serve(raw, context.env as Env, executionOf(context), "POST", undefined, base + path);',
-    replace: 'return serve(raw, context.env as Env, executionOf(context), "POST");',
+    find: 'return serve(raw, context.env, executionOf(context), "POST", undefined, base + path);',
+    replace: 'return serve(raw, context.env, executionOf(context), "POST");',
     tests: ["test/worker/http-sse.test.ts", "test/worker/endpoints.test.ts"],
   },
   {
@@ -681,8 +681,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-hidden-in-sessions",
     file: "src/worker/edge.ts",
-    find: "return server[REGISTRY].forCaller({ env, principal }, logError);",
-    replace: "return server[REGISTRY];",
+    find: "return server.forCaller({ env, principal }, logError);",
+    replace: "return server;",
     tests: ["test/worker/visibility.test.ts"],
   },
   {
