@@ -20,12 +20,12 @@ import type {
   NoticesPart,
   OncePart,
   PagePart,
-  ReplayPart,
   RoutesPart,
   SessionsPart,
   TasksPart,
 } from "./parts.ts";
 import type { Problem, ProblemCode } from "./problems.ts";
+import type { ReplayPart } from "./runtime.ts";
 
 /** Options of {@link edge}. The parts, such as `sessions`, come from entries of their own. */
 export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>

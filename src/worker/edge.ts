@@ -19,8 +19,9 @@ import type { ObjectPlace } from "./bindings.ts";
 import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
-import { type EdgeRuntime, type HonoEnv, toRequestFacts } from "./parts.ts";
+import type { HonoEnv } from "./parts.ts";
 import { CONFIGURED_WRONGLY, findFlagProblems, misconfigured } from "./problems.ts";
+import { type EdgeRuntime, toRequestFacts } from "./runtime.ts";
 
 /**
  * The Hono app that {@link edge} returns, with the Durable Object class to export. It is the Worker's default export,

@@ -10,4 +10,5 @@ export type { ResponseTimes } from "../http/response-times.ts";
 export type { EdgeApp } from "./edge.ts";
 export { edge } from "./edge.ts";
 export type { EdgeOptions } from "./edge-options.ts";
-export type { EdgeRuntime, NoticesPart, PagePart, SessionsPart } from "./parts.ts";
+export type { NoticesPart, PagePart, SessionsPart } from "./parts.ts";
+export type { EdgeRuntime } from "./runtime.ts";

@@ -10,8 +10,9 @@ import { type HubOptions, hub } from "../hub/index.ts";
 import { type KeysOptions, keys } from "../keys/index.ts";
 import type { WithMcpObject } from "../object.ts";
 import { type OnceOptions, once } from "../once/index.ts";
-import type { KeysPart, NoticesPart, OncePart, ReplayPart, RoutesPart, SessionsPart, TasksPart } from "../parts.ts";
+import type { KeysPart, NoticesPart, OncePart, RoutesPart, SessionsPart, TasksPart } from "../parts.ts";
 import { type ReplayOptions, replay } from "../replay/index.ts";
+import type { ReplayPart } from "../runtime.ts";
 import { type SessionsOptions, sessions } from "../sessions/index.ts";
 import { type TasksOptions, tasks } from "../tasks/index.ts";
 

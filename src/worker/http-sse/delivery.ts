@@ -13,16 +13,12 @@ import { ErrorCode, type JSONRPCRequest } from "../../core/protocol/jsonrpc.ts";
 import { negotiate } from "../../core/protocol/lifecycle.ts";
 import type { Method } from "../../core/run/call.ts";
 import type { LegacyContext } from "../../http/legacy.ts";
-import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import type { Session } from "../sessions/session.ts";
+import type { Deliver, HttpSseSession } from "../sessions/http-sse-session.ts";
 import { fitInfo } from "../sessions/session-id.ts";
 import type { Caller } from "../sessions/session-state.ts";
 import { HttpSseCallStream } from "./call-stream.ts";
 
-/** Serves one message. Returns undefined when the client has no open stream. */
-export type Deliver = typeof deliver;
-
-export async function deliver(session: Session, caller: Caller, post: SessionPost): Promise<PostOutcome | undefined> {
+export const deliver: Deliver = async (session, caller, post) => {
   const { streams } = session;
   if (streams.speaking === undefined && streams.reconnectWithinMs > 0) {
     // A waiting message uses memory, so it counts as a request in flight.
@@ -45,16 +41,16 @@ export async function deliver(session: Session, caller: Caller, post: SessionPos
   });
   const known = { ...caller, ...session.handshake };
   return session.serve(known, post, { stream, adapt: (context) => handshake?.adapt(context) ?? context });
-}
+};
 
 /** `initialize` of a client that already has a session id. Runs all hooks. Stores the client when it succeeds. */
 class Handshake {
-  readonly #session: Session;
+  readonly #session: HttpSseSession;
   readonly #caller: Caller;
   readonly #request: JSONRPCRequest;
   #client: ClientFacts | undefined;
 
-  constructor(session: Session, caller: Caller, request: JSONRPCRequest) {
+  constructor(session: HttpSseSession, caller: Caller, request: JSONRPCRequest) {
     this.#session = session;
     this.#caller = caller;
     this.#request = request;

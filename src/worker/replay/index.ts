@@ -7,7 +7,7 @@
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
-import type { ReplayPart } from "../parts.ts";
+import type { ReplayPart } from "../runtime.ts";
 import { DurableCalls } from "./durable-calls.ts";
 
 /** Further parts of a request that are stored with its call. */

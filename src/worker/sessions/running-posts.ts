@@ -4,18 +4,13 @@
  * @module
  */
 import type { ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
-import { Cancellation, type LegacyContext } from "../../http/legacy.ts";
+import { Cancellation } from "../../http/legacy.ts";
 import type { Outcome } from "../../http/respond.ts";
 import type { SessionPost } from "../../http/sessions.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
+import type { HttpSseRun } from "./http-sse-session.ts";
 import type { CallStream } from "./logged-stream.ts";
 import type { Caller } from "./session-state.ts";
-
-/** The stream and context with which a message of an HTTP+SSE client is served: see http-sse/delivery.ts. */
-export interface HttpSseRun {
-  readonly stream: CallStream;
-  adapt(context: LegacyContext): LegacyContext;
-}
 
 /** A POST that is about to be served. */
 export interface PostRun {

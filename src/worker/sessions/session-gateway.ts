@@ -24,7 +24,7 @@ import {
   type StreamTarget,
 } from "../../http/sessions.ts";
 import { type ObjectNamespace, type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
-import type { KeysOf } from "../parts.ts";
+import type { KeysOf } from "../runtime.ts";
 import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";

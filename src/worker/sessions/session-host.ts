@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { EdgeRuntime } from "../parts.ts";
+import type { EdgeRuntime } from "../runtime.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Period } from "./session-state.ts";
 import type { StreamCaps } from "./stream-host.ts";

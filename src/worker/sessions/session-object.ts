@@ -9,8 +9,8 @@
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { RoleObject } from "../object.ts";
-import type { EdgeRuntime } from "../parts.ts";
 import { GONE } from "../reconnecting-socket.ts";
+import type { EdgeRuntime } from "../runtime.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
 import { isOwnStream } from "./event-id.ts";
 import { EventLog, type StreamRow } from "./event-log.ts";

@@ -20,20 +20,14 @@ import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
-import { toRequestFacts } from "../parts.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
 import type { DurableCalls } from "../replay/durable-calls.ts";
+import { toRequestFacts } from "../runtime.ts";
 import type { Attach } from "./bridge-messages.ts";
 import type { StreamRow } from "./event-log.ts";
+import type { HttpSseRun, HttpSseSession } from "./http-sse-session.ts";
 import type { CallStream } from "./logged-stream.ts";
-import {
-  type HttpSseRun,
-  type PostRun,
-  type RunningPost,
-  RunningPosts,
-  requestIds,
-  type Slot,
-} from "./running-posts.ts";
+import { type PostRun, type RunningPost, RunningPosts, requestIds, type Slot } from "./running-posts.ts";
 import type { SessionHost } from "./session-host.ts";
 import { ANONYMOUS } from "./session-id.ts";
 import { type Caller, clientOf, SessionState, type StoredState } from "./session-state.ts";
@@ -43,7 +37,7 @@ import { WantedNotices } from "./wanted-notices.ts";
 /** The answer to a POST whose messages need no answer, or are answered on another stream. */
 const TAKEN: PostOutcome = { answer: { text: undefined, status: 202 } };
 
-export class Session {
+export class Session implements HttpSseSession {
   readonly #host: SessionHost;
   readonly #number: number;
   readonly #state: SessionState;
@@ -172,7 +166,6 @@ export class Session {
     return outcome;
   }
 
-  /** The client from the handshake, for an HTTP+SSE client, whose handshake follows its session id. */
   get handshake(): StoredState["handshake"] {
     return this.#state.get().handshake;
   }

@@ -24,7 +24,7 @@ import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
 import type { TryStore } from "../../core/tasks/stored-tries.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
-import { type EdgeRuntime, toRequestFacts } from "../parts.ts";
+import { type EdgeRuntime, toRequestFacts } from "../runtime.ts";
 import { ChangeWaiters, callerOf, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";

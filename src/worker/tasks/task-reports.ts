@@ -12,7 +12,7 @@ import { runDetached } from "../../core/protocol/error-reports.ts";
 import type { HookedCall } from "../../core/protocol/execution.ts";
 import { reportAnsweredSample } from "../../core/run/sampling-rounds.ts";
 import { hookData } from "../../core/serve/hooks.ts";
-import type { EdgeRuntime } from "../parts.ts";
+import type { EdgeRuntime } from "../runtime.ts";
 import { callerOf } from "./legacy-parts.ts";
 import type { StoredQuestion, StoredStart } from "./task-store.ts";
 

@@ -1,0 +1,63 @@
+/**
+ * The endpoint as its parts see it. Parts import this module and not parts.ts, whose interfaces refer to them.
+ *
+ * @module
+ */
+import type { Registry } from "../core/define/registry.ts";
+import type { RequestFacts } from "../core/define/server-options.ts";
+import type { Principal } from "../core/protocol/client-facts.ts";
+import type { ErrorReporter } from "../core/protocol/error-reports.ts";
+import type { Once } from "../core/run/call.ts";
+import type { RunRounds } from "../core/run/run-rounds.ts";
+import type { KeyRing } from "../core/seal/key-ring.ts";
+import type { HttpOptions } from "../http/endpoint-types.ts";
+import type { HttpLimits } from "../http/response-times.ts";
+import type { PlainRequest } from "../http/sessions.ts";
+import type { ObjectPlace } from "./bindings.ts";
+import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
+import type { Deliver } from "./sessions/http-sse-session.ts";
+
+/** The endpoint as a part (sessions, hub, tasks) sees it. */
+export interface EdgeRuntime {
+  /** The place of the endpoint's objects. */
+  readonly place: ObjectPlace;
+  /** The limits of the endpoint and the times of its responses. */
+  readonly limits: HttpLimits;
+  /** Receives exceptions when the server has no `onError`. */
+  readonly onError: ErrorReporter;
+  /** Whether the server depends on the request. */
+  readonly isPerRequest: boolean;
+  /** Whether notices reach the clients of this endpoint. */
+  readonly hasNotices: boolean;
+  /** Serves messages of HTTP+SSE clients; undefined if the part `httpSse` is missing. */
+  readonly deliver: Deliver | undefined;
+  /** Lets calls survive a restart of their object; undefined if the part `replay` is missing. */
+  readonly replay: ReplayPart | undefined;
+  /** The keys of a purpose; undefined if they come from the secret `MCP_KEYS`. */
+  readonly keys: KeysOf | undefined;
+  /** Adds the methods of tasks to those of a client. */
+  extend?: HttpOptions["extend"];
+  /** Runs calls once. @param place The session they belong to. Undefined without a session. */
+  readonly once: ((env: unknown, place: string | undefined) => Once) | undefined;
+  /** Returns the server for a stored request. Without a request, the server factory gets an empty one. */
+  serverFor(
+    request: PlainRequest | undefined,
+    env: unknown,
+    principal: Principal | undefined,
+  ): Registry | Promise<Registry>;
+}
+
+/** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are requested again. */
+export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
+
+/** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/replay`. */
+export interface ReplayPart {
+  /** Runs handlers that ask in the middle of a call. */
+  readonly rounds: RunRounds;
+  calls(host: DurableCallsHost): DurableCalls;
+}
+
+/** Returns a request in the form that functions of the author receive. */
+export function toRequestFacts({ url, headers }: PlainRequest): RequestFacts {
+  return { url, headers: new Headers(headers as [string, string][]) };
+}
