@@ -22,7 +22,7 @@ import type { PlainRequest, SessionNotices, SessionPlace } from "./sessions.ts";
 
 /**
  * The result of an {@link AuthHook}: the principal that the request acts for; `"anonymous"` to serve it without one;
- * null to refuse it with 401; or a `Response` to send as it is, such as a challenge of your own.
+ * null to refuse it with 401; or a `Response` to send unchanged, such as a custom challenge.
  */
 export type AuthResult = Principal | "anonymous" | null | Response;
 

@@ -55,7 +55,10 @@ export interface LegacyContext {
   /** Remembers the URL elicitations of an error. Absent if the client cannot be notified when they are complete. */
   readonly awaitElicitations?: Call["awaitElicitations"];
   readonly replay?: Call["replay"];
-  /** The journal of a call that survives a restart of its object, how more is recorded in it, and its timer. */
+  /**
+   * The journal of a call that survives a restart of its object, the function that adds to it, and the timer of the
+   * call.
+   */
   readonly recording?: Pick<Call, "journal" | "record" | "startTimer" | "progressAfter"> | undefined;
   /** Methods that are served in addition to those of the protocol. */
   readonly methods?: Call["methods"];

@@ -71,7 +71,7 @@ export interface TraceContext {
 /** The contents of a resource, as a client would get them. */
 export type OwnContents = readonly (TextResourceContents | BlobResourceContents)[];
 
-/** What a context does with the server that it belongs to. */
+/** The functions through which a context uses its server. */
 export interface ContextServer {
   /** Reads a resource of the server. */
   read(uri: string, context: HandlerContext): Promise<OwnContents>;

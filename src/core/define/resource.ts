@@ -143,7 +143,7 @@ export function defineResource<Env = unknown>(
   return definition;
 }
 
-/** Defines a resource template as a value in a module of its own. @throws {KitError} `definition-invalid`. */
+/** Defines a resource template as a value, for example in its own module. @throws {KitError} `definition-invalid`. */
 export function defineResourceTemplate<Env = unknown>(
   uriTemplate: string,
   options: ResourceTemplateOptions<Env>,

@@ -16,7 +16,7 @@ export interface Ending {
   readonly signal: AbortSignal;
 }
 
-/** Calls `end` after so many milliseconds, unless the function that it returns is called first. */
+/** Calls `end` after this many milliseconds. Returns a function that stops the timer. */
 export type StartTimer = (timeoutMs: number, end: () => void) => () => void;
 
 /** The platform's side of a request: the `ExecutionContext` of a Worker, or the state of a Durable Object. */

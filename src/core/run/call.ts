@@ -36,7 +36,7 @@ export interface Call extends ContextCall {
   readonly journal?: unknown;
   /** Stores an entry of the journal, in case the object is lost. Resolves when the entry is durable. */
   readonly record?: ((entry: unknown) => void | Promise<void>) | undefined;
-  /** The timer of the handler's time limit; absent: a timer of the runtime. */
+  /** The timer of the handler's time limit. If absent, the runtime's timer is used. */
   readonly startTimer?: StartTimer | undefined;
   /** Runs the handler as a task. */
   readonly rounds?: RunRounds | undefined;

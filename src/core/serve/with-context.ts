@@ -107,7 +107,7 @@ export function withinTime<Result>(
     reject(error);
     controller.abort(error);
   });
-  // The time was over before this run, which continues an earlier one.
+  // The time is already over if this run continues an earlier one that used it up.
   if (controller.signal.aborted) return passed;
   // Created lazily, because joining signals is expensive and most handlers do not use it.
   let signal: AbortSignal | undefined;

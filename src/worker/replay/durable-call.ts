@@ -180,11 +180,11 @@ export class DurableCall implements AskedBefore {
   }
 
   /**
-   * Starts the time limit of the run, in which the time that the client takes to answer counts. A timer would keep the
+   * Starts the time limit of the run, which includes the time that the client takes to answer. A timer would keep the
    * object in memory, so none runs while a question is open. The question then expires when the run has to end.
    */
   startTimer: StartTimer = (timeoutMs, end) => {
-    // A run that repeats one before the first answer has the whole time again.
+    // Before the first answer, a repeated run gets the full time again.
     this.#endMs = ((this.#answers.size && this.#call.startedAtMs) || Date.now()) + timeoutMs;
     this.#look = () => {
       clearTimeout(this.#timer);

@@ -1,7 +1,7 @@
 /**
- * The durable calls of one session: they survive a restart of the object that runs them. Questions and answers are stored. When
- * an answer arrives after a restart, the handler runs again up to the question, on the same stream. So the object may be
- * evicted while a person thinks.
+ * The durable calls of one session, which survive a restart of the object that runs them. Questions and answers are
+ * stored. When an answer arrives after a restart, the handler runs again up to the question, on the same stream. So the
+ * object may be evicted while a person thinks.
  *
  * One row of the object's key-value store is written when a question is sent, when it is answered and for each step; for
  * a tool declared idempotent or read-only also when its stream begins. All rows are deleted when the call ends.
@@ -60,7 +60,10 @@ export class DurableCalls {
     this.#prefix = `call:${host.session}:`;
   }
 
-  /** Makes a call durable that is about to run, or returns undefined if the call cannot ask. Stores nothing. */
+  /**
+   * Prepares the storage of a call that is about to run, or returns undefined if the call cannot ask. Stores nothing
+   * yet.
+   */
   remember(caller: Caller, post: SessionPost, stream: number): DurableCall | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
     const fresh = { startedAtMs: Date.now(), journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
