@@ -6,30 +6,27 @@
  * @module
  */
 
-import { answerOf, type Elicited, readAnswer, readRoots, tryElicitResult } from "../ask/answers.ts";
-import type { Asker, QuestionOptions } from "../ask/asker.ts";
-import type { ElicitationSchema } from "../ask/elicitation-schema.ts";
-import { contextClosed, invalidAnswer, overLimit, QuestionError } from "../ask/question-errors.ts";
+import { answerOf } from "../ask/answers.ts";
+import type { Asker } from "../ask/asker.ts";
+import { contextClosed, overLimit, QuestionError } from "../ask/question-errors.ts";
 import type { Question } from "../ask/questions.ts";
-import { elicitQuestion, requireAnswerable } from "../ask/questions.ts";
-import { checkSampling, readSampleResult } from "../ask/sampling-params.ts";
-import { type UrlElicitation, urlParams } from "../ask/url-elicitation.ts";
+import { requireAnswerable } from "../ask/questions.ts";
 import type { Step } from "../define/handler-run.ts";
 import { KitError } from "../protocol/errors.ts";
-import type { AnySchema } from "../protocol/schema.ts";
+import { createAttemptAsker } from "./attempt-asker.ts";
 import type { Call } from "./call.ts";
 import type { JournaledRun } from "./create-rounds.ts";
 import { diverged, duplicateKey, list, stalled } from "./failures.ts";
 import {
   digestOf,
   failedEntry,
-  idFrom,
   isEarly,
   type JournalData,
   type JournalEntry,
   type QuestionEntry,
   type StepEntry,
 } from "./journal.ts";
+import { ReplayProgress } from "./replay-progress.ts";
 import { RunKeys } from "./run-keys.ts";
 import { SUSPENDED } from "./run-rounds.ts";
 import { withinStep } from "./step-scope.ts";
@@ -50,8 +47,6 @@ export interface AttemptHost {
   readonly check?: ((journal: JournalData) => void) | undefined;
 }
 
-/** How often a question is asked again after an invalid answer. */
-const REASKS_MAX = 3;
 /**
  * Milliseconds for which a run that seems to have diverged may continue. A branch may be waiting for a timer or `fetch`
  * of the author, which the engine cannot see and which may have been faster in the run before.
@@ -64,18 +59,12 @@ export class Attempt implements JournaledRun {
   readonly #results = new Map<string, StepEntry>();
   /** Entries that this run has added. */
   readonly #added: JournalEntry[] = [];
-  /** Keys of questions that earlier runs asked and this one has not asked yet. */
-  readonly #unasked: Set<string>;
-  /** Keys of questions that were open when the previous run ended. */
-  readonly #askedLast: ReadonlySet<string>;
+  readonly #progress: ReplayProgress;
   readonly #keys = new RunKeys();
   readonly #pending = new Map<string, Pending>();
   /** The running steps, with their names. */
   readonly #underWay = new Map<Promise<unknown>, string>();
   #samples = 0;
-  #isOnNewGround = false;
-  /** Whether something in this run shows that the handler has not diverged. */
-  #isSame: boolean;
   #hasDiverged = false;
   #isSuspended = false;
   #isClosed = false;
@@ -92,23 +81,30 @@ export class Attempt implements JournaledRun {
 
   constructor(host: AttemptHost) {
     this.#host = host;
-    const { entries, asked } = host.journal;
-    for (const entry of entries) {
+    const { call, journal, live = call.asker } = host;
+    for (const entry of journal.entries) {
       if ("step" in entry) this.#results.set(entry.key, entry);
       else this.#answers.set(entry.key, entry);
     }
-    // A handler need not ask for an answer that its client sent before the question.
-    const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
-    this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
-    this.#isOnNewGround = this.#unasked.size === 0;
-    this.#askedLast = new Set(asked.map(([key]) => key));
-    this.#isSame = this.#unreached().length === 0;
-    this.asker = this.#createAsker();
+    this.#progress = new ReplayProgress(journal, this.#answers);
+    this.asker = createAttemptAsker({
+      call,
+      live,
+      callId: journal.id,
+      keys: this.#keys,
+      within: (work) => this.within(work),
+      ask: (...asked) => this.#ask(...asked),
+      close: () => {
+        this.#isClosed = true;
+        clearTimeout(this.#timer);
+        clearTimeout(this.#stall);
+      },
+    });
   }
 
   /** Whether messages are dropped, because the run repeats an earlier one or is over. */
   get isSilent(): boolean {
-    return this.#isSuspended || !this.#isOnNewGround;
+    return this.#isSuspended || !this.#progress.isOnNewGround;
   }
 
   get hasEntries(): boolean {
@@ -129,7 +125,7 @@ export class Attempt implements JournaledRun {
    */
   questions(): Record<string, Question> {
     if (this.#hasDiverged) {
-      const [asked, unreached] = [list(this.#pending.keys()), list(this.#unreached())];
+      const [asked, unreached] = [list(this.#pending.keys()), list(this.#progress.unreached())];
       throw diverged(`asked for ${asked}, and not again for ${unreached}, which was answered`);
     }
     return this.pending;
@@ -166,7 +162,7 @@ export class Attempt implements JournaledRun {
 
   async #run<T>(name: string, key: string, work: Step<T>): Promise<T> {
     // The step failed in the previous run, or was not reached, so what follows may differ.
-    this.#isSame = true;
+    this.#progress.isSame = true;
     const done = await withinStep(name, () => work({ key: `${this.#host.journal.id}/${key}` }));
     const result = plain(name, done);
     await this.#record({ key: `step ${key}`, step: true, result });
@@ -186,70 +182,6 @@ export class Attempt implements JournaledRun {
 
   // Asking
 
-  #createAsker(): Asker {
-    const { call, live = call.asker } = this.#host;
-    return {
-      elicit: (message, schema, signal, options) => this.within(() => this.#elicit(message, schema, signal, options)),
-      elicitUrl: (elicitation, signal, options) => this.within(() => this.#elicitUrl(elicitation, signal, options)),
-      sample: (params, signal, options) =>
-        this.within(async () => {
-          const question: Question = { method: "sampling/createMessage", params };
-          checkSampling(question, call.limits);
-          return this.#once(question, readSampleResult, signal, options);
-        }),
-      listRoots: (signal, options) =>
-        this.within(() => this.#once({ method: "roots/list" }, readRoots, signal, options)),
-      ping: (signal) => this.within(() => live.ping(signal)),
-      ask: (question, signal) => this.within(() => live.ask(question, signal)),
-      close: () => {
-        this.#isClosed = true;
-        clearTimeout(this.#timer);
-        clearTimeout(this.#stall);
-        live.close?.();
-      },
-    };
-  }
-
-  /** Asks until the answer fits the schema, at most {@link REASKS_MAX} more times. */
-  #elicit<S extends AnySchema | ElicitationSchema>(
-    message: string,
-    schema: S,
-    signal: AbortSignal,
-    options?: QuestionOptions,
-  ): Promise<Elicited<S>> {
-    const first = elicitQuestion(message, schema);
-    return this.#keys.withQuestion(first, options, async (key) => {
-      for (let [again, question] = [0, first]; ; again += 1) {
-        const answer = await this.#ask(again === 0 ? key : `${key}~${again}`, question, signal);
-        const read = await tryElicitResult(answer, schema);
-        if (typeof read !== "string") return read;
-        if (again === REASKS_MAX) throw invalidAnswer("elicitation/create", read);
-        question = elicitQuestion(`${message}\n\n(${read})`, schema);
-      }
-    });
-  }
-
-  #once<T>(
-    question: Question,
-    read: (answer: unknown) => T,
-    signal: AbortSignal,
-    options: QuestionOptions | undefined,
-  ): Promise<T> {
-    return this.#keys.withQuestion(question, options, async (key) =>
-      read(await this.#ask(key, question, signal, read)),
-    );
-  }
-
-  #elicitUrl(elicitation: UrlElicitation, signal: AbortSignal, options?: QuestionOptions) {
-    const params = urlParams({ ...elicitation, elicitationId: elicitation.elicitationId ?? "made" });
-    return this.#keys.withQuestion({ method: "elicitation/create", params }, options, async (key) => {
-      // The id is the same in every run, because the author may have stored it.
-      const elicitationId = elicitation.elicitationId ?? idFrom(this.#host.journal.id, key);
-      const asked: Question = { method: "elicitation/create", params: { ...params, elicitationId } };
-      return { action: readAnswer(await this.#ask(key, asked, signal)).action, elicitationId };
-    });
-  }
-
   /** @param read Throws if an answer is invalid, for the audit. */
   async #ask(
     key: string,
@@ -262,7 +194,7 @@ export class Attempt implements JournaledRun {
     if (isSample) this.#samples += 1;
     const known = this.#answers.get(key);
     const digest = digestOf(question);
-    this.#reach(key);
+    if (this.#progress.reach(key)) this.#look();
     if (known) {
       if (isEarly(known)) this.#added.push({ ...known, digest });
       return copy(answerTo(question, known, digest));
@@ -293,23 +225,6 @@ export class Attempt implements JournaledRun {
     }
   }
 
-  /** Records that a question was asked. Once all earlier questions were asked again, the handler's messages are new. */
-  #reach(key: string): void {
-    if (!this.#unasked.delete(key)) return;
-    if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
-    if (this.#askedLast.has(key)) this.#isSame = true;
-    this.#look();
-  }
-
-  #arrive(): void {
-    this.#isOnNewGround = true;
-  }
-
-  /** Returns the keys of questions that the previous run asked, that were answered, and that this run has not asked. */
-  #unreached(): string[] {
-    return [...this.#askedLast].filter((key) => this.#unasked.has(key) && this.#answers.has(key));
-  }
-
   /**
    * Whether the handler seems to have diverged: it has reached none of the last questions, although one was answered,
    * has begun no step, and asks something else.
@@ -320,7 +235,7 @@ export class Attempt implements JournaledRun {
    * are kept for later runs.
    */
   get #seemsOther(): boolean {
-    return !this.#isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
+    return !this.#progress.isSame && ![...this.#pending.keys()].some((key) => this.#keys.isRepeated(key));
   }
 
   async #record(entry: JournalEntry): Promise<void> {

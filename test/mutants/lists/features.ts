@@ -869,7 +869,7 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "replay-asks-again-forever",
-    file: "src/core/run/attempt.ts",
+    file: "src/core/run/attempt-asker.ts",
     find: "if (again === REASKS_MAX) throw",
     replace: "if (again === REASKS_MAX + 1) throw",
     tests: [
@@ -888,7 +888,7 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "replay-tells-again",
     file: "src/core/run/attempt.ts",
-    find: "return this.#isSuspended || !this.#isOnNewGround;",
+    find: "return this.#isSuspended || !this.#progress.isOnNewGround;",
     replace: "return this.#isSuspended;",
     tests: REPLAY_REPLAY_EDGES,
   },
@@ -1091,8 +1091,8 @@ export const FEATURES: readonly Mutant[] = [
   },
   {
     id: "a22-same-handler",
-    file: "src/core/run/attempt.ts",
-    find: "if (this.#askedLast.has(key)) this.#isSame = true;",
+    file: "src/core/run/replay-progress.ts",
+    find: "if (this.#askedLast.has(key)) this.isSame = true;",
     replace: "",
     tests: ["test/features/replay-edges.test.ts"],
   },
