@@ -6,8 +6,8 @@
 import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import type { Execution } from "../core/protocol/execution.ts";
+import type { Endpoint } from "../http/endpoint.ts";
 import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
-import type { Endpoint } from "../http/handler.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";

@@ -6,8 +6,8 @@
 import type { Hono } from "hono/tiny";
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
+import type { Endpoint } from "../../http/endpoint.ts";
 import type { Admitted } from "../../http/endpoint-types.ts";
-import type { Endpoint } from "../../http/handler.ts";
 import { type PageForm, pageForm, pageOf } from "../../http/page.ts";
 import { executionOf } from "../execution.ts";
 import type { HonoEnv, PagePart } from "../parts.ts";

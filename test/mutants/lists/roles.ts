@@ -36,7 +36,7 @@ export const ROLE_CHANGES: readonly Mutant[] = [
   },
   {
     id: "guard-never-asked",
-    file: "src/http/handler.ts",
+    file: "src/http/endpoint.ts",
     find: "const misconfigured = this.#options.guard?.(env);",
     replace: "const misconfigured = undefined;",
     tests: MISCONFIGURED,
