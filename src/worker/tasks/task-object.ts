@@ -10,25 +10,21 @@
  */
 
 import type { FailedQuestion } from "../../core/ask/answers.ts";
-import { unavailableAsker } from "../../core/ask/asker.ts";
 import type { Registry } from "../../core/define/registry.ts";
-import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
-import type { Ending } from "../../core/protocol/execution.ts";
+import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Call } from "../../core/run/call.ts";
 import { ROUNDS_MAX } from "../../core/run/create-rounds.ts";
 import { failedEntry } from "../../core/run/journal.ts";
-import { redact } from "../../core/serve/dispatch.ts";
 import type { WaitedTask } from "../../core/tasks/legacy/legacy-task-result.ts";
 import { type Asked, type RunEnd, runTask } from "../../core/tasks/run-task.ts";
-import type { TryStore } from "../../core/tasks/stored-tries.ts";
 import type { TaskView } from "../../core/tasks/task.ts";
 import type { RoleObject } from "../object.ts";
-import { type EdgeRuntime, toRequestFacts } from "../runtime.ts";
-import { ChangeWaiters, callerOf, unansweredError, withNameOnly } from "./legacy-parts.ts";
+import type { EdgeRuntime } from "../runtime.ts";
+import { ChangeWaiters, unansweredError, withNameOnly } from "./legacy-parts.ts";
 import { toTaskId } from "./task-id.ts";
 import { type TaskEnd, TaskReports } from "./task-reports.ts";
 import { ownerOf, type TaskRpc, type TaskSeed } from "./task-rpc.ts";
+import { callOf, failureOf, triesOf } from "./task-run.ts";
 import {
   endless,
   expired,
@@ -37,6 +33,7 @@ import {
   interrupted,
   isExpired,
   isOver,
+  newState,
   nextAlarmMs,
   viewOf,
   wireKey,
@@ -87,39 +84,14 @@ export class TaskObject implements RoleObject, TaskRpc {
 
   // Called by the Worker
 
-  async create({ request, journal, round, principal, http, client, ...seed }: TaskSeed): Promise<TaskView> {
+  async create({ ttlMs: wantedMs = Infinity, toolTtlMs, ...seed }: TaskSeed): Promise<TaskView> {
     const { pollIntervalMs } = this.#options;
-    const { endpoint, className } = seed;
-    const ttlMaxMs = seed.toolTtlMs ?? this.#options.ttlMs;
+    const ttlMaxMs = toolTtlMs ?? this.#options.ttlMs;
     // A task that expires before its client polls would be useless.
-    const ttlMs = Math.min(Math.max(seed.ttlMs ?? Infinity, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
+    const ttlMs = Math.min(Math.max(wantedMs, pollIntervalMs * LOOKS_MIN), ttlMaxMs);
     const nowMs = Date.now();
-    const start: StoredStart = {
-      format: 1,
-      createdAtMs: nowMs,
-      ttlMs,
-      pollIntervalMs,
-      request,
-      journal,
-      round,
-      principal,
-      endpoint,
-      className,
-      http,
-      ...(client ? { client } : {}),
-    };
-    const state: StoredState = {
-      status: "working",
-      updatedAtMs: nowMs,
-      starts: 0,
-      journaled: 0,
-      round,
-      questions: {},
-      answers: {},
-      uses: {},
-      silent: 0,
-      tries: {},
-    };
+    const start: StoredStart = { ...seed, format: 1, createdAtMs: nowMs, ttlMs, pollIntervalMs };
+    const state = newState(start);
     this.#store.start = start;
     this.#store.state = state;
     this.#task = { start, state };
@@ -222,7 +194,12 @@ export class TaskObject implements RoleObject, TaskRpc {
     let server: Registry | undefined;
     try {
       server = await this.#runtime.serverFor(start.http, this.#env, start.principal);
-      const call = await this.#call(server, start, running);
+      const call = await callOf(
+        server,
+        start,
+        { env: this.#env, execution: this.#ctx, ending: running },
+        this.#runtime,
+      );
       const end = await runTask(server, call, {
         taskId: this.#taskId,
         request: start.request,
@@ -241,59 +218,20 @@ export class TaskObject implements RoleObject, TaskRpc {
           state.updatedAtMs = Date.now();
         },
         isDue: () => Date.now() >= untilMs,
-        tries: this.#triesOf(state, running.signal),
+        tries: triesOf(state, running.signal, this.#store),
       });
       // The task was cancelled or expired during the run.
       if (isOver(state) || running.signal.aborted) return;
       this.#end(state, end);
     } catch (error) {
       // Thrown by the server factory, or because the handler returns states without end.
-      if (!isOver(state)) this.#settle(state, { status: "failed", error: this.#redacted(error, start, server) });
+      if (!isOver(state))
+        this.#settle(state, { status: "failed", error: failureOf(error, start, server, this.#runtime) });
     } finally {
       clearTimeout(expiry);
       this.#running = undefined;
       server?.notices.publish({ kind: "task", id: this.#taskId });
     }
-  }
-
-  async #call(server: Registry, start: StoredStart, ending: Ending): Promise<Call> {
-    const { limits, onError } = this.#runtime;
-    return server.withContext({
-      client: callerOf(start, server),
-      env: this.#env,
-      execution: this.#ctx,
-      principal: start.principal,
-      request: start.http && toRequestFacts(start.http),
-      limits,
-      ending,
-      logLevel: undefined,
-      emit: () => undefined,
-      asker: unavailableAsker("a task has no connection to its client"),
-      onError,
-    });
-  }
-
-  #redacted(error: unknown, { request }: StoredStart, server: Registry | undefined) {
-    if (McpError.is(error)) return toErrorObject(error);
-    const { onError } = this.#runtime;
-    if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));
-    const correlationId = crypto.randomUUID();
-    void onError(error, { correlationId, method: "(task)" });
-    return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
-  }
-
-  #triesOf(state: StoredState, signal: AbortSignal): TryStore {
-    return {
-      find: (key) => state.tries[key],
-      keep: (key, tries) => {
-        if (signal.aborted) return;
-        state.tries[key] = tries;
-        // A stored try is progress.
-        state.starts = 0;
-        this.#store.state = state;
-      },
-      forget: (key) => void delete state.tries[key],
-    };
   }
 
   #end(state: StoredState, end: RunEnd): void {

@@ -32,6 +32,22 @@ export function viewOf(
   };
 }
 
+/** Returns the state of a task that was just created. */
+export function newState({ round, createdAtMs }: StoredStart): StoredState {
+  return {
+    status: "working",
+    updatedAtMs: createdAtMs,
+    starts: 0,
+    journaled: 0,
+    round,
+    questions: {},
+    answers: {},
+    uses: {},
+    silent: 0,
+    tries: {},
+  };
+}
+
 export type FinalStatus = "completed" | "failed" | "cancelled";
 
 /** Returns whether the status of the task is final. */

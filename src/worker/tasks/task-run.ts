@@ -1,0 +1,64 @@
+/**
+ * What one run of a task's handler uses: its call, the tries of its steps, and the error that its client gets if it fails.
+ *
+ * @module
+ */
+import { unavailableAsker } from "../../core/ask/asker.ts";
+import type { Registry } from "../../core/define/registry.ts";
+import { McpError, toErrorObject } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JSONRPCErrorObject } from "../../core/protocol/jsonrpc.ts";
+import type { Call } from "../../core/run/call.ts";
+import { redact } from "../../core/serve/dispatch.ts";
+import type { TryStore } from "../../core/tasks/stored-tries.ts";
+import { type EdgeRuntime, toRequestFacts } from "../runtime.ts";
+import { callerOf } from "./legacy-parts.ts";
+import type { StoredStart, StoredState, TaskStore } from "./task-store.ts";
+
+/** Returns the call of a run. */
+export function callOf(
+  server: Registry,
+  start: StoredStart,
+  place: Pick<Call, "env" | "execution" | "ending">,
+  { limits, onError }: EdgeRuntime,
+): Promise<Call> | Call {
+  return server.withContext({
+    ...place,
+    client: callerOf(start, server),
+    principal: start.principal,
+    request: start.http && toRequestFacts(start.http),
+    limits,
+    logLevel: undefined,
+    emit: () => undefined,
+    asker: unavailableAsker("a task has no connection to its client"),
+    onError,
+  });
+}
+
+/** Reports an error that was thrown in a run, and returns what the client gets. @param server Undefined if there is none. */
+export function failureOf(
+  error: unknown,
+  { request }: StoredStart,
+  server: Registry | undefined,
+  { onError }: EdgeRuntime,
+): JSONRPCErrorObject {
+  if (McpError.is(error)) return toErrorObject(error);
+  if (server) return toErrorObject(redact(error, server, request, { ending: new AbortController(), onError }));
+  const correlationId = crypto.randomUUID();
+  void onError(error, { correlationId, method: "(task)" });
+  return { code: ErrorCode.InternalError, message: `Internal error. Reference: ${correlationId}` };
+}
+
+/** Returns the store of the tries of a run's steps. @param signal When it aborts, nothing more is stored. */
+export function triesOf(state: StoredState, signal: AbortSignal, store: TaskStore): TryStore {
+  return {
+    find: (key) => state.tries[key],
+    keep: (key, tries) => {
+      if (signal.aborted) return;
+      state.tries[key] = tries;
+      // A stored try is progress.
+      state.starts = 0;
+      store.state = state;
+    },
+    forget: (key) => void delete state.tries[key],
+  };
+}
