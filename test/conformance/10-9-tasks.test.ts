@@ -320,6 +320,21 @@ describe("10.9 listening", () => {
     await reading.has("its end", () => statusesOf(reading, taskId).includes("cancelled"));
   });
 
+  test("an answer to one of two questions is reported, and so is the cancellation of a task that waits", async () => {
+    const taskId = await client.start("asking_two", { key: newKey() });
+    const { inputRequests } = await client.reaches(taskId, "input_required");
+    const [first = "", second = ""] = Object.keys(inputRequests as Members);
+    const reading = new Reading(await listening([taskId]));
+    const openOf = ({ params }: Members) => Object.keys((params as Members).inputRequests ?? {}).join();
+    await reading.has("both questions", ({ messages }) =>
+      messages.some((each) => openOf(each) === `${first},${second}`),
+    );
+    await client.update(taskId, { [first]: { action: "decline" } });
+    await reading.has("one question", ({ messages }) => messages.some((each) => openOf(each) === second));
+    await client.cancel(taskId);
+    await reading.has("its end", () => statusesOf(reading, taskId).includes("cancelled"));
+  });
+
   test("a hub that is reset meanwhile loses nothing", async () => {
     const key = newKey();
     const taskId = await client.start("hold", { key });

@@ -1,7 +1,7 @@
 /** Calls that run once: by a client's key or by declaration, in both eras, whatever fails meanwhile. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
-import type { Members } from "../http/messages.ts";
+import { newKeys, openStream, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type Members, meta, request, standardHeaders } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
 import { type CallOptions, type Client, clientOf, LegacyClient, ModernClient, readAnswer, VERSIONS } from "./client.ts";
 import { useTaps } from "./taps.ts";
@@ -346,14 +346,22 @@ test("an outcome too large to store reaches the first caller; a repeat gets an e
   expect(await effectsOf(key)).toBe(1);
 });
 
+/** Begins a call and leaves it while it runs. */
+async function beginAndLeave(key: string): Promise<void> {
+  const params = { name: "pay_slowly", arguments: { key }, _meta: meta({ [KEY]: key, progressToken: "p" }) };
+  const message = request("tools/call", params);
+  // Not through the tap, and with RST, so that the Worker notices at once that its client has left.
+  const stream = await openStream(`${worker.origin}/mcp`, { body: message, headers: standardHeaders(message) });
+  await until("the call runs", async () => (await effectsOf(key)) === 1);
+  stream.cut("rst");
+  const client = new ModernClient(url);
+  await until("the call knows it", async () => (await call(client, "has_left", { key })).text === "true");
+}
+
 test("a client that disconnects loses nothing: repeating the key returns the outcome", async () => {
   const key = newKey();
-  const leave = new AbortController();
   const client = new ModernClient(url);
-  const left = client.call("pay_slowly", { key }, { ...keyed(key), signal: leave.signal }).catch(() => undefined);
-  await until("the call runs", async () => (await effectsOf(key)) === 1);
-  leave.abort();
-  await left;
+  await beginAndLeave(key);
   const back = call(client, "pay_slowly", { key }, keyed(key));
   await call(client, "release", { key });
   expect((await back).text).toBe("paid 1");
@@ -393,6 +401,18 @@ describe("when something is lost", () => {
     await worker.abort("McpObject", object ?? "");
     await call(client, "release", { key });
     expect((await running).text).toBe("paid 1");
+    expect((await call(client, "pay_slowly", { key }, keyed(key))).text).toBe("paid 1");
+    expect(await effectsOf(key)).toBe(1);
+  });
+
+  test("a client that disconnects loses nothing, even if the object that remembers is reset before the call ends", async () => {
+    const key = newKey();
+    const before = new Set(await worker.objects("McpObject", "once"));
+    await beginAndLeave(key);
+    const [object] = (await worker.objects("McpObject", "once")).filter((id) => !before.has(id));
+    await worker.abort("McpObject", object ?? "");
+    const client = new ModernClient(url);
+    await call(client, "release", { key });
     expect((await call(client, "pay_slowly", { key }, keyed(key))).text).toBe("paid 1");
     expect(await effectsOf(key)).toBe(1);
   });

@@ -276,6 +276,17 @@ describe("what is stored", () => {
     expect(await finished("asking_again", {})).toBe(6 + 3 * 6);
   });
 
+  test("is not found after its time even if its alarm has not run", async () => {
+    const taskId = await client.start("asking", { key: newKey() });
+    await client.reaches(taskId, "input_required");
+    const object = objectOf(taskId);
+    await fetch(`${worker.origin}/age/${object}/${60 * 60_000}`, { method: "POST" });
+    await worker.evict("McpObject", object);
+    expect(await client.error("tasks/get", { taskId })).toMatchObject({ code: -32602 });
+    expect(await client.error("tasks/cancel", { taskId })).toMatchObject({ code: -32602 });
+    expect((await worker.storage("McpObject", object)).keys).not.toEqual({});
+  });
+
   test("is deleted completely when it expires, whatever its status", async () => {
     const completed = await client.start("steps", { key: newKey() });
     await client.finish(completed);

@@ -546,8 +546,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/stream-sender.ts",
     find: "if (this.#place.rank < 0 && row.seq !== this.#place.seq) break;",
     replace: "",
-    tests: ["test/worker/durable.test.ts"],
-    title: "an event that was sent in part is sent to its end",
+    tests: ["test/worker/half-events.test.ts"],
   },
   {
     id: "sender-forgets-where-it-stopped",
