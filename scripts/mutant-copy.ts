@@ -5,40 +5,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { transform } from "esbuild";
 import type { Mutant } from "../test/mutants/mutant.ts";
+import { hasTimedOut, judgeReport, problemOf, type Report, type Verdict } from "./mutant-report.ts";
 import { ROOT } from "./tools.ts";
-
-/**
- * The outcome of a mutant. noticed: a test failed. survived: all its tests passed. invalid: the change could not be
- * applied, does not parse, or its tests fail without it, so that nothing can be concluded.
- */
-export interface Verdict {
-  readonly outcome: "noticed" | "survived" | "invalid";
-  /** The test that failed, or the reason for the outcome. */
-  readonly detail: string;
-  readonly durationMs: number;
-}
-
-/** The part of vitest's JSON report that is used. */
-interface Report {
-  readonly numFailedTests: number;
-  readonly numPassedTests: number;
-  readonly testResults: readonly {
-    readonly message: string;
-    readonly assertionResults: readonly TestResult[];
-  }[];
-}
-
-interface TestResult {
-  readonly status: string;
-  readonly fullName: string;
-  readonly failureMessages: readonly string[];
-}
 
 /** A run that takes longer is killed. A test that hangs fails by its own timeout much earlier. */
 const RUN_MS_MAX = 240_000;
-
-/** How tests of this project say that something did not happen in time. */
-const TIMED_OUT = /timed out|did not come true within/;
 
 /** How often a mutant is tried whose tests time out, and time out without the change as well. */
 const TRIES = 3;
@@ -149,32 +120,4 @@ export class MutantCopy {
       });
     });
   }
-}
-
-function problemOf(report: Report | undefined): string | undefined {
-  if (!report) return "the tests wrote no report";
-  const failed = firstFailure(report);
-  if (failed) return `"${failed.fullName}" fails`;
-  const broken = report.testResults.find(({ message }) => message !== "");
-  if (broken) return broken.message.split("\n")[0];
-  return report.numPassedTests === 0 ? "no test matches the title" : undefined;
-}
-
-function judgeReport(report: Report | undefined): [Verdict["outcome"], string] {
-  if (!report) return ["noticed", "(the run did not end)"];
-  const failed = firstFailure(report);
-  if (failed) return ["noticed", failed.fullName];
-  // A file that fails as a whole says nothing about a test: its set-up or its imports failed.
-  const broken = report.testResults.find(({ message }) => message !== "");
-  if (broken) return ["invalid", broken.message.split("\n")[0] ?? ""];
-  return ["survived", "All tests passed."];
-}
-
-function firstFailure({ testResults }: Report): TestResult | undefined {
-  const results = testResults.flatMap(({ assertionResults }) => assertionResults);
-  return results.find(({ status }) => status === "failed");
-}
-
-function hasTimedOut(report: Report | undefined): boolean {
-  return !report || (firstFailure(report)?.failureMessages.some((text) => TIMED_OUT.test(text)) ?? false);
 }

@@ -10,7 +10,8 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { MUTANTS } from "../test/mutants/index.ts";
 import type { Mutant } from "../test/mutants/mutant.ts";
-import { MutantCopy, type Verdict } from "./mutant-copy.ts";
+import { MutantCopy } from "./mutant-copy.ts";
+import type { Verdict } from "./mutant-report.ts";
 
 const { values } = parseArgs({
   options: {
