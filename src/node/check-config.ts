@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { KEYS_VARIABLE } from "../core/seal/key-ring.ts";
 
 /** The members of a wrangler configuration that are checked. */
 interface Config {
@@ -17,6 +18,7 @@ interface Config {
   readonly migrations?: readonly Migration[];
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly workflows?: readonly { readonly class_name: string }[];
+  readonly vars?: Readonly<Record<string, unknown>>;
 }
 
 interface Migration {
@@ -45,6 +47,9 @@ const OBJECTS_DATE = "2024-04-03";
 const FILES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 /** The imports of parts that need the exported class. */
 const PARTS = /["']mcp-edge\/worker\/(durable|sessions|hub|keys|once|tasks|workflows)["']/;
+/** The imports of parts that seal something, and of those that provide keys. */
+const SEALING = /["']mcp-edge\/worker\/(sessions|replay)["']/;
+const KEYS = /["']mcp-edge\/worker\/(durable|keys)["']/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
@@ -68,15 +73,19 @@ export async function checkConfig(
   } catch (error) {
     return failed(`${name} cannot be read: ${error instanceof Error ? error.message : error}`);
   }
-  const missing = [...findMissing(folder, name, config)];
-  if (missing.length === 0) {
-    console.log(`${name} has everything that mcp-edge needs.`);
-    return 0;
-  }
+  const main = readMain(folder, config);
+  const missing = [...findMissing(main, name, config)];
+  if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
   for (const { code, text, file, lines } of missing) {
     console.log(`[${code}] ${text}\nAdd to ${file}:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
   }
-  return 1;
+  // Only a note, because the configuration does not contain secrets.
+  if (SEALING.test(main.source) && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
+    console.log(
+      `[keys-missing] ${main.file} imports no part for sealing keys. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+    );
+  }
+  return missing.length === 0 ? 0 : 1;
 }
 
 function failed(message: string): number {
@@ -91,12 +100,22 @@ async function loadWrangler(folder: string): Promise<Wrangler> {
   return { ...loaded.default, ...loaded };
 }
 
-function* findMissing(folder: string, name: string, config: Config): Generator<Missing> {
+/** The main module of the Worker. */
+interface MainModule {
+  /** The path, relative to the folder; undefined if the configuration names none. */
+  readonly file: string | undefined;
+  /** The text; empty if there is no such file. */
+  readonly source: string;
+}
+
+function readMain(folder: string, { main }: Config): MainModule {
+  if (main === undefined) return { file: undefined, source: "" };
+  const path = resolve(folder, main);
+  return { file: relative(folder, path), source: existsSync(path) ? readFileSync(path, "utf8") : "" };
+}
+
+function* findMissing({ file: mainFile, source }: MainModule, name: string, config: Config): Generator<Missing> {
   const isJson = !name.endsWith(".toml");
-  const { main } = config;
-  const mainFile = main === undefined ? undefined : relative(folder, resolve(folder, main));
-  const source =
-    main !== undefined && existsSync(resolve(folder, main)) ? readFileSync(resolve(folder, main), "utf8") : "";
   const classes = [...source.matchAll(CLASS), ...source.matchAll(DESTRUCTURED)].map(([, own]) => own ?? "McpObject");
   if (classes.length === 0 && PARTS.test(source) && mainFile !== undefined) {
     classes.push("McpObject");

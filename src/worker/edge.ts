@@ -53,7 +53,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
 ): EdgeApp<Env, Objects & Classes> {
   const given = options ?? {};
   const place = placeOf(given);
-  const { sessions, notices, once, keys, tasks } = given;
+  const { sessions, notices, once, keys, tasks, replay } = given;
   const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
   const mistakes = findOptionProblems(source, options);
   let isReady = false;
@@ -65,6 +65,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
       ...mistakes,
       ...(objects?.findProblems(env, place) ?? []),
       ...(tasks?.findProblems?.(env) ?? []),
+      ...(keys ? [] : ((sessions ?? replay)?.findProblems?.(env) ?? [])),
       ...findFlagProblems(objects !== undefined),
     ];
     isReady = problems.length === 0;

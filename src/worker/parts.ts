@@ -12,7 +12,7 @@ import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
 import type { Problem } from "./problems.ts";
-import type { EdgeRuntime, KeysOf } from "./runtime.ts";
+import type { EdgeRuntime, KeysOf, SealingPart } from "./runtime.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 import type { TaskObject } from "./tasks/task-object.ts";
 
@@ -20,7 +20,7 @@ import type { TaskObject } from "./tasks/task-object.ts";
 export type HonoEnv<Env> = { Bindings: Env extends object ? Env : object };
 
 /** Sessions for legacy clients. Created by `sessions()` of `mcp-edge/worker/sessions`; bundled only if imported. */
-export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects> {
+export interface SessionsPart<Env, Objects extends object> extends ObjectPart<Env, Objects>, SealingPart {
   /** Joins an endpoint. Called once by `edge()`. */
   attach(runtime: EdgeRuntime): WithRole<Env> & {
     readonly routes: SessionRoutes;

@@ -21,6 +21,8 @@ export type ProblemCode =
   | "binding-wrong"
   /** The class is not the one that `edge()` created. */
   | "class-wrong"
+  /** There are no sealing keys. */
+  | "keys-missing"
   /** The compatibility date is too old for Durable Objects. */
   | "date-too-old"
   /** A compatibility flag is missing. */

@@ -14,6 +14,7 @@ import type { HttpOptions } from "../http/endpoint-types.ts";
 import type { HttpLimits } from "../http/response-times.ts";
 import type { PlainRequest } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
+import type { Problem } from "./problems.ts";
 import type { DurableCalls, DurableCallsHost } from "./replay/durable-calls.ts";
 import type { Deliver } from "./sessions/http-sse-session.ts";
 
@@ -50,8 +51,14 @@ export interface EdgeRuntime {
 /** Returns the key ring for a purpose. If `sealed` was sealed with an unknown key, the keys are requested again. */
 export type KeysOf = (env: unknown, purpose: string, sealed?: string) => Promise<KeyRing>;
 
+/** A part that seals what clients keep. */
+export interface SealingPart {
+  /** Finds missing keys. Called if there is no part for keys. */
+  findProblems(env: unknown): Problem[];
+}
+
 /** Lets calls survive a restart of their object. Created by `replay()` of `mcp-edge/worker/replay`. */
-export interface ReplayPart {
+export interface ReplayPart extends SealingPart {
   /** Runs handlers that ask in the middle of a call. */
   readonly rounds: RunRounds;
   calls(host: DurableCallsHost): DurableCalls;

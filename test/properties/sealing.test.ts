@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { VERSIONS } from "../../src/core/protocol/versions.ts";
-import { EnvKeys } from "../../src/core/seal/env-keys.ts";
+import { envRing } from "../../src/core/seal/env-keys.ts";
 import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, fitInfo, hashPrincipal } from "../../src/worker/sessions/session-id.ts";
 
@@ -239,9 +239,9 @@ describe("session facts", () => {
 });
 
 test("changed keys of the environment are used from then on", async () => {
-  const keys = new EnvKeys("purpose", "What is sealed here needs");
+  const ring = (env: unknown) => envRing(env, "purpose");
   const [first, second] = [{ MCP_KEYS: secret(1) }, { MCP_KEYS: secret(2) }];
-  const sealed = await (await keys.ring(first)).seal(Uint8Array.of(1));
-  expect(await (await keys.ring(second)).open(sealed)).toBeUndefined();
-  expect(await (await keys.ring(first)).open(sealed)).toEqual(Uint8Array.of(1));
+  const sealed = await (await ring(first)).seal(Uint8Array.of(1));
+  expect(await (await ring(second)).open(sealed)).toBeUndefined();
+  expect(await (await ring(first)).open(sealed)).toEqual(Uint8Array.of(1));
 });

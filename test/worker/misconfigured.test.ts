@@ -88,11 +88,19 @@ describe("the class", () => {
 });
 
 describe("other mistakes", () => {
-  test("A27: a 503 for missing keys names the option", async () => {
-    expect((await initialize("/keyless")).status).toBe(503);
-    expect(await reported("/keyless")).toEqual([
-      'keys-missing: Sessions need sealing keys, and there are none. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
-    ]);
+  test.each(["/keyless", "/keyless/replay"])(
+    "A27: missing sealing keys are named in the answer to every request of either era (%s)",
+    async (path) => {
+      for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
+        expect(await problemsOf(request)).toEqual([
+          '[keys-missing] Sealing keys are missing. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
+        ]);
+      }
+    },
+  );
+
+  test("A27: an endpoint whose parts seal nothing needs no keys", async () => {
+    expect((await call("/bare", "hello")).status).toBe(200);
   });
 
   test("A27: a missing Workflow binding: the lines to write are named", async () => {

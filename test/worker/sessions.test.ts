@@ -280,43 +280,50 @@ describe("kill -9", () => {
 describe("keys", () => {
   afterEach(closeAll);
 
-  test.each([undefined, "", "too-short"])(
-    "that are unavailable (%j) make sessions 503 and nothing else",
-    async (keys) => {
-      oracle = new WireOracle();
-      const worker = await start(keys);
-      const url = await tapped(worker);
-      const healthy = await start(newKeys());
-      const other = await LegacyClient.open(await tapped(healthy));
-      const refusals = [
-        await fetch(url, {
-          method: "POST",
-          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-          body: JSON.stringify(initialize("2025-11-25", 1)),
-        }),
-        await other.at(url).request("tools/list", undefined, { id: 2 }),
-        await other.at(url).send(request("ping", undefined, 3)),
-      ];
-      const ids: unknown[] = [];
-      for (const refusal of refusals) {
-        expect(refusal.status).toBe(503);
-        expect(refusal.headers.get("mcp-session-id")).toBeNull();
-        const text = await refusal.text();
-        const error: Members = JSON.parse(text);
-        expect(error).toMatchObject({ jsonrpc: "2.0", error: { code: -32603 } });
-        expect(text).not.toMatch(/MCP_KEYS|McpObject|too-short|\.[jt]s:\d+/);
-        ids.push(error.id);
-      }
-      expect((await other.at(url).delete()).status).toBe(503);
-      expect(await readAnswer(new ModernClient(url).call("echo", { key: "k" }))).toMatchObject({
-        status: 200,
-        text: "k",
-      });
-      // basic/index, Responses: an error carries the id of its request.
-      expect(ids).toEqual([1, 2, 3]);
-      oracle.expectClean();
-    },
-  );
+  test.each([undefined, "", " "])("that are missing (%j) are reported in the answer to every request", async (keys) => {
+    const url = `${(await start(keys)).origin}/mcp`;
+    for (const answer of [await new ModernClient(url).request("tools/list"), await fetch(url)]) {
+      expect([answer.status, await answer.json()]).toMatchObject([
+        500,
+        { error: { data: { reason: "misconfigured", problems: [expect.stringContaining("[keys-missing]")] } } },
+      ]);
+    }
+  });
+
+  test.each(["too-short"])("that are not valid (%j) make sessions 503 and nothing else", async (keys) => {
+    oracle = new WireOracle();
+    const worker = await start(keys);
+    const url = await tapped(worker);
+    const healthy = await start(newKeys());
+    const other = await LegacyClient.open(await tapped(healthy));
+    const refusals = [
+      await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+        body: JSON.stringify(initialize("2025-11-25", 1)),
+      }),
+      await other.at(url).request("tools/list", undefined, { id: 2 }),
+      await other.at(url).send(request("ping", undefined, 3)),
+    ];
+    const ids: unknown[] = [];
+    for (const refusal of refusals) {
+      expect(refusal.status).toBe(503);
+      expect(refusal.headers.get("mcp-session-id")).toBeNull();
+      const text = await refusal.text();
+      const error: Members = JSON.parse(text);
+      expect(error).toMatchObject({ jsonrpc: "2.0", error: { code: -32603 } });
+      expect(text).not.toMatch(/MCP_KEYS|McpObject|too-short|\.[jt]s:\d+/);
+      ids.push(error.id);
+    }
+    expect((await other.at(url).delete()).status).toBe(503);
+    expect(await readAnswer(new ModernClient(url).call("echo", { key: "k" }))).toMatchObject({
+      status: 200,
+      text: "k",
+    });
+    // basic/index, Responses: an error carries the id of its request.
+    expect(ids).toEqual([1, 2, 3]);
+    oracle.expectClean();
+  });
 
   test("open what older keys of the list sealed, and nothing that a removed key sealed", async () => {
     oracle = new WireOracle();

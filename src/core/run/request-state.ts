@@ -10,13 +10,14 @@ import { encodeText } from "../protocol/bytes.ts";
 import { KitError } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../protocol/jsonrpc.ts";
 import { canonical } from "../seal/canonical.ts";
-import { EnvKeys } from "../seal/env-keys.ts";
+import { envRing, readKeyList } from "../seal/env-keys.ts";
 import type { KeyRing } from "../seal/key-ring.ts";
 import type { Call } from "./call.ts";
 import { invalidState, readResponses } from "./run-rounds.ts";
 import type { SentSamples } from "./sampling-rounds.ts";
 
-const ENV_KEYS = new EnvKeys("request state", "A requestState needs");
+/** The purpose of the keys. */
+const STATE = "request state";
 
 /** The lifetime of a state in milliseconds. It bounds the time that a person can take for one round. */
 const STATE_LIFE_MS = 60 * 60 * 1000;
@@ -60,12 +61,9 @@ export async function openState(
   const { requestState } = request.params ?? {};
   if (requestState === undefined) return undefined;
   if (typeof requestState !== "string") throw invalidState();
-  const ring = await keysOf(call, requestState).catch((error: unknown) => {
-    // A server without keys has sealed nothing. If its handlers cannot ask, the missing keys are not a mistake to
-    // report.
-    if (!call.replay && KitError.is(error) && error.code === "keys-missing") throw invalidState();
-    throw error;
-  });
+  // A server without keys has sealed nothing, and that is not a mistake to report.
+  if (!call.stateKeys && !readKeyList(call.env)) throw invalidState();
+  const ring = await keysOf(call, requestState);
   const opened = await ring.open(requestState, bindingOf(server, request, call));
   if (!opened) throw invalidState();
   return JSON.parse(new TextDecoder().decode(opened)) as SealedState & { expiresAtMs: number };
@@ -91,7 +89,7 @@ export function encodeState(kept: SealedState, { limits: { requestStateBytesMax 
 }
 
 async function keysOf(call: Call, sealed?: string): Promise<KeyRing> {
-  return call.stateKeys ? call.stateKeys(sealed) : ENV_KEYS.ring(call.env);
+  return call.stateKeys ? call.stateKeys(sealed) : envRing(call.env, STATE);
 }
 
 /**

@@ -6,28 +6,34 @@
 import { KitError } from "../protocol/errors.ts";
 import { KEYS_VARIABLE, KeyRing } from "./key-ring.ts";
 
-/** The key ring for one purpose. It is derived once per list of keys, because that is more expensive than a call. */
-export class EnvKeys {
-  readonly #purpose: string;
-  readonly #needs: string;
-  #last: { readonly list: string; readonly ring: Promise<KeyRing> } | undefined;
+/** The text about missing keys. */
+const KEYS_MISSING = `Sealing keys are missing. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`;
 
-  /** @param needs The beginning of the error text, such as "Sessions need". */
-  constructor(purpose: string, needs: string) {
-    this.#purpose = purpose;
-    this.#needs = needs;
-  }
+export { KEYS_MISSING };
 
-  /** Returns the key ring. @throws {KitError} `keys-missing` or `keys-invalid`. */
-  async ring(env: unknown): Promise<KeyRing> {
-    const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
-    if (typeof list !== "string" || list.trim() === "") {
-      throw new KitError(
-        "keys-missing",
-        `${this.#needs} sealing keys, and there are none. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE}, which npx mcp-edge keys makes.`,
-      );
-    }
-    if (this.#last?.list !== list) this.#last = { list, ring: KeyRing.parse(list, this.#purpose) };
-    return this.#last.ring;
-  }
+/** Returns the list of keys in an environment; undefined if there is none. */
+export function readKeyList(env: unknown): string | undefined {
+  const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
+  return typeof list === "string" && list.trim() !== "" ? list : undefined;
+}
+
+/** Rings by purpose and list. Deriving keys is more expensive than a whole tool call. */
+const rings = new Map<string, Promise<KeyRing>>();
+/** More rings than the endpoints of a Worker use at a time. */
+const RINGS_MAX = 64;
+
+/** Returns the key ring of a list for one purpose. @throws {KitError} `keys-invalid`. */
+export function ringOf(list: string, purpose: string): Promise<KeyRing> {
+  const name = `${purpose} ${list}`;
+  const ring = rings.get(name) ?? KeyRing.parse(list, purpose);
+  if (!rings.has(name) && rings.size > RINGS_MAX) rings.clear();
+  rings.set(name, ring);
+  return ring;
+}
+
+/** Returns the key ring of an environment for one purpose. @throws {KitError} `keys-missing` or `keys-invalid`. */
+export async function envRing(env: unknown, purpose: string): Promise<KeyRing> {
+  const list = readKeyList(env);
+  if (list === undefined) throw new KitError("keys-missing", KEYS_MISSING);
+  return ringOf(list, purpose);
 }

@@ -5,7 +5,8 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
-import { KEYS_VARIABLE, KeyRing } from "../../core/seal/key-ring.ts";
+import { readKeyList, ringOf } from "../../core/seal/env-keys.ts";
+import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
 
 /** Milliseconds between two requests because of an unknown key, so that invalid input cannot cause many requests. */
@@ -26,7 +27,6 @@ export class KeySource {
   readonly #rotation: Rotation;
   /** Milliseconds after which the keys are refreshed in the background. */
   readonly #refreshMs: number;
-  readonly #rings = new Map<string, Promise<KeyRing>>();
   #known: Known | undefined;
   #pending: Promise<Known> | undefined;
   #requestedAtMs = Number.NEGATIVE_INFINITY;
@@ -47,8 +47,8 @@ export class KeySource {
    * @throws {Error} if the object returns no keys. @throws {KitError} if the secret has no valid keys.
    */
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
-    const list = (env as Record<string, unknown> | undefined)?.[KEYS_VARIABLE];
-    if (typeof list === "string" && list.trim() !== "") return this.#ringOf(list, purpose);
+    const list = readKeyList(env);
+    if (list !== undefined) return ringOf(list, purpose);
     const ring = await this.#ringNow(env, purpose);
     if (sealed === undefined || ring.knows(sealed)) return ring;
     // Concurrent callers wait for the same request.
@@ -67,16 +67,7 @@ export class KeySource {
     const sealing = keys.findLast(({ sealsFromMs }) => sealsFromMs <= nowMs) ?? keys[0];
     // The first key of a list seals.
     const ordered = [...keys].sort((a, b) => Number(b === sealing) - Number(a === sealing));
-    return this.#ringOf(ordered.map(({ secret }) => secret).join(","), purpose);
-  }
-
-  /** Deriving keys is more expensive than a whole tool call, so rings are cached. */
-  #ringOf(list: string, purpose: string): Promise<KeyRing> {
-    const name = `${purpose} ${list}`;
-    const ring = this.#rings.get(name) ?? KeyRing.parse(list, purpose);
-    if (!this.#rings.has(name) && this.#rings.size > RINGS_MAX) this.#rings.clear();
-    this.#rings.set(name, ring);
-    return ring;
+    return ringOf(ordered.map(({ secret }) => secret).join(","), purpose);
   }
 
   async #current(env: unknown): Promise<Known> {
@@ -136,6 +127,3 @@ export class KeySource {
     }
   }
 }
-
-/** The most cached rings, more than there are purposes and key orders at a time. */
-const RINGS_MAX = 16;

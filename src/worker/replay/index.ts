@@ -7,6 +7,7 @@
 import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import { replayRounds } from "../../core/run/replay.ts";
 import { type KeepOptions, storing } from "../../http/storable-request.ts";
+import { findKeyProblems } from "../key-problems.ts";
 import type { ReplayPart } from "../runtime.ts";
 import { DurableCalls } from "./durable-calls.ts";
 
@@ -38,5 +39,5 @@ const OPTIONS: OptionTable<ReplayOptions> = { keepHeaders: null, keepQuery: null
 export function replay(options: ReplayOptions = {}): ReplayPart {
   checkOptions("replay(): ", options, OPTIONS);
   const storable = storing("replay()", options);
-  return { rounds: replayRounds, calls: (host) => new DurableCalls(host, storable) };
+  return { findProblems: findKeyProblems, rounds: replayRounds, calls: (host) => new DurableCalls(host, storable) };
 }

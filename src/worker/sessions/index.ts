@@ -10,6 +10,7 @@
 import { checkOptions, type OptionTable, PERIOD, SIZE, TIMER } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { createSessionRoutes } from "../../http/session-routes.ts";
+import { findKeyProblems } from "../key-problems.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { SessionsPart } from "../parts.ts";
 import { DurableSessionGateway, type SessionKey } from "./session-gateway.ts";
@@ -86,6 +87,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
   };
   return {
     objects: OBJECTS,
+    findProblems: findKeyProblems,
     attach: (runtime) => {
       const gateway = new DurableSessionGateway(
         { place: runtime.place, lengthMs: period.lengthMs, key: key as SessionKey<unknown> | undefined },

@@ -9,7 +9,7 @@
  */
 import { type ClientFacts, encodeCapabilities, type Principal } from "../../core/protocol/client-facts.ts";
 import { checkFunction, describeType, KitError } from "../../core/protocol/errors.ts";
-import { EnvKeys } from "../../core/seal/env-keys.ts";
+import { envRing } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { EventStream } from "../../http/event-stream.ts";
 import type { Refusal } from "../../http/refusal.ts";
@@ -60,12 +60,11 @@ interface KnownId {
 export class DurableSessionGateway implements SessionGateway {
   readonly #options: GatewayOptions;
   readonly #objects: RoleObjects<SessionRpc>;
-  readonly #env = new EnvKeys(PURPOSE, "Sessions need");
-  readonly #keysOf: KeysOf | undefined;
+  readonly #keysOf: KeysOf;
   #known: { readonly ring?: KeyRing; readonly ids: Map<string, KnownId> } = { ids: new Map() };
 
-  /** @param keysOf Provides the keys. If undefined, they come from the secret `MCP_KEYS`. */
-  constructor(options: GatewayOptions, keysOf: KeysOf | undefined) {
+  /** @param keysOf Provides the keys. By default they come from the secret `MCP_KEYS`. */
+  constructor(options: GatewayOptions, keysOf: KeysOf = envRing) {
     checkFunction("sessions(): key", options.key);
     this.#options = options;
     this.#objects = new RoleObjects("session", options.place);
@@ -140,8 +139,7 @@ export class DurableSessionGateway implements SessionGateway {
   }
 
   async #keys(env: unknown, sealed?: string): Promise<KeyRing> {
-    const ring = this.#keysOf ? this.#keysOf(env, PURPOSE, sealed) : this.#env.ring(env);
-    return ring.catch((error: unknown) => {
+    return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => {
       throw unavailable(error);
     });
   }

@@ -828,8 +828,8 @@ export const FEATURES: readonly Mutant[] = [
   {
     id: "env-keys-rotation-unseen",
     file: "src/core/seal/env-keys.ts",
-    find: "if (this.#last?.list !== list)",
-    replace: "if (!this.#last)",
+    find: "const name = `${purpose} ${list}`;",
+    replace: "const name = purpose;",
     tests: ["test/properties/sealing.test.ts"],
   },
   {

@@ -141,14 +141,14 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "keys-secret-is-ignored",
     file: "src/worker/keys/key-source.ts",
-    find: 'if (typeof list === "string" && list.trim() !== "") return',
-    replace: 'if (typeof list === "string" && list.trim() === "no") return',
+    find: "if (list !== undefined) return",
+    replace: 'if (list === "no") return',
     tests: ["test/worker/keys.test.ts"],
     title: "takes the object's place",
   },
   {
     id: "keys-of-any-purpose",
-    file: "src/worker/keys/key-source.ts",
+    file: "src/core/seal/env-keys.ts",
     find: "const name = `${purpose} ${list}`;",
     replace: "const name = list;",
     tests: ["test/worker/keys.test.ts"],
@@ -513,6 +513,14 @@ export const PARTS: readonly Mutant[] = [
     replace: "void code;",
     tests: ["test/worker/options.test.ts"],
     title: "A27",
+  },
+  {
+    id: "edge-missing-keys-unreported",
+    file: "src/worker/edge.ts",
+    find: "...(keys ? [] : ((sessions ?? replay)?.findProblems?.(env) ?? [])),",
+    replace: "",
+    tests: ["test/worker/misconfigured.test.ts"],
+    title: "A27: missing sealing keys",
   },
   {
     id: "edge-server-function-unchecked",

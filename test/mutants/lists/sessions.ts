@@ -37,8 +37,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-keys-missing-is-500",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "return ring.catch((error: unknown) => {",
-    replace: "return ring.catch((error: unknown) => { throw error;",
+    find: "return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => {",
+    replace: "return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => { throw error;",
     tests: ["test/worker/keys.test.ts"],
     title: "are 503 with Retry-After",
   },
