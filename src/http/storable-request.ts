@@ -12,13 +12,17 @@ import type { PlainRequest } from "./sessions.ts";
 /** Further parts of a request that may be stored. */
 export interface KeepOptions {
   /**
-   * Names of further request headers that are stored with a call that outlives its request. Those of credentials, such as
-   * `Authorization`, are refused.
+   * The names of further request headers that are stored with a call that may outlive its request. Headers that contain
+   * credentials, such as `Authorization`, are refused.
    *
-   * @default none: only what {@link storing} lists
+   * @default none; docs/guides/questions.md lists the headers that are always stored
    */
   readonly keepHeaders?: readonly string[];
-  /** Names of query parameters that are stored with such a call. Those of credentials are refused. @default none */
+  /**
+   * The names of query parameters that are stored with such a call. Parameters that contain credentials are refused.
+   *
+   * @default none
+   */
   readonly keepQuery?: readonly string[];
 }
 

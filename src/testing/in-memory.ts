@@ -20,9 +20,9 @@ import { createPair } from "./pair.ts";
 type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
 type Members = Readonly<Record<string, unknown>>;
 
-/** How to connect. */
+/** Options of the in-memory client. */
 export interface InMemoryOptions<Env = unknown> extends Partial<ConnectOptions<Env>> {
-  /** Protocol version the client speaks. @default the newest one */
+  /** The protocol version that the client speaks. @default the newest version */
   readonly version?: string;
   /** The capabilities that the client declares. @default {} */
   readonly capabilities?: Members;

@@ -31,36 +31,50 @@ import type { ReplayPart } from "./runtime.ts";
 export interface EdgeOptions<Env, Objects extends object = object, Classes extends object = object>
   extends OriginRules,
     ResponseTimes {
-  /** Path of the endpoint within the app. @default "/mcp" */
+  /** The path of the endpoint within the app. @default "/mcp" */
   readonly path?: string;
   /**
-   * Name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at every
-   * other one, and idempotency keys count for one endpoint only. Set it where paths do not distinguish endpoints (two
-   * that are chosen by host), where one endpoint has several paths, or to keep all of this valid when the path changes.
+   * The name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at every
+   * other one, and idempotency keys count for one endpoint only. Set it if paths do not distinguish endpoints (two that
+   * are chosen by host), if one endpoint has several paths, or to keep all of this valid when the path changes.
    *
    * @default the path of the request's URL
    */
   readonly endpoint?: string;
-  /** Sessions for legacy clients. Without them each legacy request stands alone. */
+  /** Sessions for legacy clients, created by `sessions()`. Without them each legacy request stands alone. */
   readonly sessions?: SessionsPart<Env, Objects>;
-  /** Notices of changes to clients of every isolate. Without them the server declares no notices. */
+  /**
+   * Notices of changes to clients of every isolate, created by `hub()`. Without them the server declares no notices.
+   */
   readonly notices?: NoticesPart<Env, Objects>;
-  /** Runs repeated calls once. Without it a call of a tool declared `once` fails. */
+  /** Runs repeated calls once; created by `once()`. Without it a call of a tool declared `once` fails. */
   readonly once?: OncePart<Env, Objects>;
   /**
-   * Runs tools that declare `task` in the background, for clients that support tasks. Without it they run on the
-   * request.
+   * Runs tools that declare `task` in the background, for clients that support tasks; created by `tasks()`. Without it
+   * they run on the request, and a tool whose `task` is "required" cannot be called.
    */
   readonly tasks?: TasksPart<Env, Objects, Classes>;
-  /** Provides the sealing keys. @default the secret MCP_KEYS */
+  /**
+   * Provides the sealing keys; created by `keys()`. An endpoint with `sessions` or `replay` needs them.
+   *
+   * @default the secret MCP_KEYS
+   */
   readonly keys?: KeysPart<Env, Objects>;
-  /** Lets handlers ask modern clients in the middle of a call, and lets calls continue after their object was lost. */
+  /**
+   * Lets handlers ask modern clients in the middle of a call, and lets calls continue after their object was lost;
+   * created by `replay()`.
+   */
   readonly replay?: ReplayPart;
-  /** Serves clients of the HTTP+SSE transport (2024-11-05) at the same path. Needs sessions. */
+  /**
+   * Serves clients of the HTTP+SSE transport (2024-11-05) at the same path; created by `httpSse()`. Needs `sessions`.
+   */
   readonly httpSse?: RoutesPart<Env>;
-  /** Answers browsers with a page about the server. Without it they get 405, or 400 if there are sessions. */
+  /**
+   * Answers browsers with a page about the server; created by `page()`. Without it they get 405, or 400 if there are
+   * sessions.
+   */
   readonly page?: PagePart;
-  /** Decides who a request acts for. @default everyone is anonymous */
+  /** Returns the principal that a request acts for, or refuses the request. @default every caller is anonymous */
   readonly auth?: AuthHook<Env>;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
@@ -72,33 +86,33 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
    */
   readonly jsonOnly?: boolean;
   /**
-   * Middleware of Hono that every request to this app passes first, in this order. `app.use()` after `edge()` does not
-   * reach the endpoint, because its route comes first. With middleware, requests take Hono's router, which costs a little
-   * more.
+   * Hono middleware that every request to this app passes first, in this order. `app.use()` after `edge()` does not
+   * reach the endpoint, because the endpoint's route comes first. With middleware, requests take Hono's router, which
+   * costs a little more.
    *
    * @default none
    */
   readonly middleware?: readonly MiddlewareHandler<HonoEnv<Env>>[];
   /**
-   * Name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its own, so a
-   * second endpoint needs another name, such as "AdminObject". What an endpoint issues is bound to this name: session ids
-   * and tasks are unknown after it changes.
+   * The name under which the Worker exports the class `app.McpObject`. Each endpoint of a Worker has a class of its
+   * own, so a second endpoint needs another name, such as "AdminObject". Session ids and tasks are bound to this name,
+   * and become unknown when it changes.
    *
    * @default "McpObject"
    */
   readonly className?: string;
   /**
-   * Name of a Durable Object binding to use instead of the exported class, if the Worker has it.
+   * The name of a Durable Object binding to use instead of the exported class, if the Worker has it.
    *
-   * @default "MCP"; none when `className` is given
+   * @default "MCP"; none if `className` is given
    */
   readonly binding?: string;
   /**
-   * The jurisdiction in which objects are created, for data that must stay there. Objects created elsewhere before are
-   * no longer found.
+   * The jurisdiction in which objects are created, for data that must stay there. Objects that were created elsewhere
+   * are no longer found.
    */
   readonly jurisdiction?: DurableObjectJurisdiction;
-  /** The region near which objects should be created. @default near the client whose request makes the object */
+  /** The region near which objects should be created. @default near the client whose request creates the object */
   readonly locationHint?: DurableObjectLocationHint;
 }
 

@@ -46,11 +46,11 @@ export interface ContextCall {
   readonly progressAfter?: number | undefined;
 }
 
-/** More about the progress of a request. */
+/** Options of `ctx.progress`. */
 export interface ProgressOptions {
-  /** The value at which the work is done, when it is known. */
+  /** The value at which the work is done, if it is known. */
   readonly total?: number;
-  /** A text for people about the current work. Sent since 2025-03-26. */
+  /** A text for people that describes the current work. Sent since 2025-03-26. */
   readonly message?: string;
 }
 

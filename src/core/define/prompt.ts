@@ -42,11 +42,11 @@ export type PromptArguments = AnySchema | readonly PromptArgument[] | undefined;
 export interface PromptOptions<Args extends PromptArguments = undefined, Env = unknown> {
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
-  /** What the prompt is for. */
+  /** A description of what the prompt is for. */
   readonly description?: string;
   /** The arguments, as a schema or as a list. @default none */
   readonly arguments?: Args;
-  /** Completers of arguments, by name. */
+  /** Completers of the arguments, by name of the argument. */
   readonly complete?: Completers<Env>;
   /** Icons that a client may show. Sent since 2025-11-25. */
   readonly icons?: readonly Icon[];

@@ -78,19 +78,19 @@ interface CommonOptions {
   readonly icons?: readonly Icon[];
   /** Metadata for the client, sent unchanged. */
   readonly _meta?: JsonObject;
-  /** How long clients may cache the contents. @default the server's hint for `resources/read` */
+  /** How long clients may keep the contents, and who may share them. @default the server's hint for `resources/read` */
   readonly cache?: CacheHint;
 }
 
 /** Describes a resource. @see MCP 2026-07-28, server/resources, "Resource" */
 export interface ResourceOptions extends CommonOptions {
-  /** The size in bytes, if known. */
+  /** The size of the contents in bytes, if it is known. */
   readonly size?: number;
 }
 
 /** Describes a resource template. @see MCP 2026-07-28, server/resources, "Resource Templates" */
 export interface ResourceTemplateOptions<Env = unknown> extends CommonOptions {
-  /** Completers of variables, by name. */
+  /** Completers of the variables, by name of the variable. */
   readonly complete?: Completers<Env>;
 }
 

@@ -18,9 +18,14 @@ import type { ToolDefinition } from "./tool.ts";
 
 /** How long a client may keep a result, and who may share it. @see MCP 2026-07-28, server/utilities/caching */
 export interface CacheHint {
-  /** Milliseconds, an integer; 0 means "ask again each time". @default 0 */
+  /** The time, in milliseconds, for which a client may keep the result. With 0 it asks again each time. @default 0 */
   readonly ttlMs?: number;
-  /** `public`: the same for every caller. @default "private" */
+  /**
+   * Who may share the result: with `"public"`, a shared cache may give it to every caller; with `"private"`, only the
+   * caller that got it may keep it.
+   *
+   * @default "private"
+   */
   readonly cacheScope?: "public" | "private";
 }
 
@@ -91,7 +96,7 @@ export type SubscribeHook<Env> = (
 
 /** The description of a server, and the settings of its behavior. */
 export interface ServerOptions<Env> extends Implementation {
-  /** How to use the server, for the model; sent with `initialize` and `server/discover`. */
+  /** A text for the model that explains how to use the server. Sent with `initialize` and `server/discover`. */
   readonly instructions?: string;
   /** Tools created by `defineTool`. */
   readonly tools?: readonly ToolDefinition<Env>[];
@@ -101,17 +106,21 @@ export interface ServerOptions<Env> extends Implementation {
   readonly resources?: readonly (ResourceDefinition<Env> | ResourceTemplateDefinition<Env>)[];
   /** The number of entries on a page of each list. @default all entries on one page */
   readonly pageSize?: number;
-  /** Members that replace the capabilities derived from the definitions; `undefined` removes one. */
+  /**
+   * Members that are added to the capabilities that the server derives from its definitions, or that replace them.
+   * `undefined` removes a member.
+   */
   readonly capabilities?: JsonObject;
-  /** Protocol versions to serve. @default all the kit knows */
+  /** The protocol versions that the server accepts. @default every version that the kit supports */
   readonly protocolVersions?: readonly string[];
-  /** How long clients of 2026-07-28 may keep results, for each method. @default they ask again each time */
+  /** How long clients of 2026-07-28 may keep the results of each method. @default clients ask again each time */
   readonly cacheHints?: Partial<Record<CacheableMethod, CacheHint>>;
-  /** Hooks that wrap every request; the first one is outermost. */
+  /** Hooks that wrap every request. The first one is the outermost. */
   readonly around?: readonly AroundHook<Env>[];
   /**
-   * The value of `ctx.context` in every handler, or a function that is called for each request (without `request` on
-   * stdio), so that no value of one request reaches another. `WithContext` gives it its type.
+   * The value of `ctx.context` in every handler, or a function that returns it. The function is called for each
+   * request, so that no value of one request reaches another; on stdio it gets no `request`. `WithContext` declares the
+   * type of the value.
    */
   readonly context?: ContextOf<Env> | ContextFunction<Env>;
   /**
@@ -136,7 +145,10 @@ export interface ServerOptions<Env> extends Implementation {
   readonly onSubscribe?: SubscribeHook<Env>;
   /** Called when a subscription has ended: the client unsubscribed, its listen stream closed, or its session ended. */
   readonly onUnsubscribe?: SubscriptionHook<Env>;
-  /** Called once for each request, however it ends. An exception of the hook changes nothing. */
+  /**
+   * Called once for each request when it has ended, whether it succeeded, failed or was cancelled. An exception of the
+   * hook has no effect.
+   */
   readonly onRequestEnd?: RequestEndHook<Env>;
   /**
    * Called once for each sampling request that a client was sent, however it ends. An exception of the hook changes
@@ -145,7 +157,11 @@ export interface ServerOptions<Env> extends Implementation {
    * when the task ends.
    */
   readonly onSample?: SampleHook<Env>;
-  /** Receives every exception for which the client was only given a correlation id. @default the runtime's log */
+  /**
+   * Receives every exception for which the client got only a correlation id, and warnings about mistakes in the server.
+   *
+   * @default the runtime's log
+   */
   readonly onError?: ErrorReporter;
 }
 

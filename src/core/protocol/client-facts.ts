@@ -36,15 +36,15 @@ export function readPrincipal(value: unknown): Principal | undefined {
 export interface Implementation {
   /** The name, for programs. */
   readonly name: string;
-  /** The version, in whatever form its author uses. */
+  /** The version, in any form. */
   readonly version: string;
   /** The name, for people. Sent since 2025-06-18. */
   readonly title?: string;
   /** A description, for people. Sent since 2025-11-25. */
   readonly description?: string;
-  /** A web page about it. Sent since 2025-11-25. */
+  /** The URL of a web page about it. Sent since 2025-11-25. */
   readonly websiteUrl?: string;
-  /** Icons that the other side may show for it. Sent since 2025-11-25. */
+  /** Icons that may be shown for it. Sent since 2025-11-25. */
   readonly icons?: readonly import("./content.ts").Icon[];
 }
 

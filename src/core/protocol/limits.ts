@@ -7,69 +7,87 @@
 
 import { COUNT, checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "./check-options.ts";
 
-/** The limits of one endpoint: whole numbers, inclusive, at most 2,147,483,647. */
+/**
+ * The limits of one endpoint or connection. Each is a whole number of at most 2,147,483,647, and the value itself is
+ * still allowed.
+ */
 export interface Limits {
-  /** Bytes of one HTTP request body or one stdio line. Stops a peer from filling memory; refused with 413. */
+  /**
+   * The largest size of an HTTP request body or a line on stdio, in bytes. Stops a peer from filling memory. A larger
+   * body is refused with 413, a longer line with an error.
+   */
   readonly bodyBytesMax: number;
-  /** Nesting of arrays and objects in one body. Stops deep recursion in parsers and schemas; refused with -32600. */
+  /**
+   * The deepest nesting of arrays and objects in a body. Stops deep recursion in parsers and schemas. A deeper body is
+   * refused with -32600.
+   */
   readonly bodyDepthMax: number;
   /**
-   * Values in one body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a
-   * validator may take microseconds or create an error for each. Stops one request from taking seconds; refused with
-   * 413.
+   * The most values in a body: the members of all its arrays and objects. A body of 4 MiB can hold two million, and a
+   * validator may take microseconds for each, or create an error for each. Stops one request from taking seconds. A
+   * body with more is refused with 413.
    */
   readonly bodyValuesMax: number;
-  /** Members of one batch (2025-03-26). Stops one POST from starting thousands of calls; refused with -32600. */
+  /**
+   * The most messages in a batch (2025-03-26). Stops one POST from starting thousands of calls. A larger batch is
+   * refused with -32600.
+   */
   readonly batchMax: number;
   /**
-   * Bytes of notifications that one stream may hold for a slow reader. Beyond it, progress is dropped, but never the
-   * result.
+   * The most bytes that may wait on a stream for a client that reads slowly. Beyond it progress is dropped; the result
+   * never is.
    */
   readonly streamBufferBytesMax: number;
   /**
-   * Bytes that one round of a modern call may keep for the next, sealed in `requestState`. Clients send them back in
-   * each round.
+   * The most bytes that a round of a modern call may pass to the next one, sealed in `requestState`. The client sends
+   * them back each time.
    */
   readonly requestStateBytesMax: number;
   /**
-   * Milliseconds that a client has to answer a question to its user. Stops a call from waiting forever for a user who
-   * has left. A question that ends the run also waits at most this long for running steps, because one of them may need
-   * the answer.
+   * The time, in milliseconds, that a client has to answer a question for its user. Stops a call from waiting forever
+   * for a user who has left. A question that ends the run also waits this long for steps that are still running,
+   * because one of them may need the answer.
    */
   readonly elicitTimeoutMs: number;
-  /** Milliseconds that a client has to answer a question to itself (roots, sampling). */
+  /** The time, in milliseconds, that a client has to answer a question that is not for its user: roots and sampling. */
   readonly askTimeoutMs: number;
   /**
-   * Sampling requests of one call. Stops a loop in a handler from spending the user's money; refused with a
-   * QuestionError.
+   * The most sampling requests of one call. Stops a loop in a handler from spending the user's money. A further request
+   * fails with a `QuestionError`.
    */
   readonly samplesPerCallMax: number;
-  /** Sampling requests of one session or connection, while it is in memory. Stops many calls from doing the same. */
+  /**
+   * The most sampling requests of one session or connection while it is in memory. Stops many calls from doing the
+   * same.
+   */
   readonly samplesPerSessionMax: number;
   /**
-   * The greatest `temperature` of a sampling request. Most models take 0 to 1, some take 0 to 2. A request with a
-   * greater one fails before it is sent.
+   * The greatest `temperature` of a sampling request. Most models accept 0 to 1, some 0 to 2. A request with a greater
+   * one fails before it is sent.
    */
   readonly temperatureMax: number;
-  /** Resources that one listen stream or one session may be subscribed to. Refused with -32602. */
+  /**
+   * The most resources that one listen stream or one session may be subscribed to. A request for more is refused with
+   * -32602.
+   */
   readonly subscriptionUrisMax: number;
   /**
-   * Characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to. They stay in
-   * memory as long as the stream or session. Refused with -32602.
+   * The most characters of one `subscriptions/listen` request, or of all URIs that a session is subscribed to. They
+   * stay in memory as long as the stream or session does. A request for more is refused with -32602.
    */
   readonly subscriptionCharsMax: number;
   /**
-   * Listen streams that one principal, or one connection, may have open at a time. At the edge, callers without a
-   * principal are bounded only by `streamsMax` of `hub()`, and each shard of the hub counts for itself. Stops one client
-   * from filling the hub; refused with 429.
+   * The most listen streams that one principal, or one connection, may have open at a time. Stops one client from
+   * filling the hub. A further stream is refused with 429. At the edge, callers without a principal are bounded only by
+   * `streamsMax` of `hub()`, and each shard of the hub counts for itself.
    */
   readonly listensPerPrincipalMax: number;
-  /** Milliseconds that a tool without its own `timeoutMs` may run; 0 means no limit. */
+  /** The time, in milliseconds, that a tool may run if it declares no `timeoutMs`. 0 means no limit. */
   readonly toolTimeoutMs: number;
   /**
-   * Milliseconds that any other handler may run: a custom method or notification, a prompt, a reader or lister of
-   * resources, or a completer. After that, `ctx.signal` aborts and the client gets -32603 with the reason "timeout".
-   * The time that a client takes to answer a question is included. 0 means no limit.
+   * The time, in milliseconds, that any other handler may run: a custom method or notification, a prompt, a reader or
+   * lister of resources, a completer. The time that a client takes to answer a question counts. Then `ctx.signal`
+   * aborts, and the client gets -32603 with the reason "timeout". 0 means no limit.
    *
    * @default 15 minutes
    */

@@ -15,25 +15,25 @@ import { deliver } from "./delivery.ts";
 /** Options of {@link httpSse}. */
 export interface HttpSseOptions {
   /**
-   * A further path for the stream, for clients that are configured with one, such as "/sse".
+   * A further path for the stream, such as "/sse", for clients that are configured with that path.
    *
-   * @default none, or "/sse" when `messagesPath` is given
+   * @default none, or "/sse" if `messagesPath` is given
    */
   readonly path?: string;
-  /** The path that clients of `path` send messages to. @default none, or "/messages" when `path` is given */
+  /** The path to which clients of `path` send messages. @default none, or "/messages" if `path` is given */
   readonly messagesPath?: string;
   /**
-   * Streams of HTTP+SSE clients that one isolate holds open at once. One more is answered 429 before an object is
-   * created for it. A stream keeps its place until the runtime says that its client has gone. It finds that out
-   * when it writes to the stream, so a client that has left keeps its place until the next message or heartbeat
-   * (`heartbeatMs`), and one whose network was lost until the connection times out.
+   * The most streams of HTTP+SSE clients that one isolate holds open at once. A further one is answered with 429 before
+   * an object is created for it. A stream counts until the runtime reports that its client has disconnected. The
+   * runtime notices that when it writes to the stream, so a client that has left counts until the next message or
+   * heartbeat (`heartbeatMs`), and one whose network was lost until the connection times out.
    *
    * @default 1000
    */
   readonly streamsMax?: number;
   /**
-   * How many of these streams one principal may hold open in one isolate, so that a single caller cannot take all
-   * places. All anonymous callers together are one principal: set it to `streamsMax` for a server without `auth`.
+   * The most of these streams that one principal may hold open in one isolate, so that a single caller cannot take all
+   * of them. All anonymous callers together count as one principal: set it to `streamsMax` for a server without `auth`.
    *
    * @default half of `streamsMax`, rounded up
    */

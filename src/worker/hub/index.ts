@@ -21,23 +21,24 @@ import { subjectOf } from "./shards.ts";
 /** Options of {@link hub}. */
 export interface HubOptions {
   /**
-   * Number of objects that share the work, 1 to 32. Each is responsible for some list kinds and resource URIs. One
-   * object takes some hundred notices a second and 32,768 streams; a stream has a WebSocket to each shard that it
-   * needs. Streams that are open while this number changes may miss notices until their Worker is replaced.
+   * The number of objects that share the work, 1 to 32. Each is responsible for some list kinds and resource URIs. One
+   * object publishes some hundred notices a second. A stream has a WebSocket to each shard that it needs. Streams that
+   * are open while this number changes may miss notices until their Worker is replaced.
    *
    * @default 1
    */
   readonly shards?: number;
   /**
-   * Streams that one object serves. One more is refused with 429. The platform allows an object 32,768 WebSockets.
+   * The most streams that one object serves. A further one is refused with 429. The platform allows an object 32,768
+   * WebSockets.
    *
    * @default 32,000
    */
   readonly streamsMax?: number;
   /**
-   * Characters that the streams of one object keep of their subscriptions, together, with 64 for each URI. Stops streams
-   * with many subscriptions from filling the memory of the Workers that hold them (128 MB each). A stream beyond it is
-   * refused with 429.
+   * The most characters that the subscriptions of all streams of one object may have, with 64 added for each URI. Stops
+   * streams with many subscriptions from filling the memory of the Workers that hold them (128 MB each). A further
+   * stream is refused with 429.
    *
    * @default 33,554,432
    */

@@ -14,11 +14,15 @@ import type { Rotation } from "./rotation.ts";
 
 /** Options of {@link keys}. */
 export interface KeysOptions {
-  /** Milliseconds after which a new key seals, from 1 minute to 10 years. @default 20 days */
+  /**
+   * The time, in milliseconds, after which a new key replaces the one that seals, from 1 minute to 10 years.
+   *
+   * @default 20 days
+   */
   readonly rotateMs?: number;
   /**
-   * Milliseconds that a key is kept after it was replaced, from 1 second to 10 years. Session ids sealed with it are
-   * invalid afterwards, however often they were renewed.
+   * The time, in milliseconds, for which a key is kept after it was replaced, from 1 second to 10 years. Session ids
+   * that were sealed with it are invalid afterwards, however often they were renewed.
    *
    * @default 366 days
    */

@@ -15,7 +15,11 @@ import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-objec
 
 /** Options of {@link once}. */
 export interface OnceOptions {
-  /** Milliseconds that an outcome is kept after its call arrived, from 100 ms to 1 year. @default 24 hours */
+  /**
+   * The time, in milliseconds, for which an outcome is kept after its call arrived, from 100 ms to 1 year.
+   *
+   * @default 24 hours
+   */
   readonly ttlMs?: number;
 }
 

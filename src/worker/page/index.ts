@@ -15,8 +15,8 @@ import type { HonoEnv, PagePart } from "../parts.ts";
 /** Options of {@link page}. */
 export interface PageOptions {
   /**
-   * Whether `/` shows the page too, if nothing else answers there: a route of yours for `/`, static assets, and a Hono
-   * app that the endpoint is mounted in take precedence.
+   * Whether `/` shows the page too, if nothing else answers there. Your own route for `/`, static assets, and a Hono
+   * app in which the endpoint is mounted take precedence.
    *
    * @default true
    */

@@ -21,21 +21,28 @@ import type { Period } from "./session-state.ts";
 /** Options of {@link sessions}. */
 export interface SessionsOptions<Env> extends Partial<SessionCaps> {
   /**
-   * Milliseconds that a session id is valid, from 1 second to 1 year. Use in the last third renews it, which costs a
-   * row, so a session lasts at least a third of this after its last use. Afterwards its id is answered with 404.
+   * The time, in milliseconds, for which a session id is valid, from 1 second to 1 year. Use in the last third renews
+   * it, which costs a row, so a session lasts at least a third of this time after its last use. Afterwards its id is
+   * answered with 404.
    *
    * @default 14 days
    */
   readonly ttlMs?: number;
   /**
-   * Milliseconds without use after which a session ends, instead of `ttlMs`, from 1 second to 1 year. Every request
-   * with the id and every open stream count as use. It may last up to a quarter longer, so that not each request costs
-   * a row. Most clients do not recover from the 404 that follows. @default none
+   * The time without use, in milliseconds, after which a session ends, instead of `ttlMs`, from 1 second to 1 year.
+   * Every request with the id and every open stream count as use. The session may last up to a quarter longer, so that
+   * not every request costs a row. Most clients do not recover from the 404 that follows.
+   *
+   * @default none
    */
   readonly idleTimeoutMs?: number;
-  /** Milliseconds that a stream can be resumed after its last event. @default 5 minutes */
+  /** The time, in milliseconds, for which a stream can be resumed after its last event. @default 5 minutes */
   readonly resumeMs?: number;
-  /** Milliseconds that progress and logs are kept on a stream that is still open. @default 1 hour */
+  /**
+   * The time, in milliseconds, for which progress and log messages are stored on a stream that is still open.
+   *
+   * @default 1 hour
+   */
   readonly newsMs?: number;
   /**
    * Returns a key of the principal, such as its user or team. Sessions with the same key share one object, and so its

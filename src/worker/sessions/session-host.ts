@@ -10,7 +10,7 @@ import type { StreamCaps } from "./stream-host.ts";
 
 /** The limits of one session. */
 export interface SessionCaps extends StreamCaps {
-  /** Requests that are served at once, 1 to 10,000; one more is refused with 429. @default 64 */
+  /** The most requests that a session serves at once, 1 to 10,000. A further one is refused with 429. @default 64 */
   readonly inFlightMax: number;
 }
 

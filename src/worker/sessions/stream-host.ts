@@ -7,16 +7,24 @@ import type { EventLog, StreamRow } from "./event-log.ts";
 
 /** The limits of the streams of one session. */
 export interface StreamCaps {
-  /** GET streams that are open at once, 1 to 10,000; one more replaces the oldest. @default 4 */
+  /**
+   * The most GET streams that a session has open at once, 1 to 10,000. A further one replaces the oldest.
+   *
+   * @default 4
+   */
   readonly ownStreamsMax: number;
   /**
-   * Bytes of the log of one stream. Beyond it the oldest progress and logs are dropped; answers are kept. @default 8
-   * MiB
+   * The most bytes in the log of one stream. Beyond it the oldest progress and log messages are dropped; answers are
+   * kept.
+   *
+   * @default 8 MiB
    */
   readonly streamBytesMax: number;
   /**
-   * Bytes of the logs of all streams. Beyond it the oldest progress and logs are dropped, then calls are refused until
-   * there is room. @default 32 MiB
+   * The most bytes in the logs of all streams of a session. Beyond it the oldest progress and log messages are dropped,
+   * and then calls are refused until there is room.
+   *
+   * @default 32 MiB
    */
   readonly sessionBytesMax: number;
 }

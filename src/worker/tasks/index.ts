@@ -28,18 +28,22 @@ import { ownerOf, type TaskRpc } from "./task-rpc.ts";
 /** Options of {@link tasks}. */
 export interface TasksOptions extends Partial<TaskObjectOptions>, KeepOptions {
   /**
-   * Milliseconds from its creation until a task is deleted, in whatever state. A client of 2025-11-25 may ask for less.
-   * A tool's `taskTtlMs` takes precedence.
+   * The time, in milliseconds, from the creation of a task until it is deleted, whatever its status. A client of
+   * 2025-11-25 may ask for less. A tool's `taskTtlMs` takes precedence.
    *
    * @default 24 hours
    */
   readonly ttlMs?: number;
-  /** Milliseconds that clients are asked to wait between two requests for the status. @default 1 second */
+  /**
+   * The time, in milliseconds, that clients are asked to wait between two requests for the status of a task.
+   *
+   * @default 1 second
+   */
   readonly pollIntervalMs?: number;
   /**
-   * Milliseconds after which a run of a handler ends at its next finished `ctx.step()`; another run continues from
-   * there. The platform ends any run after 15 minutes, so a step, or the code between two steps, may take at most 15
-   * minutes less this.
+   * The time, in milliseconds, after which a run of a handler ends when its current `ctx.step()` has finished; another
+   * run continues from there. The platform ends any run after 15 minutes, so a step, or the code between two steps, may
+   * take at most 15 minutes minus this.
    *
    * @default 5 minutes
    */

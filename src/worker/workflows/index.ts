@@ -14,16 +14,16 @@ import { type DrivenRpc, type DrivenTask, DrivenTaskObject, type Driver } from "
 
 /** Options of {@link workflow}. */
 export interface WorkflowOptions {
-  /** Name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
+  /** The name of the Workflow binding. @default "MCP_TASK_WORKFLOW" */
   readonly binding?: string;
   /**
-   * How often a run that was lost with its object starts again, and how long the Workflow waits before it. An exception
-   * of a handler is the task's result, not a lost run.
+   * How often a run that was lost with its object starts again, and how long the Workflow waits before each start. An
+   * exception of a handler is the result of the task, not a lost run.
    *
-   * @default 10 times, 1 second and twice as long each time
+   * @default 10 times; 1 second before the first, and twice as long before each further one
    */
   readonly retries?: NonNullable<WorkflowStepConfig["retries"]>;
-  /** The time that one run may take: `runMs` of `tasks()` and one step more. @default "1 hour" */
+  /** The longest time that one run may take. Allow for `runMs` of `tasks()` and one more step. @default "1 hour" */
   readonly timeout?: NonNullable<WorkflowStepConfig["timeout"]>;
 }
 
