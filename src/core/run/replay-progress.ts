@@ -21,8 +21,8 @@ export class ReplayProgress {
     this.#answers = answers;
     // A handler need not ask for an answer that its client sent before the question.
     const answered = entries.filter((entry) => !("step" in entry || isEarly(entry)));
-    this.#unasked = new Set([...answered, ...asked.map(([key]) => ({ key }))].map(({ key }) => key));
     this.#askedLast = new Set(asked.map(([key]) => key));
+    this.#unasked = new Set([...answered.map(({ key }) => key), ...this.#askedLast]);
     this.isOnNewGround = this.#unasked.size === 0;
     this.isSame = this.unreached().length === 0;
   }
@@ -30,13 +30,13 @@ export class ReplayProgress {
   /** Records that a question was asked. Returns whether an earlier run had asked it, and this one had not. */
   reach(key: string): boolean {
     if (!this.#unasked.delete(key)) return false;
-    if (this.#unasked.size === 0) queueMicrotask(() => this.#arrive());
     if (this.#askedLast.has(key)) this.isSame = true;
+    if (this.#unasked.size === 0) {
+      queueMicrotask(() => {
+        this.isOnNewGround = true;
+      });
+    }
     return true;
-  }
-
-  #arrive(): void {
-    this.isOnNewGround = true;
   }
 
   /** Returns the keys of questions that the previous run asked, that were answered, and that this run has not asked. */

@@ -11,28 +11,13 @@ import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
 import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
-import { decodeCursor, encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
-import {
-  EventKind,
-  type EventRow,
-  type HttpSseCall,
-  type Position,
-  type StreamEnd,
-  StreamKind,
-  type StreamRow,
-} from "./event-log.ts";
+import { encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
+import { EventKind, type EventRow, type HttpSseCall, StreamKind, type StreamRow } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
-
-/** The position where a socket begins, and the row of its stream if there is one. */
-interface Start extends Position {
-  readonly stream: number;
-  readonly row?: StreamRow | undefined;
-  /** The end of the stream's log, if it was looked up. */
-  readonly end?: StreamEnd;
-}
+import { findStart, type Start } from "./stream-start.ts";
 
 /** Size of the messages that may wait for a client to open a stream. */
 const WAITING_MAX = 64 * 1024;
@@ -217,7 +202,7 @@ export class SessionStreams implements StreamOwner {
 
   /** Opens a socket for a Worker, or answers 400 or 405, which the Worker returns to the client. */
   attach(target: Attach["target"], rules: VersionRules, filter: NoticeFilter): Response {
-    const from = this.#find(target);
+    const from = findStart(target, this.#host, this.#tagOf, this.#running);
     if (!from) return new Response(null, { status: 400 });
     const { stream, seq, rank } = from;
     const isOwn = isOwnStream(stream);
@@ -357,44 +342,6 @@ export class SessionStreams implements StreamOwner {
     const id = log.waiting(session) ?? log.nextStream("own");
     if (log.size(session, id) + text.length <= WAITING_MAX)
       this.#own({ stream: id }, StreamKind.Waiting).write(text, false);
-  }
-
-  /** Returns where a target begins, or undefined if it names a stream or event that this session never had. */
-  #find(target: Attach["target"]): Start | undefined {
-    switch (target.kind) {
-      case "call":
-        return this.#ours({ stream: target.stream, seq: 0, rank: 0 });
-      case "again":
-        return this.#ours({ stream: target.stream, seq: target.after, rank: target.rank ?? 0 });
-      case "standalone":
-        return { stream: this.#standalone(), seq: 0, rank: 0 };
-      case "resume":
-        return this.#resumed(target.lastEventId);
-    }
-  }
-
-  /** Adds the row of the stream. Returns undefined for a stream of another session in the same object. */
-  #ours(start: Start): Start | undefined {
-    if (this.#running.has(start.stream)) return start;
-    const row = this.#host.log.find(start.stream);
-    return row && row.session !== this.#host.session ? undefined : { ...start, row };
-  }
-
-  #resumed(lastEventId: string): Start | undefined {
-    const cursor = decodeCursor(lastEventId, this.#tagOf);
-    const start = cursor && this.#ours({ ...cursor, rank: 0 });
-    if (!start || !(start.row || this.#running.has(start.stream))) return start;
-    const end = this.#host.log.last(start.stream);
-    return start.seq > end.seq ? undefined : { ...start, end };
-  }
-
-  /** Returns the number for a new standalone stream: the stream of the messages that wait for one, or a new number. */
-  #standalone(): number {
-    const { log, session } = this.#host;
-    const waiting = log.waiting(session);
-    if (waiting === undefined) return log.nextStream("own");
-    log.adopt(waiting);
-    return waiting;
   }
 
   /** Returns whether the stream of a call has or may still get events after the position. */

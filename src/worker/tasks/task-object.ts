@@ -290,16 +290,12 @@ export class TaskObject implements RoleObject, TaskRpc {
 
   /** Replaces the open questions, and reports those that are no longer open as cancelled. */
   #replaceQuestions(state: StoredState, questions: StoredState["questions"]): void {
-    const closed = Object.entries(state.questions).filter(([key]) => !Object.hasOwn(questions, key));
+    const closed = Object.entries(state.questions).flatMap(([key, question]) =>
+      Object.hasOwn(questions, key) ? [] : [question],
+    );
     state.questions = questions;
     const start = this.#load()?.start;
-    if (start)
-      this.#ctx.waitUntil(
-        this.#reports.closed(
-          start,
-          closed.map(([, question]) => question),
-        ),
-      );
+    if (start) this.#ctx.waitUntil(this.#reports.closed(start, closed));
   }
 
   #reportEnd(end: TaskEnd): void {

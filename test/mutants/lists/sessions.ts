@@ -659,9 +659,9 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a1-row-session",
-    file: "src/worker/sessions/session-streams.ts",
-    find: "return row && row.session !== this.#host.session ? undefined : { ...start, row };",
-    replace: "return { ...start, row };",
+    file: "src/worker/sessions/stream-start.ts",
+    find: "return row && row.session !== session ? undefined : { stream, seq, rank, row };",
+    replace: "return { stream, seq, rank, row };",
     tests: ["test/worker/stream-owners.test.ts"],
     title: "A1:",
   },
@@ -675,7 +675,7 @@ export const SESSIONS: readonly Mutant[] = [
   },
   {
     id: "a1-unsent-event",
-    file: "src/worker/sessions/session-streams.ts",
+    file: "src/worker/sessions/stream-start.ts",
     find: "return start.seq > end.seq ? undefined : { ...start, end };",
     replace: "return { ...start, end };",
     tests: ["test/worker/stream-owners.test.ts"],
