@@ -98,7 +98,7 @@ export interface HttpOptions extends OriginRules {
    */
   readonly jsonOnly?: boolean | undefined;
   /** Answers a request of an allowed host in place of the endpoint. If it returns undefined, the endpoint serves it. */
-  readonly guard?: ((env: unknown) => Response | undefined) | undefined;
+  readonly guard?: ((env: unknown, request: Request) => Response | undefined) | undefined;
   /**
    * The name of the endpoint. Session ids, request states, tasks and list cursors of one endpoint are refused at any
    * other, and keys of calls that run once apply to one endpoint only.

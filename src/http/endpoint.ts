@@ -81,7 +81,7 @@ export class Endpoint {
     const problem = checkOrigin(request, origin, this.#options);
     // A page that is not allowed gets no CORS headers, so it cannot read the reason.
     if (problem) return refuse(problem);
-    const misconfigured = this.#options.guard?.(env);
+    const misconfigured = this.#options.guard?.(env, request);
     const response = misconfigured ?? this.#admit(request, env, execution ?? this.#endless, allow, serve, path);
     return origin === null ? response : readableBy(origin, response);
   }

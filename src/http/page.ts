@@ -63,7 +63,9 @@ function count(size: number, noun: string): string {
 /** Returns a shell command for each client. */
 function commandsFor(url: string, name: string, modern: string | undefined, version: string | undefined): Commands {
   // Quoted for the shell. A single quote inside the URL is percent-encoded.
-  const address = /^[\w.:/[\]~%@+,=-]*$/.test(url) ? url : `'${url.replaceAll("'", "%27")}'`;
+  const address = /^[\w.:/%@+,=-]*$/.test(url) ? url : `'${url.replaceAll("'", "%27")}'`;
+  // A name that begins with a dash would be an option.
+  const plainName = name.replaceAll(/[^\w-]+/g, "-").replace(/^-+/, "") || "mcp";
   const clientInfo = { name: "curl", version: "1" };
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": modern,
@@ -77,7 +79,7 @@ function commandsFor(url: string, name: string, modern: string | undefined, vers
   return [
     ["curl", `curl ${address} -H 'Content-Type: application/json'${headers} -d '${message}'`],
     ["Inspector", `npx @modelcontextprotocol/inspector --transport http --server-url ${address}`],
-    ["Claude Code", `claude mcp add --transport http ${name.replaceAll(/[^\w-]+/g, "-")} ${address}`],
+    ["Claude Code", `claude mcp add --transport http ${plainName} ${address}`],
   ];
 }
 

@@ -24,7 +24,7 @@ interface Config {
 interface Migration {
   readonly tag: string;
   readonly new_sqlite_classes?: readonly string[];
-  readonly renamed_classes?: readonly { readonly to: string }[];
+  readonly renamed_classes?: readonly { readonly from: string; readonly to: string }[];
   readonly transferred_classes?: readonly { readonly to: string }[];
   readonly deleted_classes?: readonly string[];
 }
@@ -33,12 +33,15 @@ type Wrangler = {
   unstable_readConfig(args: { config: string; env: string | undefined }, options: { hideWarnings: boolean }): Config;
 };
 
-/** Lines to add, and the file to add them to. */
+/** Lines to write, and where to write them. */
 interface Missing {
   readonly code: string;
   readonly text: string;
-  readonly file: string;
+  /** Where to write it, such as "Add to wrangler.toml". */
+  readonly place: string;
   readonly lines: readonly string[];
+  /** True if the server works without it. */
+  readonly isOptional?: boolean;
 }
 
 /** The first compatibility date at which request signals need no flag. */
@@ -75,17 +78,18 @@ export async function checkConfig(
   }
   const main = readMain(folder, config);
   const missing = [...findMissing(main, name, config)];
-  if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
-  for (const { code, text, file, lines } of missing) {
-    console.log(`[${code}] ${text}\nAdd to ${file}:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  const isWhole = missing.every(({ isOptional }) => isOptional);
+  for (const { code, text, place, lines } of missing) {
+    console.log(`[${code}] ${text}\n${place}:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
   }
+  if (isWhole) console.log(`${name} has everything that mcp-edge needs.`);
   // Only a note, because the configuration does not contain secrets.
   if (SEALING.test(main.source) && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
       `[keys-missing] ${main.file} imports no part for sealing keys. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
   }
-  return missing.length === 0 ? 0 : 1;
+  return isWhole ? 0 : 1;
 }
 
 function failed(message: string): number {
@@ -120,14 +124,15 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   if (classes.length === 0 && PARTS.test(source) && mainFile !== undefined) {
     classes.push("McpObject");
     const text = "The Worker does not export the class McpObject.";
-    yield { code: "export-missing", text, file: mainFile, lines: ["export class McpObject extends app.McpObject {}"] };
+    const lines = ["export class McpObject extends app.McpObject {}"];
+    yield { code: "export-missing", text, place: `Add to ${mainFile}`, lines };
   }
   const created = classesOf(config);
   const unmigrated = classes.filter((each) => !created.has(each));
   if (unmigrated.length > 0) yield migration(name, unmigrated, config, isJson);
   yield* findPlatform(name, config, classes.length > 0, isJson);
   const bound = new Set(config.workflows?.map(({ class_name }) => class_name));
-  for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, isJson);
+  for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, config, isJson);
 }
 
 /** The classes that exist after all migrations. */
@@ -135,6 +140,7 @@ function classesOf({ migrations = [], exports = {} }: Config): Set<string> {
   const classes = new Set(Object.keys(exports));
   for (const each of migrations) {
     for (const added of each.new_sqlite_classes ?? []) classes.add(added);
+    for (const { from } of each.renamed_classes ?? []) classes.delete(from);
     for (const { to } of [...(each.renamed_classes ?? []), ...(each.transferred_classes ?? [])]) classes.add(to);
     for (const deleted of each.deleted_classes ?? []) classes.delete(deleted);
   }
@@ -142,33 +148,48 @@ function classesOf({ migrations = [], exports = {} }: Config): Set<string> {
 }
 
 function migration(file: string, classes: readonly string[], { migrations = [] }: Config, isJson: boolean): Missing {
-  const tag = `v${migrations.length + 1}`;
+  let number = migrations.length + 1;
+  while (migrations.some(({ tag }) => tag === `v${number}`)) number += 1;
   const names = classes.map((each) => `"${each}"`).join(", ");
-  const lines = isJson
-    ? [`"migrations": [{ "tag": "${tag}", "new_sqlite_classes": [${names}] }]`]
-    : ["[[migrations]]", `tag = "${tag}"`, `new_sqlite_classes = [${names}]`];
   const text = `No migration creates ${classes.length > 1 ? "the classes" : "the class"} ${classes.join(", ")}.`;
-  return { code: "migration-missing", text, file, lines };
+  const added = isJson
+    ? jsonEntry(file, "migrations", migrations, `{ "tag": "v${number}", "new_sqlite_classes": [${names}] }`)
+    : {
+        place: `Add to ${file}`,
+        lines: ["[[migrations]]", `tag = "v${number}"`, `new_sqlite_classes = [${names}]`],
+      };
+  return { code: "migration-missing", text, ...added };
+}
+
+/** Returns where to write an entry of a list in a JSON file, which may have the list already. */
+function jsonEntry(file: string, list: string, entries: readonly unknown[], entry: string) {
+  return entries.length > 0
+    ? { place: `Add to "${list}" in ${file}`, lines: [entry] }
+    : { place: `Add to ${file}`, lines: [`"${list}": [${entry}]`] };
 }
 
 function* findPlatform(file: string, config: Config, needsObjects: boolean, isJson: boolean): Generator<Missing> {
   const { compatibility_date: date = "", compatibility_flags: flags = [] } = config;
   if (date === "" || (needsObjects && date < OBJECTS_DATE)) {
-    const text = `The compatibility date is ${date === "" ? "missing" : `${date}, and Durable Objects need ${OBJECTS_DATE} or later`}.`;
-    const line = isJson ? '"compatibility_date": "2026-10-20"' : 'compatibility_date = "2026-10-20"';
-    yield { code: "date-too-old", text, file, lines: [line] };
+    const lines = [isJson ? '"compatibility_date": "2026-10-20"' : 'compatibility_date = "2026-10-20"'];
+    const old = `The compatibility date is ${date}, and Durable Objects need ${OBJECTS_DATE} or later.`;
+    yield date === ""
+      ? { code: "date-missing", text: "There is no compatibility date.", place: `Add to ${file}`, lines }
+      : { code: "date-too-old", text: old, place: `Replace in ${file}`, lines };
   }
   if (date < SIGNAL_DATE && !flags.includes("enable_request_signal")) {
     const all = [...flags, "enable_request_signal"].map((flag) => `"${flag}"`).join(", ");
     const line = isJson ? `"compatibility_flags": [${all}]` : `compatibility_flags = [${all}]`;
-    const text = "Without the flag enable_request_signal, ctx.signal does not abort when a client disconnects.";
-    yield { code: "flag-missing", text, file, lines: [line] };
+    const text =
+      "Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.";
+    const place = `${flags.length > 0 ? "Replace in" : "Add to"} ${file}`;
+    yield { code: "flag-missing", text, place, lines: [line], isOptional: true };
   }
 }
 
-function workflow(file: string, className: string, isJson: boolean): Missing {
-  const lines = isJson
-    ? [`"workflows": [{ "name": "mcp-tasks", "binding": "MCP_TASK_WORKFLOW", "class_name": "${className}" }]`]
-    : ["[[workflows]]", 'name = "mcp-tasks"', 'binding = "MCP_TASK_WORKFLOW"', `class_name = "${className}"`];
-  return { code: "binding-wrong", text: `No Workflow binding names the class ${className}.`, file, lines };
+function workflow(file: string, className: string, { workflows = [] }: Config, isJson: boolean): Missing {
+  const entry = `{ "name": "mcp-tasks", "binding": "MCP_TASK_WORKFLOW", "class_name": "${className}" }`;
+  const lines = ["[[workflows]]", 'name = "mcp-tasks"', 'binding = "MCP_TASK_WORKFLOW"', `class_name = "${className}"`];
+  const added = isJson ? jsonEntry(file, "workflows", workflows, entry) : { place: `Add to ${file}`, lines };
+  return { code: "binding-wrong", text: `No Workflow binding names the class ${className}.`, ...added };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { exports } from "cloudflare:workers";
+import { exports, waitUntil } from "cloudflare:workers";
 import { KitError } from "../core/protocol/errors.ts";
 import type { Problem } from "./problems.ts";
 import type { RoleName } from "./roles.ts";
@@ -102,9 +102,10 @@ export function urlOf(target: string): string {
 /** Status with which an object answers a request that was meant for another role or endpoint. */
 export const MISDIRECTED = 421;
 
-/** Returns the namespace of an endpoint's objects. {@link findProblems} must have found no problems. */
+/** Returns the namespace of an endpoint's objects. @throws {KitError} `binding-missing` when there is none. */
 export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
-  const namespace = foundIn(env, place) as ObjectNamespace;
+  const namespace = foundIn(env, place);
+  if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, place).join("\n"));
   const { jurisdiction } = place;
   if (!jurisdiction) return namespace;
   try {
@@ -116,6 +117,12 @@ export function namespaceOf(env: unknown, place: ObjectPlace): ObjectNamespace {
   }
 }
 
+/** Returns whether a value is a namespace, possibly wrapped. A service binding is not: it has a method of every name. */
+function isNamespace(found: unknown): found is ObjectNamespace {
+  const { idFromName, noSuchMethod } = (found ?? {}) as Readonly<Record<string, unknown>>;
+  return idFromName !== undefined && noSuchMethod === undefined;
+}
+
 function foundIn(env: unknown, place: ObjectPlace): unknown {
   return boundIn(env, place) ?? (exports as Readonly<Record<string, unknown>>)[place.className];
 }
@@ -124,24 +131,27 @@ function boundIn(env: unknown, { binding }: ObjectPlace): unknown {
   return binding === undefined ? undefined : (env as Record<string, unknown> | undefined)?.[binding];
 }
 
-/** The endpoint of each class name in this isolate. Undefined if several endpoints claim the name. */
-const owners = new Map<string, ObjectPlace | undefined>();
+/** What several endpoints of this isolate may not share, and the owner of each name. Undefined if several claim the name. */
+export type Owners = Map<string, object | undefined>;
+
+/** The endpoint of each class name in this isolate. */
+const owners: Owners = new Map();
 
 /** Finds problems in the configuration of an endpoint's objects. */
 export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   const { className, binding } = place;
   const migration = `In wrangler.toml write: [[migrations]] tag = "v1" new_sqlite_classes = ["${className}"]`;
-  const found = foundIn(env, place) as Partial<ObjectNamespace> | undefined;
+  const found = foundIn(env, place);
   const problems: Problem[] = [];
   if (!ownsClass(place))
     problems.push(
-      `[name-taken] Two endpoints of this Worker use the class ${className}, so each would reach clients of the other. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}`,
+      `[name-taken] Two endpoints of this Worker use the class ${className}. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}. Do not call edge() for each request.`,
     );
   if (!found)
     problems.push(
       `[export-missing] The Worker does not export the class ${className}. In its main module write: export class ${className} extends app.McpObject {}; and if no migration names it: ${migration}`,
     );
-  else if (!found.idFromName)
+  else if (!isNamespace(found))
     problems.push(
       boundIn(env, place)
         ? `[binding-wrong] The binding ${binding} is not a Durable Object binding. Remove it, or give edge() the option binding with another name.`
@@ -150,9 +160,28 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   return problems;
 }
 
-/** Reserves the name of a class for an endpoint. If another one has it, neither may use it: either class may be exported. */
+/**
+ * Reserves a name for an endpoint. If another one has it, neither may use it, since either class may be exported. During a
+ * request the other one is running, so it keeps the name.
+ */
+export function claim(owners: Owners, name: string, owner: object): void {
+  if (!owners.has(name)) owners.set(name, owner);
+  else if (!isInRequest()) owners.set(name, undefined);
+}
+
+/** Reserves the class name of an endpoint. */
 export function claimClass(place: ObjectPlace): void {
-  owners.set(place.className, owners.has(place.className) ? undefined : place);
+  claim(owners, place.className, place);
+}
+
+/** Returns whether a request or event is being handled, rather than a module being loaded. */
+export function isInRequest(): boolean {
+  try {
+    waitUntil(Promise.resolve());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns whether an endpoint is the only one that claims its class name. */

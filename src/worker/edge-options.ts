@@ -7,7 +7,7 @@
 import type { MiddlewareHandler } from "hono";
 import type { Registry } from "../core/define/registry.ts";
 import { REGISTRY } from "../core/define/server.ts";
-import { checkOptions, type OptionTable } from "../core/protocol/check-options.ts";
+import { checkOptions, checkPath, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
@@ -142,17 +142,8 @@ const OPTIONS: OptionTable<AnyOptions> = {
   allowedOrigins: null,
 };
 
-/** The functions that create the values of options that are parts. */
-const PARTS = {
-  sessions: "sessions()",
-  notices: "hub()",
-  once: "once()",
-  tasks: "tasks()",
-  keys: "keys()",
-  replay: "replay()",
-  httpSse: "httpSse()",
-  page: "page()",
-} as const;
+/** The options that are parts. Except for `hub()`, the function that creates a part has the name of its option. */
+const PARTS = ["sessions", "notices", "once", "tasks", "keys", "replay", "httpSse", "page"];
 
 /** Finds every mistake in the arguments of `edge()`. */
 export function findOptionProblems(source: unknown, options: object): Problem[] {
@@ -175,15 +166,18 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
     const code = name in OPTIONS ? "option-invalid" : "option-unknown";
     attempt(code, () => checkOptions("edge(): ", { [name]: value }, OPTIONS));
   }
-  const { limits, auth, httpSse, sessions, className } = options as Partial<AnyOptions>;
+  const { limits, path, auth, httpSse, sessions, className } = options as Partial<AnyOptions>;
   attempt("option-invalid", () => resolveLimits(limits, "edge(): limits."));
+  attempt("option-invalid", () => checkPath("edge(): path", path));
   attempt("option-invalid", () => checkFunction("auth", auth));
-  for (const [name, call] of Object.entries(PARTS)) {
+  for (const name of PARTS) {
     const part: unknown = (options as Record<string, unknown>)[name];
     if (part === undefined || (typeof part === "object" && part !== null)) continue;
     // Only the type is named, because clients receive this text and the value may be a misplaced secret.
     const given = typeof part === "function" ? "a function" : describeType(part);
-    problems.push(`[option-invalid] edge(): the option ${name} is ${given}; write ${name}: ${call}.`);
+    problems.push(
+      `[option-invalid] edge(): the option ${name} is ${given}; write ${name}: ${name === "notices" ? "hub" : name}().`,
+    );
   }
   if (httpSse && !sessions) problems.push("[option-invalid] edge(): the option httpSse needs the option sessions.");
   if (className !== undefined && !/^[A-Za-z_$][\w$]*$/.test(className)) {

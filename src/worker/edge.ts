@@ -20,7 +20,7 @@ import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from
 import { executionOf } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
 import type { HonoEnv } from "./parts.ts";
-import { CONFIGURED_WRONGLY, findFlagProblems, misconfigured } from "./problems.ts";
+import { findFlagProblems, misconfigured, type Problem } from "./problems.ts";
 import { type EdgeRuntime, toRequestFacts } from "./runtime.ts";
 
 /**
@@ -56,28 +56,27 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   const { sessions, notices, once, keys, tasks, replay } = given;
   const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
   const mistakes = findOptionProblems(source, options);
-  let isReady = false;
-  let isReported = false;
+  let known: Problem[] | undefined;
   /** Answers every request while the configuration has problems. It is not checked again once it has none. */
-  const guard = (env: unknown) => {
-    if (isReady) return undefined;
-    const problems = [
+  const guard: Guard = (env, request) => {
+    if (known?.length === 0) return undefined;
+    const isFirst = !known;
+    known = [
       ...mistakes,
       ...(objects?.findProblems(env, place) ?? []),
       ...(tasks?.findProblems?.(env) ?? []),
       ...(keys ? [] : ((sessions ?? replay)?.findProblems?.(env) ?? [])),
-      ...findFlagProblems(objects !== undefined),
+      ...findFlagProblems(objects !== undefined, isFirst),
     ];
-    isReady = problems.length === 0;
-    if (isReady) return undefined;
-    if (!isReported) console.error(`mcp-edge: ${CONFIGURED_WRONGLY}\n${problems.join("\n")}`);
-    isReported = true;
-    return misconfigured(problems);
+    return known.length > 0 ? misconfigured(known, request, isFirst) : undefined;
   };
   const { app, roles } = mistakes.length > 0 ? refusing<Env>(given, guard) : assemble(source, given, place, guard);
   // Object.assign ignores undefined.
   return Object.assign(app, objects?.makeClass(roles, place) as Objects, tasks?.makeClasses?.(place) as Classes);
 }
+
+/** Returns the response to a request if the configuration of the endpoint has problems. */
+type Guard = (env: unknown, request: Request) => Response | undefined;
 
 interface Assembled<Env> {
   readonly app: Hono<HonoEnv<Env>>;
@@ -85,9 +84,8 @@ interface Assembled<Env> {
 }
 
 /** Returns an app that refuses every request, because the options of its endpoint are wrong. */
-function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: (env: unknown) => Response | undefined) {
-  const app = new Hono<HonoEnv<Env>>();
-  app.all(path, (context) => guard(context.env) ?? context.notFound());
+function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: Guard) {
+  const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
   return { app, roles: [] } satisfies Assembled<Env>;
 }
 
@@ -96,7 +94,7 @@ function assemble<Env>(
   source: ServerSource<Env>,
   options: EdgeOptions<Env>,
   place: ObjectPlace,
-  guard: (env: unknown) => Response | undefined,
+  guard: Guard,
 ): Assembled<Env> {
   const { registry, attached, gateway, watchTasks, roles } = attachParts(source, options, place);
   // By name: a rest object would lack inherited members, such as an `auth` method of a class instance.

@@ -3,8 +3,7 @@
  *
  * Each call names the role that it is meant for. The object compares it with its own role, which follows from the prefix
  * of its name or from what it stores. Alarms and WebSocket events have no caller, and the name of the object is unknown in
- * them: there the role follows from what is stored or from the tag of the WebSocket, and is otherwise "session". No row is
- * written for a role.
+ * them: there the role follows from what is stored or from the tag of the WebSocket. No row is written for a role.
  *
  * @module
  */
@@ -56,28 +55,28 @@ export const OBJECTS = { makeClass, findProblems };
 /** Creates the object class of an endpoint. */
 function makeClass<Env>(roles: readonly ObjectRole<Env>[], place: ObjectPlace): WithMcpObject<Env> {
   claimClass(place);
-  const byName = new Map(roles.map((role) => [role.name as string, role]));
   class EndpointObject extends McpObject<Env> {
     constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env, ownsClass(place) ? byName : new Map(), place.className);
+      super(ctx, env, ownsClass(place) ? roles : [], place.className);
     }
   }
   return { McpObject: EndpointObject };
 }
 
-type Roles<Env> = ReadonlyMap<string, ObjectRole<Env>>;
+type Roles<Env> = readonly ObjectRole<Env>[];
 
 /** Roles whose WebSockets are tagged with the name of the role. */
-const TAGGED: readonly RoleName[] = ["hub", "once"];
+const TAGGED: readonly string[] = ["hub", "once"];
 
-/** Milliseconds until the next alarm of an object whose role this deploy does not have. A later deploy may have it again. */
-const UNSERVED_MS = 24 * 60 * 60_000;
+/** Milliseconds until the next alarm of an object whose role this deploy does not have. They double up to the maximum. */
+const UNSERVED_MS = 60_000;
+const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 
-/** Milliseconds until the next alarm of an object whose endpoint is refused as a whole, so that it has no roles. */
-const REFUSED_MS = 60_000;
+/** The key of these milliseconds while the object waits. It is after all other keys: see `storedRole`. */
+const UNSERVED = "~unserved";
 
-/** The member of an object that returns its role object, if it has one. For tests. */
-export const ROLE = Symbol("role");
+/** Finds the tables of the event log, which are of a session. */
+const TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'event*'";
 
 /** The object of one session, hub, key ring, call or task. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
@@ -101,10 +100,6 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
     return role[method]?.(...args);
   }
 
-  get [ROLE](): RoleObject | undefined {
-    return this.#role;
-  }
-
   override async fetch(request: Request): Promise<Response> {
     const target = request.url.slice(urlOf("").length);
     try {
@@ -119,9 +114,21 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   }
 
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
-    const role = this.#role ?? this.#play(storedRole(this.ctx.storage.kv) ?? "session");
+    const { kv, sql } = this.ctx.storage;
+    // An object that stores nothing has nothing to do, and may be called for any role later.
+    const name = storedRole(kv) ?? (sql.exec(TABLES).toArray()[0] && "session");
+    const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.(info);
-    else await this.ctx.storage.setAlarm(Date.now() + (this.#roles.size > 0 ? UNSERVED_MS : REFUSED_MS));
+    else if (name) await this.#wait(name);
+  }
+
+  /** Keeps what is stored, for a later deploy that has the role again. */
+  async #wait(name: string): Promise<void> {
+    const { storage } = this.ctx;
+    const waitMs = Math.min((storage.kv.get<number>(UNSERVED) ?? UNSERVED_MS / 2) * 2, UNSERVED_MAX_MS);
+    storage.kv.put(UNSERVED, waitMs);
+    console.error(`mcp-edge: edge() has no part for the role "${name}" of an object. Add it, or delete the class.`);
+    await storage.setAlarm(Date.now() + waitMs);
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -153,9 +160,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   }
 
   #roleOf(socket: WebSocket): RoleObject | undefined {
-    if (this.#role) return this.#role;
-    const tags = this.ctx.getTags(socket);
-    return this.#play(TAGGED.find((name) => tags.includes(name)) ?? "session");
+    return this.#role ?? this.#play(this.ctx.getTags(socket).find((tag) => TAGGED.includes(tag)) ?? "session");
   }
 
   #knownRole(): string | undefined {
@@ -165,10 +170,15 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
 
   /** Creates the role object. Returns undefined if the endpoint has no such role. */
   #play(name: string): RoleObject | undefined {
-    const role: RoleObject | undefined = this.#roles.get(name)?.create(this.ctx, this.env);
+    const role: RoleObject | undefined = this.#roles.find((each) => each.name === name)?.create(this.ctx, this.env);
     if (role) {
       this.#role = role;
       this.#target = targetOf(name, this.#className);
+      const { storage } = this.ctx;
+      if (storage.kv.get(UNSERVED)) {
+        storage.kv.delete(UNSERVED);
+        void storage.setAlarm(Date.now());
+      }
     }
     return role;
   }

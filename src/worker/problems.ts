@@ -1,9 +1,10 @@
 /**
  * Problems in the configuration of an endpoint. All of them are reported together: once in the log, and in the answer
- * to each request.
+ * to each request for a loopback host.
  *
  * @module
  */
+import { isLoopback, splitUrl } from "../http/origin.ts";
 
 /** Identifies a problem in the log and in answers. */
 export type ProblemCode =
@@ -24,37 +25,42 @@ export type ProblemCode =
   /** There are no sealing keys. */
   | "keys-missing"
   /** The compatibility date is too old for Durable Objects. */
-  | "date-too-old"
-  /** A compatibility flag is missing. */
-  | "flag-missing";
+  | "date-too-old";
 
 /** A problem, as a line of text that says what to write. */
 export type Problem = `[${ProblemCode}] ${string}`;
 
-/** Finds missing features of the platform: RPC, which objects need, and request signals, which report disconnects. */
-export function findFlagProblems(needsObjects: boolean): Problem[] {
+/**
+ * Finds missing features of the platform: RPC, which objects need. Without request signals, which report disconnects, the
+ * endpoint works, so that is only logged.
+ *
+ * @param isFirst Whether to log it.
+ */
+export function findFlagProblems(needsObjects: boolean, isFirst: boolean): Problem[] {
   const { Cloudflare } = globalThis as { Cloudflare?: { compatibilityFlags?: Record<string, boolean> } };
   const { rpc, enable_request_signal } = Cloudflare?.compatibilityFlags ?? {};
-  const problems: Problem[] = [];
-  if (needsObjects && rpc === false)
-    problems.push(
-      `[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"`,
+  if (isFirst && enable_request_signal === false)
+    console.warn(
+      "mcp-edge: [flag-missing] ctx.signal aborts late, because the compatibility flag enable_request_signal is not set.",
     );
-  if (enable_request_signal === false)
-    problems.push(
-      `[flag-missing] Without the flag, ctx.signal does not abort when a client disconnects. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]`,
-    );
-  return problems;
+  return needsObjects && rpc === false
+    ? [
+        `[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"`,
+      ]
+    : [];
 }
 
-/** The line before the list of problems. */
-export const CONFIGURED_WRONGLY = "This server is not configured correctly.";
-
-/** Returns the answer to every request while there are problems, with one line for each. */
-export function misconfigured(problems: readonly Problem[]): Response {
-  const message = `${CONFIGURED_WRONGLY}\n${problems.join("\n")}`;
-  return Response.json(
-    { jsonrpc: "2.0", error: { code: -32603, message, data: { reason: "misconfigured", problems } } },
-    { status: 500 },
-  );
+/**
+ * Returns the answer to every request while there are problems. Only a loopback host gets one line for each, since they
+ * name classes and bindings of the Worker.
+ *
+ * @param isNew Whether the problems are logged.
+ */
+export function misconfigured(problems: readonly Problem[], { url }: Request, isNew: boolean): Response {
+  const wrong = "This server is not configured correctly.";
+  const all = `${wrong}\n${problems.join("\n")}`;
+  if (isNew) console.error(`mcp-edge: ${all}`);
+  const [message, shown] = isLoopback(splitUrl(url).hostname) ? [all, problems] : [`${wrong} See its log.`];
+  const data = { reason: "misconfigured", problems: shown };
+  return Response.json({ jsonrpc: "2.0", error: { code: -32603, message, data } }, { status: 500 });
 }

@@ -190,11 +190,10 @@ describe("wrangler dev", () => {
 describe("what was forgotten", () => {
   const FORGOTTEN = {
     migration: { index: INDEX, toml: WRANGLER.replace(MIGRATION, ""), codes: ["migration-missing"] },
-    flag: { index: INDEX, toml: WRANGLER.replace(FLAG, ""), codes: ["flag-missing"] },
     all: {
       index: INDEX.replace(EXPORT, "").replace("durable())", "{ ...durable(), sesions: 1 } as object)"),
       toml: WRANGLER.replace(MIGRATION, "").replace(FLAG, ""),
-      codes: ["option-unknown", "export-missing", "flag-missing"],
+      codes: ["option-unknown", "export-missing"],
     },
   };
 
@@ -221,6 +220,16 @@ describe("what was forgotten", () => {
       }
     },
   );
+
+  test("the flag: wrangler dev serves, and check-config recommends it", { timeout: LONG_MS }, async () => {
+    write("flag/index.ts", INDEX.replace("./server.ts", "../src/server.ts"));
+    write("flag/wrangler.toml", WRANGLER.replace(FLAG, "").replace("src/index.ts", "index.ts"));
+    const checked = checkConfig("--config", "flag/wrangler.toml");
+    expect(checked.output).toMatch(/^\[flag-missing\] Recommended: /);
+    expect(checked.status).toBe(0);
+    const client = await clientOf("2026-07-28", await dev("flag/wrangler.toml"));
+    expect((await readAnswer(client.call("hello"))).text).toBe("Hello from Berlin!");
+  });
 
   test("the export alone: wrangler dev does not start and names the class; check-config prints the line", {
     timeout: LONG_MS,

@@ -34,8 +34,8 @@ describe("A23: two endpoints with one class", () => {
     async (part) => {
       for (const which of [0, 1]) {
         expect(await problemsOf(part, which)).toContain(
-          `[name-taken] Two endpoints of this Worker use the class ${part}Object, so each would reach clients of the other. ` +
-            'Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}',
+          `[name-taken] Two endpoints of this Worker use the class ${part}Object. ` +
+            'Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}. Do not call edge() for each request.',
         );
       }
     },

@@ -158,7 +158,10 @@ describe("keys that are unavailable", () => {
     await worker.advance(2 * 60 * 60_000);
     const before = await asked();
     for (let count = 0; count < 20; count += 1) expect(await status(client)).toBe(200);
-    expect((await asked()) - before).toBeLessThanOrEqual(2);
+    const failures = (await asked()) - before;
+    expect(failures).toBeLessThanOrEqual(2);
+    const log = (await (await fetch(worker.url("/log"))).json()) as string[];
+    expect(log).toEqual(Array(failures).fill("mcp-edge: the sealing keys were not refreshed Error: secret trouble"));
   });
 
   test("a session sealed with a key that an isolate could not fetch is 503 there, not 404", async () => {

@@ -1,6 +1,7 @@
 /** Wrong bindings and other configuration mistakes: the report names the mistake and the line to write. */
+import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/index.ts";
 
 let worker: TestWorker;
 beforeAll(async () => {
@@ -65,12 +66,12 @@ describe("the class", () => {
   test.each(Object.keys(TEXTS))(
     "A27: %s: every request of either era is answered with what to write",
     async (className) => {
-      for (const request of [
+      for (const send of [
         initialize,
         (path: string) => call(path, "hello"),
         (path: string) => fetch(worker.url(path)),
       ]) {
-        expect(await problemsOf(request(`/${className}`))).toEqual([TEXTS[className]]);
+        expect(await problemsOf(send(`/${className}`))).toEqual([TEXTS[className]]);
       }
       const log = (await reported("log")).filter((text) => text.includes(TEXTS[className] ?? ""));
       expect(log).toHaveLength(1);
@@ -113,6 +114,7 @@ describe("other mistakes", () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
       '[option-unknown] edge(): there is no option "sesions". Did you mean "sessions"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
+      '[option-invalid] edge(): path is "many"; begin it with "/".',
       "[option-invalid] auth is a value of type string; it must be a function.",
       "[option-invalid] edge(): the option keys is a value of type string; write keys: keys().",
       TEXTS.NotExported?.replaceAll("NotExported", "Many"),
@@ -136,28 +138,84 @@ describe("tools that need a part", () => {
   });
 });
 
-test("A27: an old compatibility date and a missing flag are reported, with the lines to write", async () => {
+/** A Worker whose log is answered at `/log`. */
+function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWorker> {
   const source = `
     import { McpServer } from "./src/core/index.ts";
     import { edge } from "./src/worker/index.ts";
     import { hub } from "./src/worker/hub/index.ts";
-    const app = edge(new McpServer({ name: "old", version: "1.0.0" }), { notices: hub() });
+    const log = [];
+    console.error = console.warn = (...said) => log.push(said.join(" "));
+    const make = () => edge(new McpServer({ name: "logging", version: "1.0.0" }), ${parts});
+    const app = make();
+    app.get("/log", ({ json }) => json(log));
+    app.get("/again", ({ req, env, executionCtx }) => make().fetch(new Request(new URL("/mcp", req.url)), env, executionCtx));
     export default app;
     export class McpObject extends app.McpObject {}`;
-  const old = await startWorker({
-    entry: { source },
-    objects: ["McpObject"],
-    compatibilityDate: "2024-04-02",
-    compatibilityFlags: [],
-  });
-  try {
-    expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
-      '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
-      '[flag-missing] Without the flag, ctx.signal does not abort when a client disconnects. In wrangler.toml write: compatibility_flags = ["enable_request_signal"]',
-    ]);
-  } finally {
-    await old.stop();
+  return startWorker({ entry: { source }, objects: ["McpObject"], ...options });
+}
+
+const logOf = async (at: TestWorker) => (await (await fetch(at.url("/log"))).json()) as string[];
+
+test("A27: an old compatibility date is reported, with the line to write", async () => {
+  await using old = await logging("{ notices: hub() }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
+  expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
+    '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
+  ]);
+});
+
+test("A27: a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
+  await using plain = await logging("{ notices: hub() }", { compatibilityFlags: [] });
+  // GET is only for sessions.
+  for (let times = 0; times < 3; times += 1) expect((await fetch(plain.url("/mcp"))).status).toBe(405);
+  expect(await logOf(plain)).toEqual([
+    "mcp-edge: [flag-missing] ctx.signal aborts late, because the compatibility flag enable_request_signal is not set.",
+  ]);
+});
+
+test("A27: a service binding with the name of the object binding is no Durable Object binding", async () => {
+  const options = { objects: { OWN: "McpObject" }, twin: true };
+  await using served = await logging('{ notices: hub(), binding: "TWIN" }', options);
+  expect(await problemsOf(fetch(served.url("/mcp")))).toEqual([TEXTS.Bound?.replace("TEXT", "TWIN")]);
+});
+
+test("an endpoint that is made during a request does not take the class of a running one, and is refused", async () => {
+  await using running = await logging("{ notices: hub() }", {});
+  expect((await fetch(running.url("/mcp"))).status).toBe(405);
+  for (let times = 0; times < 2; times += 1) {
+    const [problem] = await problemsOf(fetch(running.url("/again")));
+    expect(problem).toMatch(/^\[name-taken\] .* Do not call edge\(\) for each request\.$/);
+    expect((await fetch(running.url("/mcp"))).status).toBe(405);
   }
+});
+
+test("a host that is not this machine is told only that the configuration is wrong", async () => {
+  for (const path of ["/NotExported", "/many", "/missing/workflow"]) {
+    const answer = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+      const headers = { ...CONTENT, Host: "public.example" };
+      const sent = request(worker.url(path), { method: "POST", headers }, async (response) => {
+        const text = (await response.toArray()).join("");
+        resolve({ status: response.statusCode, text });
+      });
+      sent.on("error", reject).end("{}");
+    });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      500,
+      {
+        jsonrpc: "2.0",
+        error: {
+          code: -32603,
+          message: "This server is not configured correctly. See its log.",
+          data: { reason: "misconfigured" },
+        },
+      },
+    ]);
+  }
+});
+
+test("publishing reports the problem of the class", async () => {
+  await fetch(worker.url("/publish/NotExported"));
+  await expect.poll(() => reported("/NotExported")).toContain(`binding-missing: ${TEXTS.NotExported}`);
 });
 
 test("an object of a class that two endpoints claim refuses calls, and its alarm is tried again within a minute", async () => {
@@ -170,7 +228,7 @@ test("an object of a class that two endpoints claim refuses calls, and its alarm
     make("first");
     const second = make("second");
     export class McpObject extends second.McpObject {
-      async wake() { await this.alarm(); return (await this.ctx.storage.getAlarm()) - Date.now(); }
+      async wake() { this.ctx.storage.kv.put("session", {}); await this.alarm(); return (await this.ctx.storage.getAlarm()) - Date.now(); }
     }
     export default { async fetch() {
       const object = exports.McpObject.get(exports.McpObject.idFromName("session:one"));

@@ -1,4 +1,5 @@
 /** The page for people who open the endpoint in a browser. */
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -25,6 +26,24 @@ function statusOf(path: string, headers: Record<string, string>): Promise<number
     });
     sent.on("error", reject).end();
   });
+}
+
+/** The page as text, for a host that the test chooses. */
+function pageAt(host: string, headers: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { headers: { Accept: "text/plain", ...headers, Host: host } };
+    const sent = request(worker.url("/mcp"), options, async (response) => {
+      resolve((await response.toArray()).join(""));
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+/** The arguments that a shell passes to a program for the line of the page that calls it. Patterns without a file are errors. */
+function wordsOf(text: string, program: string): string[] {
+  const line = text.split("\n").find((each) => each.startsWith(`  ${program} `)) ?? "";
+  const script = `shopt -s failglob; ${program}() { printf '%s\\0' "$@"; }; ${line}`;
+  return execFileSync("bash", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
 describe("the page at the endpoint", () => {
@@ -111,6 +130,21 @@ describe("the page at the endpoint", () => {
   });
 });
 
+test.each(["-p x", "[a]", "--scope", "[-]", "~root", "日本"])(
+  "a shell reads the commands of a server named %s as written",
+  async (name) => {
+    const host = `[::1]:${new URL(worker.origin).port}`;
+    const text = await pageAt(host, { "X-App": "named", "X-Name": encodeURIComponent(name) });
+    const url = `http://${host}/mcp`;
+    const claude = wordsOf(text, "claude");
+    expect(claude.slice(0, 4)).toEqual(["mcp", "add", "--transport", "http"]);
+    expect(claude[4]).toMatch(/^\w[\w-]*$/);
+    expect(claude.slice(5)).toEqual([url]);
+    expect(wordsOf(text, "curl")[0]).toBe(url);
+    expect(wordsOf(text, "npx").at(-1)).toBe(url);
+  },
+);
+
 describe("the page at /", () => {
   test("is shown if no other route matches, and names the endpoint", async () => {
     const response = await get("/");
@@ -118,6 +152,11 @@ describe("the page at /", () => {
     expect(await response.text()).toContain(`<code>${worker.url("/mcp")}</code>`);
     expect((await get("/", { Accept: "application/json" })).status).toBe(404);
     expect((await get("/other")).status).toBe(404);
+  });
+
+  test("is not shown if auth admits nobody to the path of the endpoint", async () => {
+    expect((await get("/mcp", { "X-App": "ruled" })).status).toBe(401);
+    expect((await get("/", { "X-App": "ruled" })).status).toBe(404);
   });
 
   test("is not shown if the user has a route for it, in a parent app, or with root: false", async () => {

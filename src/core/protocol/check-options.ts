@@ -64,7 +64,17 @@ export function checkNumber(what: string, value: unknown, [min, max]: Range): vo
 }
 
 /**
- * Checks the numbers of an options object, and that it has no unknown option.
+ * Checks the path of a URL.
+ *
+ * @throws {KitError} `options-invalid` when it does not begin with a slash.
+ */
+export function checkPath(what: string, value: unknown): void {
+  if (value === undefined || String(value).startsWith("/")) return;
+  throw new KitError("options-invalid", `${what} is ${shown(value)}; begin it with "/".`);
+}
+
+/**
+ * Checks an options object: its numbers, and that it has no unknown option.
  *
  * @throws {KitError} `options-invalid` naming the option, and the one it resembles.
  */
@@ -75,8 +85,13 @@ export function checkOptions(where: string, options: object, table: Readonly<Rec
   const known = Object.keys(table);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
-    const far = (each: string) => distance(name.toLowerCase(), each.toLowerCase());
-    const [similar] = known.filter((each) => isSimilar(name, each)).sort((a, b) => far(a) - far(b));
+    const word = name.toLowerCase();
+    const isSimilar = [
+      (each: string) => isNear(word, each, 1),
+      (each: string) => isNear(word, each, 2),
+      (each: string) => each.includes(word) || word.includes(each),
+    ].find((check) => word.length > 2 && known.some((each) => check(each.toLowerCase())));
+    const similar = known.find((each) => isSimilar?.(each.toLowerCase()));
     const hint = similar ? `Did you mean "${similar}"?` : `Use ${known.join(", ") || "none"}.`;
     throw new KitError("options-invalid", `${where}there is no option "${name}". ${hint}`);
   }
@@ -98,22 +113,11 @@ function duration(ms: number): string {
   return `${number} ${unit}${number === 1 ? "" : "s"}`;
 }
 
-/** Whether two names are similar, ignoring case: one contains the other, or their edit distance is at most two. */
-function isSimilar(one: string, other: string): boolean {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
-  return a.length > 2 && (a.includes(b) || b.includes(a) || distance(a, b) <= 2);
-}
-
-/** Returns the edit distance of two words: the insertions, deletions and substitutions that turn one into the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+/** Returns whether at most that many insertions, deletions and substitutions turn one word into the other. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (a === b) return true;
+  if (edits === 0) return false;
+  const isSame = a[0] === b[0];
+  const rest = (x: number, y: number) => isNear(a.slice(x), b.slice(y), isSame ? edits : edits - 1);
+  return rest(1, 1) || (!isSame && (rest(1, 0) || rest(0, 1)));
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
+import { checkOptions, checkPath, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isHttpSse, type OpenStreams, openHttpSse, postHttpSse } from "../../http/http-sse.ts";
 import { executionOf } from "../execution.ts";
@@ -53,7 +53,7 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
  * A GET that asks for `text/event-stream` and has no `Mcp-Session-Id`, `Last-Event-ID` or `MCP-Protocol-Version` opens
  * the stream; its first event names the same path with the session in the query, for the client to POST to.
  *
- * @throws {KitError} `options-invalid` when `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
+ * @throws {KitError} `options-invalid` when a path does not begin with a slash, `streamsMax` or `streamsPerPrincipalMax` is not a whole number from 1 on, or `edge()` has no option `sessions`.
  * @example
  * ```ts
  * const app = edge(server, { sessions: sessions(), httpSse: httpSse(), keys: keys() });
@@ -65,6 +65,8 @@ const OPTIONS: OptionTable<HttpSseOptions> = {
  */
 export function httpSse<Env>(options: HttpSseOptions = {}): RoutesPart<Env> {
   checkOptions("httpSse(): ", options, OPTIONS);
+  checkPath("httpSse(): path", options.path);
+  checkPath("httpSse(): messagesPath", options.messagesPath);
   const { path = "/sse", messagesPath = "/messages", streamsMax = 1000 } = options;
   const { streamsPerPrincipalMax = Math.ceil(streamsMax / 2) } = options;
   const open: OpenStreams = {

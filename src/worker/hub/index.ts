@@ -7,7 +7,7 @@ import { waitUntil, env as workerEnv } from "cloudflare:workers";
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
-import { RoleObjects } from "../bindings.ts";
+import { isInRequest, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { NoticesPart } from "../parts.ts";
 import { retryOnReset } from "../retry-on-reset.ts";
@@ -94,23 +94,14 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
             server.report(error, { correlationId: crypto.randomUUID(), method: "(notices)" }, onError);
           // The key avoids duplicate subscriptions when a server factory returns the same server again.
           server.notices.subscribe((notices) => {
+            // While modules are loading, no object can be called, and no client of this isolate can be listening.
+            if (!isInRequest()) return;
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
-            for (const [shard, part] of parts) afterwards(() => publish(shard, part), failed);
+            for (const [shard, part] of parts) waitUntil(publish(shard, part).catch(failed));
           }, `hub ${place.className}`);
         },
         role: { name: "hub", create: (ctx) => new HubObject(ctx) },
       };
     },
   };
-}
-
-/** Delivers in the background. A failure is reported, but does not affect the publisher. */
-function afterwards(deliver: () => Promise<void>, failed: (error: unknown) => void): void {
-  try {
-    waitUntil(Promise.resolve());
-  } catch {
-    // While modules are loading, no object can be called, and no client of this isolate can be listening.
-    return;
-  }
-  waitUntil(deliver().catch(failed));
 }

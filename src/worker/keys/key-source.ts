@@ -5,6 +5,7 @@
  * @module
  */
 import { waitUntil } from "cloudflare:workers";
+import { pause } from "../../core/protocol/pause.ts";
 import { readKeyList, ringOf } from "../../core/seal/env-keys.ts";
 import type { KeyRing } from "../../core/seal/key-ring.ts";
 import type { Rotation, StoredKey } from "./rotation.ts";
@@ -17,6 +18,10 @@ const ANSWER_MS = 5_000;
 interface Known {
   readonly keys: readonly StoredKey[];
   readonly requestedAtMs: number;
+  /** The key that seals, when `list` was last written. */
+  sealing?: StoredKey | undefined;
+  /** The secrets of the keys, with the one that seals first. */
+  list: string;
 }
 
 /** Requests the keys from the object. @throws {Error} when it cannot be reached. */
@@ -29,8 +34,8 @@ export class KeySource {
   readonly #refreshMs: number;
   #known: Known | undefined;
   #pending: Promise<Known> | undefined;
-  #requestedAtMs = Number.NEGATIVE_INFINITY;
-  /** The error of the last request, if it failed. */
+  #requestedAtMs = 0;
+  /** The error of the last request, if it failed or got no answer in time. */
   #failure: unknown;
 
   constructor(request: RequestKeys, rotation: Rotation) {
@@ -62,28 +67,30 @@ export class KeySource {
   }
 
   async #ringNow(env: unknown, purpose: string): Promise<KeyRing> {
-    const { keys } = await this.#current(env);
+    const known = await this.#current(env);
+    const { keys } = known;
     const nowMs = Date.now();
     const sealing = keys.findLast(({ sealsFromMs }) => sealsFromMs <= nowMs) ?? keys[0];
-    // The first key of a list seals.
-    const ordered = [...keys].sort((a, b) => Number(b === sealing) - Number(a === sealing));
-    return ringOf(ordered.map(({ secret }) => secret).join(","), purpose);
+    if (known.sealing !== sealing) {
+      known.sealing = sealing;
+      known.list = [...new Set([sealing, ...keys])].map((key) => key?.secret).join();
+    }
+    return ringOf(known.list, purpose);
   }
 
   async #current(env: unknown): Promise<Known> {
-    const ageMs = Date.now() - (this.#known?.requestedAtMs ?? Number.NEGATIVE_INFINITY);
-    if (this.#known && ageMs < this.#rotation.publishMs) {
-      if (ageMs >= this.#refreshMs && !this.#pending) waitUntil(this.#refresh(env).catch(() => undefined));
-      return this.#known;
-    }
-    // With keys this old, other isolates may seal with a newer one, so wait for a refresh. If it fails, use the old keys.
     const known = this.#known;
+    if (!known) return this.#refresh(env);
+    const ageMs = Date.now() - known.requestedAtMs;
     const isPausing = this.#failure !== undefined && Date.now() - this.#requestedAtMs < UNKNOWN_PAUSE_MS;
-    if (known && isPausing) return known;
-    return this.#refresh(env).catch((error: unknown) => {
-      if (known) return known;
-      throw error;
-    });
+    if (isPausing || ageMs < this.#refreshMs) return known;
+    const isOld = ageMs >= this.#rotation.publishMs;
+    if (!isOld && this.#pending) return known;
+    const refreshed = this.#refresh(env).catch(() => known);
+    // With keys this old, other isolates may seal with a newer one, so wait for a refresh.
+    if (isOld) return refreshed;
+    waitUntil(refreshed);
+    return known;
   }
 
   /**
@@ -92,38 +99,37 @@ export class KeySource {
    */
   async #refresh(env: unknown): Promise<Known> {
     const pending = this.#pending ?? this.#begin(env);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        if (this.#pending === pending) this.#pending = undefined;
-        reject(new Error(`The object that stores the sealing keys did not answer within ${ANSWER_MS} ms.`));
-      }, ANSWER_MS);
+    const late = pause(ANSWER_MS).then(() => {
+      throw this.#failed(pending, new Error(`The object with the sealing keys did not answer within ${ANSWER_MS} ms.`));
     });
-    try {
-      return await Promise.race([pending, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return Promise.race([pending, late]);
   }
 
   #begin(env: unknown): Promise<Known> {
     this.#requestedAtMs = Date.now();
-    const pending = this.#keep(env).finally(() => {
-      if (this.#pending === pending) this.#pending = undefined;
-    });
+    const pending = this.#request(env, this.#rotation).then(
+      (keys) => {
+        this.#known = { keys, requestedAtMs: Date.now(), list: "" };
+        if (this.#pending === pending) this.#pending = undefined;
+        this.#failure = undefined;
+        return this.#known;
+      },
+      (error: unknown) => {
+        throw this.#failed(pending, error);
+      },
+    );
     this.#pending = pending;
     waitUntil(pending.catch(() => undefined));
     return pending;
   }
 
-  async #keep(env: unknown): Promise<Known> {
-    try {
-      this.#known = { keys: await this.#request(env, this.#rotation), requestedAtMs: Date.now() };
-      this.#failure = undefined;
-      return this.#known;
-    } catch (error) {
+  /** Ends a request without keys. If there are older keys, no caller throws the error, so it is logged here. */
+  #failed(pending: Promise<Known>, error: unknown): unknown {
+    if (this.#pending === pending) {
+      this.#pending = undefined;
       this.#failure = error;
-      throw error;
+      if (this.#known) console.error("mcp-edge: the sealing keys were not refreshed", error);
     }
+    return error;
   }
 }

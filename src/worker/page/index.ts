@@ -47,8 +47,7 @@ export function page(options: PageOptions = {}): PagePart {
       return (request, env, execution) => {
         const form = pageForm(request);
         if (!form) return undefined;
-        const { origin, pathname } = new URL(request.url);
-        return show(endpoint, request, env, execution, form, origin + pathname);
+        return show(endpoint, request, env, execution, form);
       };
     },
   };
@@ -57,26 +56,26 @@ export function page(options: PageOptions = {}): PagePart {
 function showAtRoot<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): void {
   app.notFound(async (context) => {
     const { raw } = context.req;
-    const { origin, pathname } = new URL(raw.url);
-    const form = pathname === "/" ? pageForm(raw) : undefined;
-    const response = form && (await show(endpoint, raw, context.env, executionOf(context), form, origin + path, path));
+    const form = new URL(raw.url).pathname === "/" ? pageForm(raw) : undefined;
+    // As a request for the endpoint, so that a rule of `auth` for its path counts here too.
+    const request = new Request(new URL(path, raw.url), raw);
+    const response = form && (await show(endpoint, request, context.env, executionOf(context), form));
     // If the endpoint refuses the page, `/` answers 404.
     return response?.ok ? response : context.text("404 Not Found", 404);
   });
 }
 
-/** Serves the page. @param at Path of the endpoint, if it differs from that of the request. */
+/** Serves the page. */
 function show(
   endpoint: Endpoint,
   request: Request,
   env: unknown,
   execution: Execution | undefined,
   form: PageForm,
-  url: string,
-  at?: string,
 ): Response | Promise<Response> {
-  const serve = ({ server }: Admitted) => Promise.resolve(pageOf(server, url, form));
-  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve, at);
+  const { origin, pathname } = new URL(request.url);
+  const serve = ({ server }: Admitted) => Promise.resolve(pageOf(server, origin + pathname, form));
+  return endpoint.serve(withoutSite(request), env, execution, "GET, HEAD", serve);
 }
 
 /**

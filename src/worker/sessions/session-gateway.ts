@@ -23,7 +23,7 @@ import {
   SessionsUnavailable,
   type StreamTarget,
 } from "../../http/sessions.ts";
-import { type ObjectNamespace, type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
+import { type ObjectPlace, type ObjectStub, RoleObjects } from "../bindings.ts";
 import type { KeysOf } from "../runtime.ts";
 import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
@@ -73,7 +73,7 @@ export class DurableSessionGateway implements SessionGateway {
 
   async create(client: ClientFacts, { principal, env, endpoint }: SessionPlace): Promise<string> {
     // The namespace is looked up before the keys, so that a missing one is reported first.
-    const namespace = this.#namespace(env);
+    const namespace = this.#objects.namespace(env);
     const ring = await this.#keys(env);
     const { key, lengthMs } = this.#options;
     const name = key && checkName(key(principal, env));
@@ -127,7 +127,7 @@ export class DurableSessionGateway implements SessionGateway {
   }
 
   #session(objectId: string, caller: Caller, env: unknown): FoundSession | undefined {
-    const namespace = this.#namespace(env);
+    const namespace = this.#objects.namespace(env);
     const objects = this.#objects;
     try {
       const id = namespace.idFromString(objectId);
@@ -139,17 +139,9 @@ export class DurableSessionGateway implements SessionGateway {
   }
 
   async #keys(env: unknown, sealed?: string): Promise<KeyRing> {
-    return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => {
-      throw unavailable(error);
+    return this.#keysOf(env, PURPOSE, sealed).catch((cause: unknown) => {
+      throw new SessionsUnavailable(cause instanceof Error ? cause.message : "Sessions are not available.", { cause });
     });
-  }
-
-  #namespace(env: unknown): ObjectNamespace {
-    try {
-      return this.#objects.namespace(env);
-    } catch (error) {
-      throw unavailable(error);
-    }
   }
 }
 
@@ -207,8 +199,4 @@ function checkName(name: unknown): string | undefined {
 function randomNumber(): number {
   const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2));
   return (high >>> 16) * 2 ** 32 + low || 1;
-}
-
-function unavailable(cause: unknown): SessionsUnavailable {
-  return new SessionsUnavailable(cause instanceof Error ? cause.message : "Sessions are not available.", { cause });
 }

@@ -309,11 +309,12 @@ export class TaskObject implements RoleObject, TaskRpc {
     this.#waiters.end();
   }
 
-  /** Sets the alarm of a task that is `working` but has none because the runtime gave it up. */
+  /** Sets the alarm again if the runtime gave it up, or if it is later than a failed run or driver would set it. */
   async #wake({ start, state }: { readonly start: StoredStart; readonly state: StoredState }): Promise<void> {
-    if (state.status !== "working" || this.#running || nextAlarmMs(start, state) === expiresAtMs(start)) return;
+    const atMs = nextAlarmMs(start, state);
+    const latestMs = Math.max(atMs, Math.min(Date.now() + LATER_MS, expiresAtMs(start) - 1));
     const alarmAtMs = (await this.#ctx.storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
-    if (alarmAtMs >= expiresAtMs(start) && !this.#running) await this.#ctx.storage.setAlarm(Date.now());
+    if (alarmAtMs > latestMs && !this.#running) await this.#ctx.storage.setAlarm(atMs);
   }
 
   #load() {

@@ -6,7 +6,7 @@
 import { WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep, type WorkflowStepConfig } from "cloudflare:workers";
 import { COUNT, checkNumber, checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { claim, type ObjectPlace, type Owners, RoleObjects } from "../bindings.ts";
 import type { WithMcpObject } from "../object.ts";
 import type { TasksPart } from "../parts.ts";
 import type { Problem } from "../problems.ts";
@@ -39,8 +39,8 @@ export interface WithWorkflow {
   readonly McpTaskWorkflow: WorkflowClass;
 }
 
-/** The workflow() of each binding in this isolate. Undefined if several endpoints use the binding: all are refused. */
-const owners = new Map<string, object | undefined>();
+/** The workflow() of each binding in this isolate. */
+const owners: Owners = new Map();
 
 /** The event that resumes an instance, because its task was answered or must be checked. */
 const GO_ON = "go-on";
@@ -80,7 +80,7 @@ export function workflow<Env>(
     objects: part.objects,
     attach: (runtime) => part.attach(runtime, (task, ctx, env) => new DrivenTaskObject(task, ctx, env, driver)),
     makeClasses: (place) => {
-      owners.set(binding, owners.has(binding) ? undefined : owner);
+      claim(owners, binding, owner);
       return { McpTaskWorkflow: createWorkflowClass(place, { retries, timeout } as WorkflowStepConfig) };
     },
     findProblems: (env) => {

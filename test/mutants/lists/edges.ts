@@ -696,8 +696,29 @@ export const EDGES: readonly Mutant[] = [
   {
     id: "page-root-path",
     file: "src/worker/page/index.ts",
-    find: 'pathname === "/" ? pageForm(raw) : undefined',
+    find: 'new URL(raw.url).pathname === "/" ? pageForm(raw) : undefined',
     replace: "pageForm(raw)",
+    tests: PAGE,
+  },
+  {
+    id: "page-root-past-auth",
+    file: "src/worker/page/index.ts",
+    find: "const request = new Request(new URL(path, raw.url), raw);",
+    replace: "const request = raw;",
+    tests: PAGE,
+  },
+  {
+    id: "page-name-as-option",
+    file: "src/http/page.ts",
+    find: '.replace(/^-+/, "")',
+    replace: "",
+    tests: PAGE,
+  },
+  {
+    id: "page-address-as-pattern",
+    file: "src/http/page.ts",
+    find: "/^[\\w.:/%@+,=-]*$/",
+    replace: "/^[\\w.:/[\\]~%@+,=-]*$/",
     tests: PAGE,
   },
   {

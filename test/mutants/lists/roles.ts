@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const ROLES = ["test/worker/roles.test.ts"];
 const MISCONFIGURED = ["test/worker/misconfigured.test.ts"];
+const UNSERVED = ["test/worker/unserved.test.ts"];
 const TASKS = ["test/conformance/10-9-tasks.test.ts"];
 
 export const ROLE_CHANGES: readonly Mutant[] = [
@@ -28,16 +29,79 @@ export const ROLE_CHANGES: readonly Mutant[] = [
     tests: ROLES,
   },
   {
+    id: "role-guessed-by-alarm",
+    file: "src/worker/object.ts",
+    find: '(sql.exec(TABLES).toArray()[0] && "session")',
+    replace: '"session"',
+    tests: UNSERVED,
+  },
+  {
+    id: "unserved-waits-without-bound",
+    file: "src/worker/object.ts",
+    find: "const waitMs = Math.min((storage.kv.get<number>(UNSERVED) ?? UNSERVED_MS / 2) * 2, UNSERVED_MAX_MS);",
+    replace: "const waitMs = UNSERVED_MS;",
+    tests: UNSERVED,
+  },
+  {
+    id: "unserved-not-continued",
+    file: "src/worker/object.ts",
+    find: "if (storage.kv.get(UNSERVED)) {",
+    replace: "if (storage.kv.get(UNSERVED) === null) {",
+    tests: UNSERVED,
+  },
+  {
+    id: "task-alarm-too-early",
+    file: "src/worker/tasks/task-object.ts",
+    find: "if (alarmAtMs > latestMs && !this.#running) await this.#ctx.storage.setAlarm(atMs);",
+    replace: "if (alarmAtMs > latestMs && !this.#running) await this.#ctx.storage.setAlarm(Date.now());",
+    tests: ["test/worker/task-alarms.test.ts"],
+  },
+  {
+    id: "service-binding-as-objects",
+    file: "src/worker/bindings.ts",
+    find: "return idFromName !== undefined && noSuchMethod === undefined;",
+    replace: "return idFromName !== undefined;",
+    tests: MISCONFIGURED,
+  },
+  {
+    id: "name-taken-from-running-endpoint",
+    file: "src/worker/bindings.ts",
+    find: "else if (!isInRequest()) owners.set(name, undefined);",
+    replace: "else owners.set(name, undefined);",
+    tests: MISCONFIGURED,
+  },
+  {
+    id: "problems-shown-to-everyone",
+    file: "src/worker/problems.ts",
+    find: "isLoopback(splitUrl(url).hostname)",
+    replace: 'url !== ""',
+    tests: MISCONFIGURED,
+  },
+  {
+    id: "publishing-without-class",
+    file: "src/worker/bindings.ts",
+    find: 'if (!isNamespace(namespace)) throw new KitError("binding-missing", findProblems(env, place).join("\\n"));',
+    replace: "",
+    tests: MISCONFIGURED,
+  },
+  {
+    id: "path-without-slash",
+    file: "src/core/protocol/check-options.ts",
+    find: 'if (value === undefined || String(value).startsWith("/")) return;',
+    replace: "if (value !== null) return;",
+    tests: MISCONFIGURED,
+  },
+  {
     id: "flag-not-checked",
     file: "src/worker/problems.ts",
-    find: "if (enable_request_signal === false)",
-    replace: "if (enable_request_signal === undefined)",
+    find: "if (isFirst && enable_request_signal === false)",
+    replace: "if (enable_request_signal === false)",
     tests: MISCONFIGURED,
   },
   {
     id: "guard-never-asked",
     file: "src/http/endpoint.ts",
-    find: "const misconfigured = this.#options.guard?.(env);",
+    find: "const misconfigured = this.#options.guard?.(env, request);",
     replace: "const misconfigured = undefined;",
     tests: MISCONFIGURED,
   },

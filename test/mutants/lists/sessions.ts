@@ -37,8 +37,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-keys-missing-is-500",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => {",
-    replace: "return this.#keysOf(env, PURPOSE, sealed).catch((error: unknown) => { throw error;",
+    find: "return this.#keysOf(env, PURPOSE, sealed).catch((cause: unknown) => {",
+    replace: "return this.#keysOf(env, PURPOSE, sealed).catch((cause: unknown) => { throw cause;",
     tests: ["test/worker/keys.test.ts"],
     title: "are 503 with Retry-After",
   },
