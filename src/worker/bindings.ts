@@ -145,7 +145,7 @@ export function findProblems(env: unknown, place: ObjectPlace): Problem[] {
   const problems: Problem[] = [];
   if (!ownsClass(place))
     problems.push(
-      `[name-taken] Two endpoints of this Worker use the class ${className}. Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}. Do not call edge() for each request.`,
+      `[name-taken] Two endpoints of this Worker use the class ${className}. Give one of them the option className, and export its class under that name. Do not call edge() for each request.`,
     );
   if (!found)
     problems.push(

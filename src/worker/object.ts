@@ -75,8 +75,8 @@ const UNSERVED_MAX_MS = 30 * 24 * 60 * 60_000;
 /** The key of these milliseconds while the object waits. It is after all other keys: see `storedRole`. */
 const UNSERVED = "~unserved";
 
-/** Finds the tables of the event log, which are of a session. */
-const TABLES = "SELECT name FROM sqlite_master WHERE name GLOB 'event*'";
+/** Finds the event log, which only sessions have. */
+const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
 
 /** The object of one session, hub, key ring, call or task. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
@@ -116,7 +116,7 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
   override async alarm(info?: AlarmInvocationInfo): Promise<void> {
     const { kv, sql } = this.ctx.storage;
     // An object that stores nothing has nothing to do, and may be called for any role later.
-    const name = storedRole(kv) ?? (sql.exec(TABLES).toArray()[0] && "session");
+    const name = storedRole(kv) ?? (sql.exec(LOG).toArray()[0] && "session");
     const role = this.#role ?? (name && this.#play(name));
     if (role) await role.alarm?.(info);
     else if (name) await this.#wait(name);

@@ -6,9 +6,9 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  * bytes). A change that makes one larger changes this number on purpose; the budget is in scripts/size-of.ts.
  */
 const NOW: Readonly<Record<string, number>> = {
-  "test/size/stateless.ts": 33.3,
-  "test/size/sessions.ts": 58.5,
-  "test/size/durable.ts": 76.5,
+  "test/size/stateless.ts": 33.5,
+  "test/size/sessions.ts": 58.6,
+  "test/size/durable.ts": 76.7,
 };
 
 test.each(PROGRAMS)("$name is within its budget and has the recorded size", async ({ entry, gzipKibMax }) => {

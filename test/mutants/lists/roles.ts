@@ -31,7 +31,7 @@ export const ROLE_CHANGES: readonly Mutant[] = [
   {
     id: "role-guessed-by-alarm",
     file: "src/worker/object.ts",
-    find: '(sql.exec(TABLES).toArray()[0] && "session")',
+    find: '(sql.exec(LOG).toArray()[0] && "session")',
     replace: '"session"',
     tests: UNSERVED,
   },
