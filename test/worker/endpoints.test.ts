@@ -35,7 +35,7 @@ describe("A23: two endpoints with one class", () => {
       for (const which of [0, 1]) {
         expect(await problemsOf(part, which)).toContain(
           `[name-taken] Two endpoints of this Worker use the class ${part}Object. ` +
-            'Give one of them its own: edge(server, { className: "AdminObject", ... }), and export class AdminObject extends thatApp.McpObject {}. Do not call edge() for each request.',
+            "Give one of them the option className, and export its class under that name. Do not call edge() for each request.",
         );
       }
     },
