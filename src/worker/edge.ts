@@ -37,7 +37,8 @@ const STATE = "request state";
 /**
  * Serves an MCP server as a Worker.
  *
- * @param source The server, or a function of request, env and principal that gives each request its own.
+ * @param source The server, or a server function: it gets request, env and principal, and returns the server for this
+ *   request.
  * @example
  * ```ts
  * const app = edge(server, durable()); // from "mcp-edge/worker/durable"

@@ -86,8 +86,8 @@ export interface Limits {
   readonly toolTimeoutMs: number;
   /**
    * The time, in milliseconds, that any other handler may run: a custom method or notification, a prompt, a reader or
-   * lister of resources, a completer. The time that a client takes to answer a question counts. Then `ctx.signal`
-   * aborts, and the client gets -32603 with the reason "timeout". 0 means no limit.
+   * lister of resources, a completer. The time that a client takes to answer a question counts. When the
+   * time is over, `ctx.signal` aborts, and the client gets -32603 with the reason "timeout". 0 means no limit.
    *
    * @default 15 minutes
    */
