@@ -33,13 +33,13 @@ type Wrangler = {
   unstable_readConfig(args: { config: string; env: string | undefined }, options: { hideWarnings: boolean }): Config;
 };
 
-/** Lines to write, and where to write them. */
+/** A problem, with the lines that solve it if they are known. */
 interface Missing {
   readonly code: string;
   readonly text: string;
-  /** Where to write it, such as "Add to wrangler.toml". */
-  readonly place: string;
-  readonly lines: readonly string[];
+  /** Where to write the lines, such as "Add to wrangler.json". Undefined if there are none. */
+  readonly place?: string;
+  readonly lines?: readonly string[];
   /** True if the server works without it. */
   readonly isOptional?: boolean;
 }
@@ -55,6 +55,9 @@ const SEALING = /["']mcp-edge\/worker\/(sessions|replay)["']/;
 const KEYS = /["']mcp-edge\/worker\/(durable|keys)["']/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
+/** The start of each call of `edge()`, and the arguments that cannot contain a part with objects. */
+const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
+const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:sessions|notices|once|tasks|keys)\b)))/s;
 const WORKFLOW = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpTaskWorkflow\b/g;
 
 /**
@@ -79,16 +82,16 @@ export async function checkConfig(
   const main = readMain(folder, config);
   const missing = [...findMissing(main, name, config)];
   const isWhole = missing.every(({ isOptional }) => isOptional);
-  for (const { code, text, place, lines } of missing) {
-    console.log(`[${code}] ${text}\n${place}:\n\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  for (const { code, text, place, lines = [] } of missing) {
+    const where = place === undefined ? "" : `${place}:\n\n`;
+    console.log(`[${code}] ${text}\n${where}${lines.map((line) => `  ${line}\n`).join("")}`);
   }
-  if (isWhole) console.log(`${name} has everything that mcp-edge needs.`);
   // Only a note, because the configuration does not contain secrets.
   if (SEALING.test(main.source) && !KEYS.test(main.source) && config.vars?.[KEYS_VARIABLE] === undefined) {
     console.log(
-      `[keys-missing] ${main.file} imports no part for sealing keys. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
+      `[keys-missing] ${main.file} imports no part for sealing keys. Add keys: keys() to the options of edge(), with keys from "mcp-edge/worker/keys"; or set the secret ${KEYS_VARIABLE} with: npx mcp-edge keys | npx wrangler secret put ${KEYS_VARIABLE}`,
     );
-  }
+  } else if (missing.length === 0) console.log(`${name} has everything that mcp-edge needs.`);
   return isWhole ? 0 : 1;
 }
 
@@ -127,12 +130,38 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
     const lines = ["export class McpObject extends app.McpObject {}"];
     yield { code: "export-missing", text, place: `Add to ${mainFile}`, lines };
   }
+  if (classes.length > 0 && isWithoutParts(source)) {
+    const text =
+      'app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".';
+    const place = `Change the call in ${mainFile} to edge(server, durable()), or add ...durable() to its options, with`;
+    yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
+  }
   const created = classesOf(config);
+  for (const each of created) {
+    // A class of `exports` may live elsewhere, and a class that was just reported is not named twice.
+    if (config.exports?.[each] !== undefined || classes.includes(each) || isExported(source, each)) continue;
+    const text = `A migration names the class ${each}, which ${mainFile} does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.`;
+    yield { code: "export-missing", text };
+  }
   const unmigrated = classes.filter((each) => !created.has(each));
   if (unmigrated.length > 0) yield migration(name, unmigrated, config, isJson);
   yield* findPlatform(name, config, classes.length > 0, isJson);
   const bound = new Set(config.workflows?.map(({ class_name }) => class_name));
   for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, config, isJson);
+}
+
+/** Returns whether every call of `edge()` is known to have no part that needs objects. */
+function isWithoutParts(source: string): boolean {
+  const calls = [...source.matchAll(CALL)].map(({ 0: { length }, index }) => source.slice(index + length));
+  return calls.length > 0 && calls.every((call) => WITHOUT_PARTS.test(call));
+}
+
+/** Returns whether a module exports a name, or may export it. */
+function isExported(source: string, name: string): boolean {
+  const escaped = name.replaceAll("$", "\\$");
+  const declared = `(?:default\\s+)?(?:abstract\\s+)?(?:class|const|let|var)\\s+${escaped}\\b`;
+  const listed = `(?:const\\s*)?\\{[^}]*\\b${escaped}\\b[^}]*\\}`;
+  return source === "" || new RegExp(`export\\s*(?:\\*|${listed}|${declared})`).test(source);
 }
 
 /** The classes that exist after all migrations. */
@@ -155,7 +184,7 @@ function migration(file: string, classes: readonly string[], { migrations = [] }
   const added = isJson
     ? jsonEntry(file, "migrations", migrations, `{ "tag": "v${number}", "new_sqlite_classes": [${names}] }`)
     : {
-        place: `Add to ${file}`,
+        place: `Add at the end of ${file}`,
         lines: ["[[migrations]]", `tag = "v${number}"`, `new_sqlite_classes = [${names}]`],
       };
   return { code: "migration-missing", text, ...added };
@@ -174,22 +203,27 @@ function* findPlatform(file: string, config: Config, needsObjects: boolean, isJs
     const lines = [isJson ? '"compatibility_date": "2026-10-20"' : 'compatibility_date = "2026-10-20"'];
     const old = `The compatibility date is ${date}, and Durable Objects need ${OBJECTS_DATE} or later.`;
     yield date === ""
-      ? { code: "date-missing", text: "There is no compatibility date.", place: `Add to ${file}`, lines }
-      : { code: "date-too-old", text: old, place: `Replace in ${file}`, lines };
+      ? { code: "date-missing", text: "There is no compatibility date.", place: top(file, isJson), lines }
+      : { code: "date-too-old", text: old, place: `Change the line in ${file} to`, lines };
   }
   if (date < SIGNAL_DATE && !flags.includes("enable_request_signal")) {
     const all = [...flags, "enable_request_signal"].map((flag) => `"${flag}"`).join(", ");
     const line = isJson ? `"compatibility_flags": [${all}]` : `compatibility_flags = [${all}]`;
     const text =
       "Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.";
-    const place = `${flags.length > 0 ? "Replace in" : "Add to"} ${file}`;
+    const place = flags.length > 0 ? `Change the line in ${file} to` : top(file, isJson);
     yield { code: "flag-missing", text, place, lines: [line], isOptional: true };
   }
+}
+
+/** Returns where to write a top-level value. At the end of a TOML file it would belong to the last table. */
+function top(file: string, isJson: boolean): string {
+  return isJson ? `Add to ${file}` : `Add at the top of ${file}, before the first [table]`;
 }
 
 function workflow(file: string, className: string, { workflows = [] }: Config, isJson: boolean): Missing {
   const entry = `{ "name": "mcp-tasks", "binding": "MCP_TASK_WORKFLOW", "class_name": "${className}" }`;
   const lines = ["[[workflows]]", 'name = "mcp-tasks"', 'binding = "MCP_TASK_WORKFLOW"', `class_name = "${className}"`];
-  const added = isJson ? jsonEntry(file, "workflows", workflows, entry) : { place: `Add to ${file}`, lines };
+  const added = isJson ? jsonEntry(file, "workflows", workflows, entry) : { place: `Add at the end of ${file}`, lines };
   return { code: "binding-wrong", text: `No Workflow binding names the class ${className}.`, ...added };
 }

@@ -52,8 +52,10 @@ export async function dev(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, [program, "dev", ...wrangler], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
+  let isReady = false;
   child.on("message", (message) => {
     const address = readReady(message);
+    isReady ||= address !== undefined;
     if (address) void introduce(`${schemeOf(wrangler)}://${address}${path}`);
   });
   // Ctrl-C of a terminal reaches wrangler too. Any other signal reaches this process only.
@@ -69,7 +71,10 @@ export async function dev(args: readonly string[]): Promise<number> {
       resolve(1);
     });
     // The code is null if wrangler was ended by a signal that was forwarded to it.
-    child.once("close", (code) => resolve(code ?? 0));
+    child.once("close", (code) => {
+      if (code && !isReady) console.error(`mcp-edge: wrangler dev has ended. ${LOOK_ABOVE}`);
+      resolve(code ?? 0);
+    });
   });
 }
 
@@ -115,14 +120,16 @@ function schemeOf(args: readonly string[]): "http" | "https" {
 
 /** Prints the page of the endpoint or, if it has none, its URL. If the server failed to start, prints that instead. */
 async function introduce(url: string): Promise<void> {
-  const { page, problem } = await look(url);
+  const { page, needsToken, problem } = await look(url);
   const rule = "─".repeat(20);
   if (problem !== undefined) {
     console.error(`${rule}\nThe MCP server at ${url} does not work yet. ${problem}\n${rule}`);
     return;
   }
-  const lines =
-    page ?? `${url}\n\nAdd the option page: page() to edge() to see the contents of the server here and in a browser.`;
+  const hint = needsToken
+    ? "The endpoint needs a token, so its contents are not shown here."
+    : "Add the option page: page() to edge() to see the contents of the server here and in a browser.";
+  const lines = page ?? `${url}\n\n${hint}`;
   console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
 }
 
@@ -130,6 +137,8 @@ async function introduce(url: string): Promise<void> {
 interface Look {
   /** The page as text; undefined if the server shows none or refuses it. */
   readonly page?: string | undefined;
+  /** Whether the server's `auth` refused the request. */
+  readonly needsToken?: boolean;
   /** The reason why the server does not work. Undefined if it works. */
   readonly problem?: string;
 }
@@ -140,14 +149,14 @@ async function look(url: string): Promise<Look> {
     const text = await response.text();
     if (response.status >= 500) return { problem: problemOf(text) };
     const isPage = response.ok && response.headers.get("Content-Type")?.startsWith("text/plain");
-    return { page: isPage ? text : undefined };
+    return { page: isPage ? text : undefined, needsToken: response.status === 401 };
   } catch {
     // With HTTPS, the request may fail only because this process does not trust the certificate.
     return url.startsWith("https:") ? {} : { problem: LOOK_ABOVE };
   }
 }
 
-const LOOK_ABOVE = "The messages above say why.";
+const LOOK_ABOVE = "Look at the messages above. If they do not say why, run: npx mcp-edge check-config";
 
 /** Returns the message of a JSON-RPC error, such as the one that lists what is wrong with the configuration. */
 function problemOf(text: string): string {

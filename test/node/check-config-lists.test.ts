@@ -20,7 +20,7 @@ beforeAll(() => {
   symlinkSync(join(ROOT, "node_modules/wrangler"), join(FOLDER, "node_modules/wrangler"));
   writeFileSync(join(FOLDER, "package.json"), "{}");
   const classes =
-    "export class McpObject extends app.McpObject {}\nexport class McpTaskWorkflow extends app.McpTaskWorkflow {}";
+    "export class McpObject extends app.McpObject {}\nexport class McpTaskWorkflow extends app.McpTaskWorkflow {}\nexport class Other {}";
   writeFileSync(join(FOLDER, "index.ts"), classes);
 });
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
@@ -74,7 +74,7 @@ test("a missing compatibility date is called missing, and an old one is to be re
   expect(missing.said).toContain("[date-missing] There is no compatibility date.\nAdd to wrangler.json:");
   const old = await check({ migrations: [CREATED], compatibility_date: "2024-01-01" });
   expect(old.said).toContain(
-    "[date-too-old] The compatibility date is 2024-01-01, and Durable Objects need 2024-04-03 or later.\nReplace in wrangler.json:",
+    "[date-too-old] The compatibility date is 2024-01-01, and Durable Objects need 2024-04-03 or later.\nChange the line in wrangler.json to:",
   );
 });
 
@@ -82,6 +82,27 @@ test("the flag enable_request_signal is recommended, not required", async () => 
   const lacking = { migrations: [CREATED], compatibility_flags: ["nodejs_compat"] };
   expect(await check(lacking)).toEqual({
     status: 0,
-    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.\nReplace in wrangler.json:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n\n${COMPLETE}`,
+    said: `[flag-missing] Recommended: without the flag enable_request_signal, ctx.signal aborts late when a client disconnects.\nChange the line in wrangler.json to:\n\n  "compatibility_flags": ["nodejs_compat", "enable_request_signal"]\n`,
   });
+});
+
+/** The output for a `wrangler.toml`. */
+async function checkToml(lines: string): Promise<string> {
+  writeFileSync(join(FOLDER, "wrangler.toml"), `name = "checked"\nmain = "index.ts"\n${lines}`);
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  log.mockClear();
+  await checkConfig(FOLDER, { config: "wrangler.toml" });
+  return log.mock.calls.map(([text]) => text).join("\n");
+}
+
+test("a date and flags belong to the top of a TOML file, because below a table they are part of it", async () => {
+  const missing = await checkToml('[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpObject"]');
+  const place = "Add at the top of wrangler.toml, before the first [table]:\n\n";
+  expect(missing).toContain(`${place}  compatibility_date = "2026-10-20"`);
+  expect(missing).toContain(`${place}  compatibility_flags = ["enable_request_signal"]`);
+  const old = await checkToml('compatibility_date = "2024-01-01"\ncompatibility_flags = ["nodejs_compat"]');
+  const change = "Change the line in wrangler.toml to:\n\n";
+  expect(old).toContain(`${change}  compatibility_date = "2026-10-20"`);
+  expect(old).toContain(`${change}  compatibility_flags = ["nodejs_compat", "enable_request_signal"]`);
+  expect(old).toContain("Add at the end of wrangler.toml:\n\n  [[migrations]]");
 });

@@ -104,7 +104,7 @@ const FAKE_WRANGLER = `
 const { createServer } = require("node:http");
 console.log("arguments: " + process.argv.slice(2).join(" "));
 const server = createServer((request, response) => {
-  const found = request.url === "/other" ? 200 : 404;
+  const found = { "/other": 200, "/secret": 401, "/broken": 500 }[request.url] ?? 404;
   response.writeHead(found, { "Content-Type": "text/plain" }).end("the page for " + request.headers.accept);
   setTimeout(() => process.exit(7), 500);
 });
@@ -134,6 +134,20 @@ test("dev prints the URL if the server has no page", () => {
   const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);
   expect(stdout).toContain("page: page()");
+});
+
+test("dev says that an endpoint needs a token, not that it has no page", () => {
+  const { stdout } = runIn(projectWithWrangler("token"), "dev", "--path", "/secret");
+  expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/secret\n\nThe endpoint needs a token,/);
+  expect(stdout).not.toContain("page: page()");
+});
+
+test("dev names check-config if the server does not work, or wrangler does not start", () => {
+  const hint = "If they do not say why, run: npx mcp-edge check-config\n";
+  expect(runIn(projectWithWrangler("broken"), "dev", "--path", "/broken").stderr).toContain(hint);
+  const project = projectWithWrangler("ended");
+  writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), "process.exit(3)");
+  expect(runIn(project, "dev")).toMatchObject({ status: 3, stderr: expect.stringContaining(hint) });
 });
 
 /** Node 20 may have to be installed first. */

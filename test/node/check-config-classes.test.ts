@@ -1,0 +1,71 @@
+/** What `mcp-edge check-config` says about classes that do not exist when the Worker starts. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { checkConfig } from "../../src/node/check-config.ts";
+
+let folder: string;
+beforeEach(() => {
+  // Within the project, because the command loads the project's wrangler.
+  folder = mkdtempSync(join(import.meta.dirname, "../../node_modules/.check-classes-"));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
+
+const CLASS = "export class McpObject extends app.McpObject {}";
+const COMPLETE = "wrangler.json has everything that mcp-edge needs.";
+
+/** The exit code and the output for a main module, with migrations that create these classes. */
+async function check(source: string, ...classes: readonly string[]): Promise<{ status: number; said: string }> {
+  writeFileSync(join(folder, "index.ts"), source);
+  const migrations = [{ tag: "v1", new_sqlite_classes: classes }];
+  const config = { name: "own", main: "index.ts", compatibility_date: "2026-11-18", migrations };
+  writeFileSync(join(folder, "wrangler.json"), JSON.stringify(config));
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  const status = await checkConfig(folder, {});
+  return { status, said: log.mock.calls.map(([text]) => text).join("\n") };
+}
+
+test("a class that a migration creates and the main module does not export is named", async () => {
+  const { status, said } = await check(CLASS, "McpObject", "MyObject");
+  expect(status).toBe(1);
+  expect(said).toBe(
+    "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
+  );
+});
+
+test.each([
+  ["export class Other extends DurableObject {}"],
+  ["export default class Other extends DurableObject {}"],
+  ['export { Third, Other } from "./other.ts"'],
+  ["class Own {}\nexport { Own as Other }"],
+  ["export const { McpObject: Other } = admin;"],
+  ["export const Other = admin.McpObject;"],
+  ['export * from "./other.ts"'],
+])("a class exported by %j is not reported", async (line) => {
+  expect(await check(`${CLASS}\n${line}`, "McpObject", "Other")).toEqual({ status: 0, said: COMPLETE });
+});
+
+test.each([["edge(server)"], ["edge<Env>(server)"], ["edge(server, { path: '/own', auth: (request) => null })"]])(
+  "%s has no app.McpObject, so an exported class cannot extend it",
+  async (call) => {
+    const { status, said } = await check(`const app = ${call};\n${CLASS}`, "McpObject");
+    expect(status).toBe(1);
+    expect(said).toBe(
+      '[part-missing] app.McpObject exists only if edge() gets sessions or another part that needs objects. Without one, the Worker fails with "Class extends value undefined".\nChange the call in index.ts to edge(server, durable()), or add ...durable() to its options, with:\n\n  import { durable } from "mcp-edge/worker/durable";\n',
+    );
+  },
+);
+
+test.each([
+  ["edge(server, durable())"],
+  ["edge(server, { ...durable() })"],
+  ["edge(server, { auth: () => { return null; }, keys: keys() })"],
+  ["edge(server, { tasks })"],
+  ["edge(server, options)"],
+  ["edge(server); const other = edge(second, durable())"],
+])("%s may have app.McpObject", async (call) => {
+  expect(await check(`const app = ${call};\n${CLASS}`, "McpObject")).toEqual({ status: 0, said: COMPLETE });
+});
