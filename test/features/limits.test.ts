@@ -56,14 +56,16 @@ test.each([Number.NaN, 0, 1.5, 2 ** 31])(
     expect(await refused.text()).toContain("edge(): heartbeatMs is ");
     const [end] = createPair();
     const limits: object = { heartbeatMs: 1_000 };
-    await expect(connect(createServer(), end, { limits, onError })).rejects.toThrow('there is no option "heartbeatMs"');
+    await expect(connect(createServer(), end, { limits, onError })).rejects.toThrow(
+      'connect(): limits has no option "heartbeatMs"',
+    );
   },
 );
 
 test("an unknown limit is refused with the name of a similar one", () => {
   const limits = { BatchMax: 10 };
   expect(() => createHttpHandler(createServer(), { limits: limits as object, onError })).toThrow(
-    /there is no option "BatchMax". Did you mean "batchMax"/,
+    /^limits has no option "BatchMax"\. Did you mean "batchMax"\?$/,
   );
 });
 

@@ -15,7 +15,7 @@ const answer = () => "";
 
 /** Expects an option to be refused, and the message to suggest what to write instead. */
 function expectRefused(define: () => unknown, name: string, ...says: readonly string[]): void {
-  const expected = [`there is no option "${name}"`, ...says].map((text) => expect.stringContaining(text));
+  const expected = [` has no option "${name}"`, ...says].map((text) => expect.stringContaining(text));
   const failed: { code?: unknown; message?: unknown } = {};
   try {
     define();

@@ -94,7 +94,7 @@ describe("other mistakes", () => {
     async (path) => {
       for (const request of [initialize(path), call(path, "hello"), fetch(worker.url(path))]) {
         expect(await problemsOf(request)).toEqual([
-          '[keys-missing] Sealing keys are missing. Write edge(server, { keys: keys() }), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
+          '[keys-missing] Sealing keys are missing. Add keys: keys() to the options of edge(), with keys from "mcp-edge/worker/keys"; or set the secret MCP_KEYS, which npx mcp-edge keys makes.',
         ]);
       }
     },
@@ -112,7 +112,7 @@ describe("other mistakes", () => {
 
   test("A27: mistakes in options are reported together with what the Worker lacks", async () => {
     expect(await problemsOf(initialize("/many"))).toEqual([
-      '[option-unknown] edge(): there is no option "sesions". Did you mean "sessions"?',
+      '[option-unknown] edge() has no option "sesions". Did you mean "sessions"?',
       "[option-invalid] edge(): limits.batchMax is 0; use 1 to 10,000.",
       '[option-invalid] edge(): path is "many"; begin it with "/".',
       "[option-invalid] auth is a value of type string; it must be a function.",

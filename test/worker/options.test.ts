@@ -59,19 +59,15 @@ describe("names of options", () => {
     const parts = [...new Set(answers.unknown.map(({ where }) => where))];
     expect(parts).toHaveLength(11);
     for (const where of parts) {
-      expect(said(where, { invented: 1 }), where).toMatch(
-        `options-invalid: ${where}: there is no option "invented". Use `,
-      );
+      expect(said(where, { invented: 1 }), where).toMatch(`options-invalid: ${where} has no option "invented". Use `);
       expect(said(where, null), where).toMatch(`options-invalid: ${where}: the options are null; write an object: {`);
       expect(said(where, "text"), where).toMatch(
         `options-invalid: ${where}: the options are "text"; write an object: {`,
       );
     }
-    expect(said("hub()", { shard: 2 })).toBe(
-      'options-invalid: hub(): there is no option "shard". Did you mean "shards"?',
-    );
+    expect(said("hub()", { shard: 2 })).toBe('options-invalid: hub() has no option "shard". Did you mean "shards"?');
     expect(said("edge()", { sesions: 1 })).toBe(
-      'options-invalid: edge(): there is no option "sesions". Did you mean "sessions"?',
+      'options-invalid: edge() has no option "sesions". Did you mean "sessions"?',
     );
   });
 

@@ -93,7 +93,7 @@ export function checkOptions(where: string, options: object, table: Readonly<Rec
     ].find((check) => word.length > 2 && known.some((each) => check(each.toLowerCase())));
     const similar = known.find((each) => isSimilar?.(each.toLowerCase()));
     const hint = similar ? `Did you mean "${similar}"?` : `Use ${known.join(", ") || "none"}.`;
-    throw new KitError("options-invalid", `${where}there is no option "${name}". ${hint}`);
+    throw new KitError("options-invalid", `${where.replace(/[.:] ?$/, "")} has no option "${name}". ${hint}`);
   }
   for (const [name, range] of Object.entries(table)) {
     if (range) checkNumbers(where, options, { [name]: range });
