@@ -46,7 +46,7 @@ describe("an option that does not exist is refused, naming a similar one", () =>
     ["descripton", "description"],
     ["annotation", "annotations"],
   ])("%s of a tool", (name, similar) => {
-    const says = ['Tool "t": ', `"${similar}"?`];
+    const says = ['Tool "t"', `"${similar}"?`];
     expectRefused(() => new McpServer(IDENTITY).tool("t", untyped({ [name]: 1 }), answer), name, ...says);
     expectRefused(() => defineTool("t", untyped({ [name]: 1 }), answer), name, ...says);
   });
@@ -54,11 +54,11 @@ describe("an option that does not exist is refused, naming a similar one", () =>
   test("of a prompt, a resource and a resource template", () => {
     const server = () => new McpServer(IDENTITY);
     const [argument, mime, completer] = [{ argument: [] }, { mimetype: "text/plain" }, { completes: {} }].map(untyped);
-    expectRefused(() => server().prompt("p", argument ?? {}, answer), "argument", 'Prompt "p": ', '"arguments"?');
+    expectRefused(() => server().prompt("p", argument ?? {}, answer), "argument", 'Prompt "p"', '"arguments"?');
     expectRefused(() => definePrompt("p", argument ?? {}, answer), "argument");
-    expectRefused(() => server().resource("a:b", mime ?? {}, answer), "mimetype", 'Resource "a:b": ', '"mimeType"?');
+    expectRefused(() => server().resource("a:b", mime ?? {}, answer), "mimetype", 'Resource "a:b"', '"mimeType"?');
     expectRefused(() => defineResource("a:b", mime ?? {}, answer), "mimetype");
-    const template = 'Resource template "a:{b}": ';
+    const template = 'Resource template "a:{b}"';
     expectRefused(
       () => server().resourceTemplate("a:{b}", completer ?? {}, answer),
       "completes",
