@@ -56,6 +56,30 @@ test("handlers with a time limit let their objects hibernate while a person thin
   ]);
 });
 
+test("a step that ends after its call has timed out stores nothing", async () => {
+  const stored = async () => {
+    const objects = await worker.objects("McpObject");
+    const states = await Promise.all(objects.map((object) => worker.storage("McpObject", object)));
+    return states.flatMap(({ keys }) => Object.keys(keys).filter((key) => key.startsWith("call:")));
+  };
+  const session = await open("/mcp");
+  const before = await stored();
+  const stream = await session.stream("overdue", {});
+  expect(await resultOf(stream)).toMatchObject({ result: { isError: true } });
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(await stored()).toEqual(before);
+});
+
+test("the limit of a handler does not count the time between its rounds", async () => {
+  const session = await open("/brief");
+  const stream = await get(session, "divided");
+  await answer(session, await asked(stream, 1));
+  const second = await asked(stream, 2);
+  await worker.advance(70_000);
+  await answer(session, second);
+  expect(await resultOf(stream)).toMatchObject({ result: { messages: [{ content: { text: "answered" } }] } });
+});
+
 describe.each([
   ["in memory", async () => undefined],
   ["evicted", (object: string): Promise<unknown> => worker.evict(object)],

@@ -28,9 +28,9 @@ async function open(): Promise<{ session: Session; object: string }> {
   return { session, object };
 }
 
-/** Makes a call that reports progress `events` times, so slowly that each event is a row. */
-async function flood(session: Session, key: string, events: number, size = 1): Promise<Cuttable> {
-  const stream = await session.stream("flood", { key, events, size, pauseMs: 20 });
+/** Makes a call that reports progress `events` times: by default so slowly that each event is a row. */
+async function flood(session: Session, key: string, events: number, size = 1, pauseMs = 20): Promise<Cuttable> {
+  const stream = await session.stream("flood", { key, events, size, pauseMs });
   await stream.has("the first", ({ messages }) => messages.length > 0);
   await readAnswer(new ModernClient(`${worker.origin}/plain/mcp`).call("release", { key }));
   return stream;
@@ -50,6 +50,13 @@ test("an event that cannot be stored is not sent, and those before and after it 
   expect(progressOf(stream.messages)).toEqual([1, 2, 4, 5]);
   const again = await (await session.get(stream.events[0]?.id)).end();
   expect(progressOf(again.messages)).toEqual([1, 2, 4, 5]);
+});
+
+test("progress that gathered and cannot be stored does not take the answer with it", async () => {
+  const { session, object } = await open();
+  await refuse(object, "NEW.seq = 5 AND NEW.kind = 0");
+  const stream = await (await flood(session, "gathered", 5, 1, 0)).end();
+  expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "gathered" }] } });
 });
 
 test("no part of an event of several rows is sent or kept if one of them cannot be stored", async () => {

@@ -25,7 +25,7 @@ export const RUN = "run";
 
 interface Claim extends Omit<Presentation, "ttlMs" | "round"> {
   readonly untilMs: number;
-  /** See {@link withAnswers}; absent in claims that were stored before calls had rounds. */
+  /** See {@link withAnswers}. */
   readonly answered?: readonly string[];
   readonly outcome?: string;
 }

@@ -27,6 +27,8 @@ interface OpenQuestion {
   readonly key: string;
   readonly digest: string;
   readonly untilMs: number;
+  /** When the run that asks has to end, in milliseconds since 1970. Absent without a time limit. */
+  readonly endMs?: number | undefined;
 }
 
 /** The content of the first row. */
@@ -34,8 +36,8 @@ export interface StoredCall {
   readonly stream: number;
   readonly caller: Caller;
   readonly post: SessionPost;
-  /** When the call began, in milliseconds since 1970. Absent in calls that an earlier version stored. */
-  readonly startedAtMs?: number;
+  /** The `endMs` of the latest question. */
+  readonly endMs?: number | undefined;
   readonly journal: JournalData;
   /** Open questions, by the request ids with which they were sent. */
   readonly questions: Readonly<Record<string, OpenQuestion>>;
@@ -79,6 +81,12 @@ export class DurableCall implements AskedBefore {
   #units = 0;
   /** Whether any row has been stored. */
   isStored = false;
+  /** Set when the call was deleted. A step that has not noticed its end must not store it again. */
+  isDeleted = false;
+  /** Whether this is a stored call whose run has not begun. */
+  #isRestored = false;
+  /** Milliseconds that the interrupted run had left when its question was answered. */
+  #leftMs = Number.POSITIVE_INFINITY;
   #hold: Hold | undefined;
   /** Called when a question has been sent: from then on the object may be evicted. */
   #rest: () => void = () => undefined;
@@ -96,6 +104,7 @@ export class DurableCall implements AskedBefore {
     for (const entry of this.#entries) this.#index(entry);
     if (!rows) return;
     this.isStored = true;
+    this.#isRestored = true;
     this.#units = sizeOf(call);
     for (const row of rows) {
       for (const change of row) this.#apply(change);
@@ -166,8 +175,9 @@ export class DurableCall implements AskedBefore {
   }
 
   add(id: string, key: string, digest: string, timeoutMs: number): void {
-    const untilMs = Math.min(Date.now() + timeoutMs, this.#endMs);
-    this.#change({ id, question: { key, digest, untilMs } });
+    const endMs = this.#endMs;
+    const untilMs = Math.min(Date.now() + timeoutMs, endMs);
+    this.#change({ id, question: { key, digest, untilMs, ...(endMs < Infinity ? { endMs } : {}) } });
     this.#host.wakeAt(untilMs);
     clearTimeout(this.#timer);
     this.#rest();
@@ -184,8 +194,9 @@ export class DurableCall implements AskedBefore {
    * object in memory, so none runs while a question is open. The question then expires when the run has to end.
    */
   startTimer: StartTimer = (timeoutMs, end) => {
-    // Before the first answer, a repeated run gets the full time again.
-    this.#endMs = ((this.#answers.size && this.#call.startedAtMs) || Date.now()) + timeoutMs;
+    this.#endMs = Date.now() + Math.min(timeoutMs, this.#leftMs);
+    this.#isRestored = false;
+    this.#leftMs = Number.POSITIVE_INFINITY;
     this.#look = () => {
       clearTimeout(this.#timer);
       const leftMs = this.#endMs - Date.now();
@@ -195,6 +206,7 @@ export class DurableCall implements AskedBefore {
     this.#look();
     return () => {
       this.#look = () => undefined;
+      this.#endMs = Number.POSITIVE_INFINITY;
       clearTimeout(this.#timer);
     };
   };
@@ -221,6 +233,8 @@ export class DurableCall implements AskedBefore {
   #record(entry: JournalEntry, isForced: boolean): void {
     const isStep = "step" in entry;
     if (!isStep && this.outcome(entry.key)) return;
+    // Time that passes before the handler runs again, such as that of hooks, is not its own.
+    if (this.#isRestored) this.#leftMs = (this.#call.endMs ?? Number.POSITIVE_INFINITY) - Date.now();
     this.#change({ entry }, isForced);
     if (isStep) return;
     this.#look();
@@ -236,6 +250,7 @@ export class DurableCall implements AskedBefore {
   }
 
   #change(change: StoredChange, isForced = false): void {
+    if (this.isDeleted) return;
     if (!this.isStored) this.#call = { ...this.#call, post: this.#host.storable(this.#call.post) };
     const before = this.#units || sizeOf(this.#call);
     const units = sizeOf(change);
@@ -273,7 +288,8 @@ export class DurableCall implements AskedBefore {
       // The journal has grown, so it is not this call that keeps resetting the object.
       this.#call = { ...this.#call, questions: Object.fromEntries(open), reruns: 0 };
     } else if ("question" in change) {
-      this.#call = { ...this.#call, questions: { ...questions, [change.id]: change.question } };
+      const { id, question } = change;
+      this.#call = { ...this.#call, endMs: question.endMs, questions: { ...questions, [id]: question } };
     } else this.#call = { ...this.#call, ...change };
   }
 

@@ -66,7 +66,7 @@ export class DurableCalls {
    */
   remember(caller: Caller, post: SessionPost, stream: number): DurableCall | undefined {
     if (post.isBatch || post.form === "json" || !post.messages.some(({ kind }) => kind === "request")) return undefined;
-    const fresh = { startedAtMs: Date.now(), journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
+    const fresh = { journal: newJournal(), questions: {}, isRepeatable: false, reruns: 0 };
     return this.#keep(this.#durableCall({ stream, caller, post, ...fresh }));
   }
 
@@ -77,7 +77,10 @@ export class DurableCalls {
 
   /** Called when the run has ended. */
   forget(stream: number): void {
-    if (this.#live.get(stream)?.isStored) this.#delete(stream);
+    const call = this.#live.get(stream);
+    if (!call) return;
+    if (call.isStored) this.#delete(stream);
+    call.isDeleted = true;
     this.#live.delete(stream);
   }
 

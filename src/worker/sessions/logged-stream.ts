@@ -38,6 +38,8 @@ export interface StreamOwner {
   stored(stream: number, streamSize: number, added: number): number;
   /** Returns the senders of a stream, one for each open socket. */
   sendersOf(stream: number): readonly StreamSender[];
+  /** Called when messages could not be stored, and were not sent. */
+  report(error: unknown): void;
 }
 
 /** Maximum UTF-16 units in one row. With three bytes per unit, a row stays below one megabyte. */
@@ -126,14 +128,18 @@ export class LoggedStream {
   write(text: string, isNews: boolean): void {
     if (this.#isOver) return;
     this.begin();
-    this.#add(text, isNews ? EventKind.News : EventKind.Kept);
-    if (isNews && this.#gathers) this.#gathering ??= setTimeout(() => this.#flush(), GATHER_MS);
+    const kind = isNews ? EventKind.News : EventKind.Kept;
+    // If progress cannot be stored, a question that follows it still can.
+    if (this.#frames[0] && this.#frames[0].kind !== kind) this.#flushOrReport();
+    this.#add(text, kind);
+    if (isNews && this.#gathers) this.#gathering ??= setTimeout(() => this.#flushOrReport(), GATHER_MS);
     else this.#flushAfterTurn();
   }
 
   /** Sends one message immediately. @throws {Error} when it cannot be stored. Then it is not sent either. */
   say(text: string): void {
     this.begin();
+    this.#flushOrReport();
     this.#add(text, EventKind.Kept);
     this.#flush();
   }
@@ -142,7 +148,7 @@ export class LoggedStream {
   end(text: string | undefined): void {
     if (this.#isOver) return;
     this.begin();
-    this.#flush();
+    this.#flushOrReport();
     this.#isOver = true;
     if (text !== undefined) {
       this.#add(text, EventKind.Final);
@@ -163,7 +169,7 @@ export class LoggedStream {
   disconnect(retryMs: number): void {
     if (this.#isOver) return;
     this.begin();
-    this.#flush();
+    this.#flushOrReport();
     this.retryMs = retryMs;
     for (const sender of this.#options.owner.sendersOf(this.id)) sender.retry(retryMs);
   }
@@ -190,7 +196,15 @@ export class LoggedStream {
   #flushAfterTurn(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    queueMicrotask(() => this.#flush());
+    queueMicrotask(() => this.#flushOrReport());
+  }
+
+  #flushOrReport(): void {
+    try {
+      this.#flush();
+    } catch (error) {
+      this.#options.owner.report(error);
+    }
   }
 
   #flush(): void {

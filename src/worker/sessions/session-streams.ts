@@ -153,6 +153,10 @@ export class SessionStreams implements StreamOwner {
     this.#host.onBegin();
   }
 
+  report(error: unknown): void {
+    this.#host.onError(error);
+  }
+
   sendersOf(stream: number): readonly StreamSender[] {
     return this.#sockets.of(stream).map((socket) => this.#sockets.senderOf(socket));
   }

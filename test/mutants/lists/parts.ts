@@ -317,7 +317,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "memory-question-is-not-stored",
     file: "src/worker/replay/durable-call.ts",
-    find: "this.#change({ id, question: { key, digest, untilMs } });",
+    find: "this.#change({ id, question: { key, digest, untilMs, ...(endMs < Infinity ? { endMs } : {}) } });",
     replace: "",
     tests: ["test/worker/durable-calls.test.ts"],
     title: "continues with the answer",
@@ -341,7 +341,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "limit-forgets-the-question",
     file: "src/worker/replay/durable-call.ts",
-    find: "Math.min(Date.now() + timeoutMs, this.#endMs);",
+    find: "Math.min(Date.now() + timeoutMs, endMs);",
     replace: "Date.now() + timeoutMs;",
     tests: ["test/worker/durable-call-limits.test.ts"],
     title: "although no answer arrives",
@@ -349,8 +349,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "limit-begins-anew-with-each-run",
     file: "src/worker/replay/durable-call.ts",
-    find: "((this.#answers.size && this.#call.startedAtMs) || Date.now()) + timeoutMs;",
-    replace: "Date.now() + timeoutMs;",
+    find: "this.#endMs = Date.now() + Math.min(timeoutMs, this.#leftMs);",
+    replace: "this.#endMs = Date.now() + timeoutMs;",
     tests: ["test/worker/durable-call-limits.test.ts"],
     title: "counts the time",
   },
@@ -739,5 +739,28 @@ export const PARTS: readonly Mutant[] = [
     find: "ttlMs: [100, PERIOD[1]] };",
     replace: "ttlMs: [0, PERIOD[1]] };",
     tests: ["test/worker/options.test.ts"],
+  },
+  {
+    id: "step-stores-a-deleted-call",
+    file: "src/worker/replay/durable-calls.ts",
+    find: "call.isDeleted = true;",
+    replace: "",
+    tests: ["test/worker/durable-call-limits.test.ts"],
+    title: "a step that ends after",
+  },
+  {
+    id: "time-between-rounds-counts",
+    file: "src/worker/replay/durable-call.ts",
+    find: "this.#endMs = Number.POSITIVE_INFINITY;",
+    replace: "",
+    tests: ["test/worker/durable-call-limits.test.ts"],
+    title: "between its rounds",
+  },
+  {
+    id: "progress-takes-the-answer-with-it",
+    file: "src/worker/sessions/logged-stream.ts",
+    find: "this.#options.owner.report(error);",
+    replace: "throw error;",
+    tests: ["test/worker/logged-first.test.ts"],
   },
 ];

@@ -628,7 +628,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "gathered-progress-is-never-written",
     file: "src/worker/sessions/logged-stream.ts",
-    find: "this.#gathering ??= setTimeout(() => this.#flush(), GATHER_MS);",
+    find: "this.#gathering ??= setTimeout(() => this.#flushOrReport(), GATHER_MS);",
     replace: "this.#gathering ??= setTimeout(() => undefined, GATHER_MS);",
     tests: ["test/worker/streams.test.ts"],
     title: "gathered with earlier progress",
