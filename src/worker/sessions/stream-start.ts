@@ -41,6 +41,8 @@ export function findStart(
     const end = log.last(start.stream);
     return start.seq > end.seq ? undefined : { ...start, end };
   }
+  // A Worker of another release may ask for a kind that this one does not know.
+  if (target.kind !== "standalone") return undefined;
   // A new stream takes over the messages that wait for one.
   const waiting = log.waiting(session);
   if (waiting !== undefined) log.adopt(waiting);

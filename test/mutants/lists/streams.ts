@@ -202,4 +202,12 @@ export const STREAMS: readonly Mutant[] = [
     tests: ["test/worker/http-sse-calls.test.ts"],
     title: "D5:",
   },
+  {
+    id: "unknown-kind-of-stream-is-served",
+    file: "src/worker/sessions/stream-start.ts",
+    find: 'if (target.kind !== "standalone") return undefined;',
+    replace: "",
+    tests: ["test/worker/mixed-releases.test.ts"],
+    title: "of an unknown kind",
+  },
 ];
