@@ -206,7 +206,6 @@ export class DurableCall implements AskedBefore {
     this.#look();
     return () => {
       this.#look = () => undefined;
-      this.#endMs = Number.POSITIVE_INFINITY;
       clearTimeout(this.#timer);
     };
   };

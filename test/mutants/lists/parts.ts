@@ -749,14 +749,6 @@ export const PARTS: readonly Mutant[] = [
     title: "a step that ends after",
   },
   {
-    id: "time-between-rounds-counts",
-    file: "src/worker/replay/durable-call.ts",
-    find: "this.#endMs = Number.POSITIVE_INFINITY;",
-    replace: "",
-    tests: ["test/worker/durable-call-limits.test.ts"],
-    title: "between its rounds",
-  },
-  {
     id: "progress-takes-the-answer-with-it",
     file: "src/worker/sessions/logged-stream.ts",
     find: "this.#options.owner.report(error);",
