@@ -4,7 +4,7 @@ import { type Cuttable, progressOf, Session, WRONG } from "../conformance/suppor
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { type Members, notification } from "../http/messages.ts";
 import { until } from "../http/wire.ts";
-import { ModernClient, Reading, readAnswer } from "./client.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import { useTaps } from "./taps.ts";
 
 const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Placed"] as const;
@@ -177,65 +177,6 @@ describe("limits", () => {
   });
 });
 
-test("a reader that does not read is sent no more than a window; the rest waits in the log and arrives completely", async () => {
-  const session = await Session.open(`${worker.origin}/plain/mcp`);
-  const events = 300;
-  const key = newKey();
-  const response = await session.call("flood", { key, events, size: 20_000 });
-  await release(key);
-  await until("the object waits for its reader", async () => {
-    return (await look("Plain")).some(({ sockets }) => sockets.some(({ behind }) => behind !== undefined));
-  });
-  const messages = (await readAnswer(Promise.resolve(response))).messages;
-  expect(progressOf(messages)).toEqual(values(1, events));
-  expect(messages.at(-1)).toMatchObject({ result: { content: [{}] } });
-});
-
-test("A5: a GET stream that is not read keeps a limited amount of memory; one notification per subject replaces the rest", async () => {
-  const session = await Session.open(`${worker.origin}/plain/mcp`);
-  await session.request("logging/setLevel", { level: "error" });
-  const headers = { ...session.headers, accept: "text/event-stream" } as Record<string, string>;
-  const cutter = new AbortController();
-  const silent = await fetch(session.url, { headers, signal: cutter.signal });
-  const events = 600;
-  // More than the buffers of the connection and of the Worker hold together.
-  expect((await readAnswer(session.call("shout", { key: "loud", events, size: 64 * 1024 }))).text).toBe("loud");
-  const reading = new Reading(silent);
-  const dropped = ({ messages }: Reading) =>
-    messages.findIndex((each) => (each.params as Members)?.logger === "mcp-edge");
-  await reading.has("that messages were dropped, and what changed", (each) => {
-    const at = dropped(each);
-    return at >= 0 && each.messages.slice(at - 1).some(({ method }) => method === "notifications/tools/list_changed");
-  });
-  expect(methodsOf(reading.messages).filter((method) => method === "notifications/message").length).toBeLessThan(
-    events,
-  );
-  expect(reading.messages[dropped(reading)]).toMatchObject({ params: { level: "error" } });
-  // A stream that is read again gets new notifications.
-  const before = reading.messages.length;
-  await readAnswer(session.call("shout", { key: "again" }));
-  await reading.has("the new message", ({ messages }) => {
-    return messages.slice(before).some(({ params }) => (params as Members | undefined)?.data === "x");
-  });
-  cutter.abort();
-});
-
-test("an event that was sent in part is sent to its end, although the limits drop the events after it", async () => {
-  const session = await Session.open(`${worker.origin}/small/mcp`);
-  const key = newKey();
-  // An event has three rows: what is sent in advance ends within the second or third.
-  const whole = await (await flood(session, { key, events: 6, size: 600_000 })).end();
-  expect(whole.raw).toMatch(/\n\n$/);
-  const last = progressOf(whole.messages).length;
-  expect(last).toBeGreaterThan(1);
-  expect(last).toBeLessThan(6);
-  expect(progressOf(whole.messages)).toEqual(values(1, last));
-  expect(whole.messages.slice(last)).toMatchObject([
-    { params: { logger: "mcp-edge", data: expect.stringMatching(`^${6 - last} earlier`) } },
-    { result: { content: [{ text: key }] } },
-  ]);
-});
-
 describe("lifetime", () => {
   test("a session that is used late in its lifetime is extended, at the cost of one row and the alarm", async () => {
     const session = await Session.open(await at("Brief"));
@@ -347,13 +288,13 @@ describe("messages that belong to no call", () => {
   });
 
   test("are dropped after their lifetime while the stream is open, except the last one", async () => {
-    const others = await worker.worker.objects("PlainObject");
+    const others = await worker.worker.objects("PlainObject", "session");
     const session = await Session.open(await at("Plain"), { capabilities: { roots: { listChanged: true } } });
     await session.request("logging/setLevel", { level: "info" });
     const stream = await session.get();
     await say(session, 3, 0);
     await stream.has("the messages", ({ messages }) => messages.length === 3);
-    const [id = ""] = (await worker.worker.objects("PlainObject")).filter((each) => !others.includes(each));
+    const [id = ""] = (await worker.worker.objects("PlainObject", "session")).filter((each) => !others.includes(each));
     const rows = async () => (await worker.worker.storage("PlainObject", id)).tables;
     await until("one is left", async () => {
       await worker.worker.runAlarm("PlainObject", id);
@@ -511,10 +452,10 @@ test("DELETE deletes the log at once, and a call that still runs keeps its strea
 describe("streams", () => {
   /** A session and the id of its object, which `use` creates. */
   async function openAlone(use: (session: Session) => Promise<unknown>): Promise<{ session: Session; object: string }> {
-    const others = await worker.worker.objects("PlainObject");
+    const others = await worker.worker.objects("PlainObject", "session");
     const session = await Session.open(await at("Plain"), { silent: true });
     await use(session);
-    const [object = ""] = (await worker.worker.objects("PlainObject")).filter((id) => !others.includes(id));
+    const [object = ""] = (await worker.worker.objects("PlainObject", "session")).filter((id) => !others.includes(id));
     return { session, object };
   }
 

@@ -79,11 +79,14 @@ export interface Keeping {
   readonly resumeMs: number;
   /** How long progress and logs are kept on a stream that has not ended. */
   readonly newsMs: number;
-  /** Returns whether a client has a standalone stream open. */
-  readonly isOpen: (stream: StreamRow) => boolean;
+  /** Returns the connected readers of a stream. `behind` is set if a reader was not sent all events. */
+  readonly readersOf: (stream: StreamRow) => readonly { readonly behind?: Position | undefined }[];
 }
 
 const EMPTY_BYTES = 4096;
+
+/** Milliseconds until the log of an open stream is checked again, in case the close of its socket is never reported. */
+const OPEN_MS = 24 * 60 * 60_000;
 
 const TABLES = `
   CREATE TABLE stream (id INTEGER PRIMARY KEY, session INTEGER, kind INTEGER, requests TEXT);
@@ -222,25 +225,29 @@ export class EventLog {
   }
 
   /**
-   * Deletes ended streams that can no longer be resumed, and old progress and logs. Returns "nothing" if no stream is left,
-   * "open" if all remaining streams wait for their clients to close them, and "some" otherwise.
+   * Deletes ended streams that can no longer be resumed, and old progress and logs. A stream is kept as long as a connected
+   * reader has not been sent all of it.
+   *
+   * @returns Milliseconds after which it must be called again. Infinity if no stream is left.
    */
-  collect({ nowMs, resumeMs, newsMs, isOpen }: Keeping): "nothing" | "open" | "some" {
-    if (!this.#exists()) return "nothing";
+  collect({ nowMs, resumeMs, newsMs, readersOf }: Keeping): number {
+    if (!this.#exists()) return Number.POSITIVE_INFINITY;
     this.#sql.exec(`DELETE FROM event WHERE kind = 0 AND at < ? AND ${NOT_NEWEST}`, nowMs - newsMs);
     const query =
       "SELECT * FROM stream WHERE (kind IN (1, 2) OR EXISTS (SELECT 1 FROM event WHERE stream = id AND kind = 1)) " +
       "AND NOT EXISTS (SELECT 1 FROM event WHERE stream = id AND at >= ?)";
-    const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && isOpen(row);
+    const isBehind = (row: StoredStream) => readersOf(row).some(({ behind }) => behind);
+    const isHeld = (row: StoredStream) => row.kind !== StreamKind.Call && readersOf(row).length > 0;
     for (const row of this.#rows<StoredStream>(query, nowMs - resumeMs)) {
       const { id } = row;
+      if (isBehind(row)) continue;
       // The last event is kept, because the number of the next one is derived from it.
       if (isHeld(row)) this.#sql.exec("DELETE FROM event WHERE stream = ? AND seq < ?", id, this.last(id).seq);
       else this.drop(id);
     }
     const left = this.#rows<StoredStream>("SELECT * FROM stream");
-    if (left.length === 0) return "nothing";
-    return left.every(isHeld) ? "open" : "some";
+    if (left.length === 0) return Number.POSITIVE_INFINITY;
+    return left.every((row) => isHeld(row) && !isBehind(row)) ? OPEN_MS : resumeMs;
   }
 
   /** Deletes the streams of a session that are not being written. */

@@ -17,7 +17,7 @@ import { EventLog, type StreamRow } from "./event-log.ts";
 import { Session } from "./session.ts";
 import type { SessionHost } from "./session-host.ts";
 import { type Caller, SessionState } from "./session-state.ts";
-import type { SocketAttachment } from "./stream-sender.ts";
+import { attachmentOf } from "./stream-sender.ts";
 import { socketTag } from "./stream-sockets.ts";
 
 /** The methods that the Worker calls. */
@@ -45,9 +45,6 @@ export interface SessionObjectOptions extends Pick<SessionHost, "period" | "caps
 
 /** Number of sessions in memory from which on idle ones are removed. */
 const HELD_MIN = 32;
-
-/** Milliseconds until the log of an open stream is checked again, in case the close of its socket is never reported. */
-const LATER_MS = 24 * 60 * 60_000;
 
 /** An object with the role "session": one session, or several that share the object. */
 export class SessionObject implements RoleObject, SessionRpc {
@@ -104,7 +101,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   }
 
   async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    const { stream } = socket.deserializeAttachment() as SocketAttachment;
+    const { stream } = attachmentOf(socket);
     await this.#held(this.#sessionOf(socket), (session) => session.closed(socket, code === GONE));
     // The alarm did not collect this stream while the socket was open.
     if (isOwnStream(stream) && this.#log.find(stream)) await this.#wakeAt(Date.now() + this.#options.resumeMs);
@@ -126,11 +123,11 @@ export class SessionObject implements RoleObject, SessionRpc {
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, newsMs } = this.#options;
-    const isOpen = ({ session, id }: StreamRow) => this.#ctx.getWebSockets(socketTag(session, id)).some(isOpenSocket);
-    const left = this.#log.collect({ nowMs, resumeMs, newsMs, isOpen });
+    const readersOf = ({ session, id }: StreamRow) =>
+      this.#ctx.getWebSockets(socketTag(session, id)).filter(isOpenSocket).map(attachmentOf);
+    due.push(nowMs + this.#log.collect({ nowMs, resumeMs, newsMs, readersOf }));
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
-    if (left !== "nothing") due.push(nowMs + (left === "some" ? resumeMs : LATER_MS));
     const nextMs = Math.min(...due);
     if (Number.isFinite(nextMs)) await this.#wakeAt(nextMs);
     else await this.#forget();

@@ -24,6 +24,11 @@ export interface SocketAttachment {
   readonly behind?: Position | undefined;
 }
 
+/** Returns the state that is attached to the socket of a sender. */
+export function attachmentOf(socket: WebSocket): SocketAttachment {
+  return socket.deserializeAttachment();
+}
+
 export class StreamSender {
   readonly #socket: WebSocket;
   readonly #log: EventLog;
@@ -42,7 +47,7 @@ export class StreamSender {
 
   /** Creates the sender of a socket that was accepted before the object hibernated. */
   static restore(socket: WebSocket, log: EventLog): StreamSender {
-    const attached = socket.deserializeAttachment() as SocketAttachment;
+    const attached = attachmentOf(socket);
     return new StreamSender(socket, log, attached, attached.behind ?? log.last(attached.stream));
   }
 
@@ -83,7 +88,11 @@ export class StreamSender {
   /** Called when the client has read this many units. */
   taken(units: number): void {
     this.#inFlight = Math.max(0, this.#inFlight - units);
-    if (this.#attached.behind) this.pump();
+    const { behind } = this.#attached;
+    if (!behind) return;
+    this.pump();
+    // The log was deleted with the session. Its client would wait forever.
+    if (this.#place === behind && !this.#attached.behind) this.#socket.close(OVER);
   }
 
   /** Sends events from the log until the window is full. */
