@@ -93,27 +93,33 @@ describe("limits", () => {
     return answer;
   }
 
-  test("beyond streamBytesMax the oldest notifications of a stream are dropped; a client that resumes is warned and gets the answer", async () => {
-    const session = await Session.open(await at("Small"));
-    const key = newKey();
-    const stream = await (await flood(session, { key, events: 100, size: 1_000 })).end();
-    expect(progressOf(stream.messages)).toEqual(values(1, 100));
-    const again = await (await session.get(stream.events[0]?.id)).end();
-    const [warning, ...rest] = again.messages;
-    expect(warning).toMatchObject({
-      method: "notifications/message",
-      params: { level: "warning", logger: "mcp-edge" },
-    });
-    const kept = progressOf(rest).map(Number);
-    expect(kept).toEqual(values(kept[0] ?? 0, 100));
-    expect(kept.length).toBeGreaterThan(5);
-    expect(kept.length).toBeLessThan(25);
-    expect(rest.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
-    const [first] = again.events.slice(2);
-    const after = await (await session.get(first?.id)).end();
-    expect(progressOf(after.messages)).toEqual(kept.slice(1));
-    expect(methodsOf(after.messages)).not.toContain("notifications/message");
-  });
+  test.each([
+    ["streamBytesMax", "Small", 25],
+    ["sessionBytesMax", "Full", 45],
+  ] as const)(
+    "beyond %s the oldest notifications of a stream are dropped; a client that resumes is warned and gets the answer",
+    async (_, kind, max) => {
+      const session = await Session.open(await at(kind));
+      const key = newKey();
+      const stream = await (await flood(session, { key, events: 100, size: 1_000 })).end();
+      expect(progressOf(stream.messages)).toEqual(values(1, 100));
+      const again = await (await session.get(stream.events[0]?.id)).end();
+      const [warning, ...rest] = again.messages;
+      expect(warning).toMatchObject({
+        method: "notifications/message",
+        params: { level: "warning", logger: "mcp-edge" },
+      });
+      const kept = progressOf(rest).map(Number);
+      expect(kept).toEqual(values(kept[0] ?? 0, 100));
+      expect(kept.length).toBeGreaterThan(5);
+      expect(kept.length).toBeLessThan(max);
+      expect(rest.at(-1)).toMatchObject({ result: { content: [{ text: key }] } });
+      const [first] = again.events.slice(2);
+      const after = await (await session.get(first?.id)).end();
+      expect(progressOf(after.messages)).toEqual(kept.slice(1));
+      expect(methodsOf(after.messages)).not.toContain("notifications/message");
+    },
+  );
 
   test("a large event is dropped as a whole, and a client that resumes is warned", async () => {
     const session = await Session.open(await at("Small"));
@@ -139,7 +145,9 @@ describe("limits", () => {
   });
 
   test("beyond sessionBytesMax calls are refused until something has expired; answers are never dropped", async () => {
-    const session = await Session.open(await at("Small"));
+    const session = await Session.open(await at("Full"));
+    // An open stream keeps the session in memory, with the sizes that it has counted.
+    const listening = await session.get();
     const streams = [];
     for (let call = 0; call < 2; call += 1) {
       const key = `${call}${"y".repeat(30_000)}`;
@@ -153,18 +161,19 @@ describe("limits", () => {
       expect(again.messages.at(-1)).toMatchObject({ result: { content: [{ text: `${call}${"y".repeat(30_000)}` }] } });
     }
     await until("the logs are collected", async () => (await session.call("echo", { key: "k" })).status === 200);
+    listening.cut();
   });
 
   test("A14: a session whose logs are full refuses the first call after its object was reset, too", async () => {
+    const before = await worker.worker.objects("FullObject", "session");
     const session = await Session.open(await at("Full"));
     for (let call = 0; call < 2; call += 1) {
       const key = `${call}${"y".repeat(30_000)}`;
       await (await flood(session, { key, events: 1 })).end();
     }
     expect((await session.call("echo", { key: "k" })).status).toBe(429);
-    const [id = "", ...others] = await worker.worker.objects("FullObject");
-    expect(others).toEqual([]);
-    await worker.worker.abort("FullObject", id);
+    const [object = ""] = (await worker.worker.objects("FullObject", "session")).filter((id) => !before.includes(id));
+    await worker.worker.abort("FullObject", object);
     expect((await session.call("echo", { key: "k" })).status).toBe(429);
   });
 
@@ -221,6 +230,46 @@ describe("lifetime", () => {
     expect((await session.request("ping")).status).toBe(404);
     await until("nothing is stored", async () => {
       return (await look("Idle")).every(({ keys, alarm }) => keys.length === 0 && alarm === null);
+    });
+  });
+
+  test("a stream that has ended can be resumed for resumeMs, although an alarm runs in the meantime", async () => {
+    const before = await worker.worker.objects("SmallObject", "session");
+    const session = await Session.open(await at("Small"));
+    const key = newKey();
+    const stream = await (await flood(session, { key, events: 2 })).end();
+    const [object = ""] = (await worker.worker.objects("SmallObject", "session")).filter((id) => !before.includes(id));
+    expect(await worker.worker.runAlarm("SmallObject", object)).toBe(true);
+    const again = await (await session.get(stream.events[0]?.id)).end();
+    expect(again.messages).toEqual(stream.messages);
+  });
+
+  test("progress of a running call is dropped after newsMs", async () => {
+    const session = await Session.open(await at("Brief"));
+    const key = newKey();
+    const stream = await session.stream("flood", { key, events: 1_000, pauseMs: 50 }, key);
+    await release(key);
+    const rows = async () => (await look("Brief")).at(-1)?.rows.event ?? 0;
+    await until("rows were dropped", async () => stream.messages.length - (await rows()) > 5);
+    expect(await rows()).toBeGreaterThan(0);
+    await session.send(notification("notifications/cancelled", { requestId: key }));
+    await stream.end();
+  });
+
+  test("a call that was lost with its object, and whose client has left, leaves nothing", async () => {
+    const before = await worker.worker.objects("PlainObject", "session");
+    const session = await Session.open(await at("Plain"));
+    const stream = await session.stream("hold", { key: newKey(), events: 1 });
+    await stream.has("the progress", ({ messages }) => messages.length === 1);
+    const [object = ""] = (await worker.worker.objects("PlainObject", "session")).filter((id) => !before.includes(id));
+    stream.cut();
+    await until("the Worker has noticed that", async () => {
+      return (await look("Plain")).every(({ sockets }) => sockets.length === 0);
+    });
+    await worker.worker.abort("PlainObject", object);
+    await until("nothing is stored", async () => {
+      const { tables, alarmAtMs } = await worker.worker.storage("PlainObject", object);
+      return Object.keys(tables).length === 0 && alarmAtMs === undefined;
     });
   });
 

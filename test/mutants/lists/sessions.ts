@@ -290,7 +290,7 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/worker/sessions/session-object.ts",
     find: "if (this.#alarmAtMs <= atMs) return;",
     replace: "",
-    tests: ["test/worker/durable.test.ts"],
+    tests: ["test/costs/costs.test.ts"],
   },
   {
     id: "object-stale-sizes",
