@@ -53,11 +53,13 @@ describe("A23: two endpoints with one class", () => {
     const client = await LegacyClient.open(at("/crossed/mcp"), { silent: true });
     expect(await readAnswer(client.call("which"))).toMatchObject({ status: 500 });
     expect(await readAnswer(client.request("ping"))).toMatchObject({ status: 500 });
+    const headers = { ...client.headers, accept: "text/event-stream" };
+    expect((await fetch(at("/crossed/mcp"), { headers })).status).toBe(500);
     const { raw } = await new TaskClient(at("/crossed/mcp")).request("tools/call", { name: "work", arguments: {} });
     expect(raw).not.toContain("taskId");
     const errors = (await (await fetch(at("/errors"))).json()) as string[];
     const crossed = errors.filter((error) => error.includes("the class CrossedObject"));
-    expect(crossed).toHaveLength(3);
+    expect(crossed).toHaveLength(4);
     for (const error of crossed) expect(error).toContain("A Durable Object of the class McpObject was called for");
   });
 });

@@ -631,8 +631,8 @@ export const PARTS: readonly Mutant[] = [
     file: "src/worker/bindings.ts",
     find: 'if (response.status === MISDIRECTED) throw new KitError("binding-crossed", await response.text());',
     replace: "",
-    tests: ["test/worker/misconfigured.test.ts"],
-    title: "A27:",
+    tests: ["test/worker/endpoints.test.ts"],
+    title: "A23: a binding to the class",
   },
   {
     id: "a27-wrong-class-call",
