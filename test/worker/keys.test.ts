@@ -57,6 +57,13 @@ test("the first key is created when it is first needed; warm isolates make no fu
   expect(await stored()).toMatchObject([{ secret: expect.stringMatching(/^[\w-]{43}$/) }]);
 });
 
+test("a request for the keys leaves no timer behind, which would delay the hibernation of an object", async () => {
+  const { worker, at, asked } = await start();
+  await LegacyClient.open(await at("/mcp"));
+  expect(await asked()).toBe(1);
+  expect(await (await fetch(`${worker.origin}/timers`)).text()).toBe("0");
+});
+
 test("isolates agree, at once and after SIGKILL, even if they ask at the same time", async () => {
   const { worker, at, stored } = await start();
   const urls = [await at("/mcp"), await at("/twin/mcp")];

@@ -99,10 +99,12 @@ export class KeySource {
    */
   async #refresh(env: unknown): Promise<Known> {
     const pending = this.#pending ?? this.#begin(env);
-    const late = pause(ANSWER_MS).then(() => {
+    const settled = new AbortController();
+    const late = pause(ANSWER_MS, settled.signal).then(() => {
       throw this.#failed(pending, new Error(`The object with the sealing keys did not answer within ${ANSWER_MS} ms.`));
     });
-    return Promise.race([pending, late]);
+    // A waiting timer would keep a Durable Object from hibernating. Once it has settled, `#failed` changes nothing.
+    return Promise.race([pending, late]).finally(() => settled.abort());
   }
 
   #begin(env: unknown): Promise<Known> {

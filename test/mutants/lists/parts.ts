@@ -115,6 +115,14 @@ export const PARTS: readonly Mutant[] = [
     title: "each subject has one shard",
   },
   {
+    id: "keys-timer-stays",
+    file: "src/worker/keys/key-source.ts",
+    find: "return Promise.race([pending, late]).finally(() => settled.abort());",
+    replace: "return Promise.race([pending, late]);",
+    tests: ["test/worker/keys.test.ts"],
+    title: "leaves no timer behind",
+  },
+  {
     id: "keys-seal-before-all-know",
     file: "src/worker/keys/key-source.ts",
     find: "const sealing = keys.findLast(({ sealsFromMs }) => sealsFromMs <= nowMs) ?? keys[0];",
