@@ -9,6 +9,8 @@ import { LegacyClient, ModernClient, Reading, readAnswer } from "./client.ts";
 
 let worker: Workerd;
 let tap: HttpTap;
+/** The endpoint in JSON mode. */
+let jsonTap: HttpTap;
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/changing.ts",
@@ -16,9 +18,11 @@ beforeAll(async () => {
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
+  jsonTap = await startHttpTap(`${worker.origin}/json`, { oracle: tap.oracle });
 });
 afterAll(async () => {
   await tap?.close();
+  await jsonTap?.close();
   await worker?.stop();
   tap?.oracle.expectClean();
 });
@@ -188,7 +192,7 @@ describe("subscriptions/listen", () => {
 });
 
 describe("M3 JSON mode", () => {
-  const url = () => `${worker.origin}/json`;
+  const url = () => jsonTap.url;
 
   test("answers every POST with one JSON object, without progress, and modern clients can still be asked", async () => {
     for (const client of [await LegacyClient.open(url()), new ModernClient(url())]) {
