@@ -105,7 +105,7 @@ function mount(path: string, binding: string, className: string, options: Parame
 }
 
 export const McpObject = mount("/mcp", "MCP", "McpObject", {});
-export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 2_000, resumeMs: 300 });
+export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 6_000, resumeMs: 300 });
 
 let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 

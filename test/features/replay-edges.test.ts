@@ -314,12 +314,16 @@ describe("in 2026-07-28", () => {
     let runs = 0;
     const peer = await open(async (ctx) => {
       runs += 1;
-      const slowMs = runs === 1 ? 0 : 2_500;
+      const isFirst = runs === 1;
+      const asked = Promise.withResolvers<void>();
       const slow = async () => {
-        await pause(slowMs);
-        return value(ctx, "a");
+        if (!isFirst) await pause(2_500);
+        const answer = value(ctx, "a");
+        asked.resolve();
+        return answer;
       };
       const other = async () => {
+        if (isFirst) await asked.promise;
         await pause(20);
         return value(ctx, "b");
       };
