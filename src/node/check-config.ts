@@ -24,6 +24,8 @@ interface Config {
 interface Migration {
   readonly tag: string;
   readonly new_sqlite_classes?: readonly string[];
+  /** Classes whose objects store key-value pairs, without SQLite. */
+  readonly new_classes?: readonly string[];
   readonly renamed_classes?: readonly { readonly from: string; readonly to: string }[];
   readonly transferred_classes?: readonly { readonly to: string }[];
   readonly deleted_classes?: readonly string[];
@@ -137,7 +139,11 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
     yield { code: "part-missing", text, place, lines: ['import { durable } from "mcp-edge/worker/durable";'] };
   }
   const created = classesOf(config);
-  for (const each of created) {
+  for (const each of classes.filter((each) => created.get(each) === "key-value")) {
+    const text = `A migration creates the class ${each} without SQLite, which it needs. If it was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className of edge().`;
+    yield { code: "migration-wrong", text };
+  }
+  for (const each of created.keys()) {
     // A class of `exports` may live elsewhere, and a class that was just reported is not named twice.
     if (config.exports?.[each] !== undefined || classes.includes(each) || isExported(source, each)) continue;
     const text = `A migration names the class ${each}, which ${mainFile} does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.`;
@@ -164,13 +170,19 @@ function isExported(source: string, name: string): boolean {
   return source === "" || new RegExp(`export\\s*(?:\\*|${listed}|${declared})`).test(source);
 }
 
-/** The classes that exist after all migrations. */
-function classesOf({ migrations = [], exports = {} }: Config): Set<string> {
-  const classes = new Set(Object.keys(exports));
+type StorageKind = "sqlite" | "key-value" | "unknown";
+
+/** The classes that exist after all migrations, with the kind of their storage. */
+function classesOf({ migrations = [], exports = {} }: Config): Map<string, StorageKind> {
+  const classes = new Map<string, StorageKind>(Object.keys(exports).map((name) => [name, "unknown"]));
   for (const each of migrations) {
-    for (const added of each.new_sqlite_classes ?? []) classes.add(added);
-    for (const { from } of each.renamed_classes ?? []) classes.delete(from);
-    for (const { to } of [...(each.renamed_classes ?? []), ...(each.transferred_classes ?? [])]) classes.add(to);
+    for (const added of each.new_sqlite_classes ?? []) classes.set(added, "sqlite");
+    for (const added of each.new_classes ?? []) classes.set(added, "key-value");
+    for (const { from, to } of each.renamed_classes ?? []) {
+      classes.set(to, classes.get(from) ?? "unknown");
+      classes.delete(from);
+    }
+    for (const { to } of each.transferred_classes ?? []) classes.set(to, "unknown");
     for (const deleted of each.deleted_classes ?? []) classes.delete(deleted);
   }
   return classes;

@@ -19,8 +19,11 @@ const COMPLETE = "wrangler.json has everything that mcp-edge needs.";
 
 /** The exit code and the output for a main module, with migrations that create these classes. */
 async function check(source: string, ...classes: readonly string[]): Promise<{ status: number; said: string }> {
+  return checkMigrations(source, [{ tag: "v1", new_sqlite_classes: classes }]);
+}
+
+async function checkMigrations(source: string, migrations: readonly object[]) {
   writeFileSync(join(folder, "index.ts"), source);
-  const migrations = [{ tag: "v1", new_sqlite_classes: classes }];
   const config = { name: "own", main: "index.ts", compatibility_date: "2026-11-18", migrations };
   writeFileSync(join(folder, "wrangler.json"), JSON.stringify(config));
   const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
@@ -34,6 +37,23 @@ test("a class that a migration creates and the main module does not export is na
   expect(said).toBe(
     "[export-missing] A migration names the class MyObject, which index.ts does not export. Export the class, or correct its name in the migration, or delete that entry. If the class was deployed, add a migration with renamed_classes or deleted_classes instead.\n",
   );
+});
+
+test("a class that a migration creates without SQLite is named, and no second migration is suggested", async () => {
+  const migrations = [{ tag: "v1", new_classes: ["McpObject"] }];
+  expect(await checkMigrations(CLASS, migrations)).toEqual({
+    status: 1,
+    said: "[migration-wrong] A migration creates the class McpObject without SQLite, which it needs. If it was never deployed, write new_sqlite_classes instead of new_classes. If it was, export it under another name, with that name as the option className of edge().\n",
+  });
+});
+
+test("a class without SQLite that was deleted and created again with it is not reported", async () => {
+  const migrations = [
+    { tag: "v1", new_classes: ["McpObject"] },
+    { tag: "v2", deleted_classes: ["McpObject"] },
+    { tag: "v3", new_sqlite_classes: ["McpObject"] },
+  ];
+  expect(await checkMigrations(CLASS, migrations)).toEqual({ status: 0, said: COMPLETE });
 });
 
 test.each([

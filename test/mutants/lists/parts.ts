@@ -115,6 +115,14 @@ export const PARTS: readonly Mutant[] = [
     title: "each subject has one shard",
   },
   {
+    id: "check-config-storage-kind",
+    file: "src/node/check-config.ts",
+    find: 'for (const added of each.new_classes ?? []) classes.set(added, "key-value");',
+    replace: 'for (const added of each.new_classes ?? []) classes.set(added, "sqlite");',
+    tests: ["test/node/check-config-classes.test.ts"],
+    title: "without SQLite",
+  },
+  {
     id: "keys-timer-stays",
     file: "src/worker/keys/key-source.ts",
     find: "return Promise.race([pending, late]).finally(() => settled.abort());",
