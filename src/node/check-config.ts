@@ -57,6 +57,9 @@ const SEALING = /["']mcp-edge\/worker\/(sessions|replay)["']/;
 const KEYS = /["']mcp-edge\/worker\/(durable|keys)["']/;
 const CLASS = /export\s+class\s+(\w+)\s+extends\s+[\w.]+\.McpObject\b/g;
 const DESTRUCTURED = /export\s+const\s*\{[^}]*\bMcpObject\b(?:\s*:\s*(\w+))?[^}]*\}/g;
+/** The lists of allowed origins that are written out, and their items. */
+const ORIGINS = /\ballowedOrigins\s*:\s*\[([^\]]*)\]/g;
+const STRING = /["']([^"']+)["']/g;
 /** The start of each call of `edge()`, and the arguments that cannot contain a part with objects. */
 const CALL = /\bedge\s*(?:<[^()]*>)?\(/g;
 const WITHOUT_PARTS = /^\s*[\w.]+\s*(?:,?\s*\)|,\s*\{(?!.*(?:\.\.\.|\b(?:sessions|notices|once|tasks|keys)\b)))/s;
@@ -151,9 +154,19 @@ function* findMissing({ file: mainFile, source }: MainModule, name: string, conf
   }
   const unmigrated = classes.filter((each) => !created.has(each));
   if (unmigrated.length > 0) yield migration(name, unmigrated, config, isJson);
+  if (mainFile !== undefined) yield* findOrigins(mainFile, source);
   yield* findPlatform(name, config, classes.length > 0, isJson);
   const bound = new Set(config.workflows?.map(({ class_name }) => class_name));
   for (const [, own = ""] of source.matchAll(WORKFLOW)) if (!bound.has(own)) yield workflow(name, own, config, isJson);
+}
+
+function* findOrigins(file: string, source: string): Generator<Missing> {
+  const listed = [...source.matchAll(ORIGINS)].flatMap(([, list = ""]) => [...list.matchAll(STRING)]);
+  for (const [, origin = ""] of listed) {
+    if (origin === "*" || origin.includes("://")) continue;
+    const text = `The origin "${origin}" in allowedOrigins matches no web page, because it has no scheme.`;
+    yield { code: "origin-invalid", text, place: `Write in ${file}`, lines: [`"https://${origin}"`] };
+  }
 }
 
 /** Returns whether every call of `edge()` is known to have no part that needs objects. */

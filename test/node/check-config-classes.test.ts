@@ -68,6 +68,18 @@ test.each([
   expect(await check(`${CLASS}\n${line}`, "McpObject", "Other")).toEqual({ status: 0, said: COMPLETE });
 });
 
+test("an allowed origin without a scheme is named, with the line to write", async () => {
+  const options = 'allowedOrigins: ["*", "https://a.example", "app.example.com"]';
+  const { status, said } = await check(
+    `const app = edge(server, { ...durable(), ${options} });\n${CLASS}`,
+    "McpObject",
+  );
+  expect(status).toBe(1);
+  expect(said).toBe(
+    '[origin-invalid] The origin "app.example.com" in allowedOrigins matches no web page, because it has no scheme.\nWrite in index.ts:\n\n  "https://app.example.com"\n',
+  );
+});
+
 test.each([["edge(server)"], ["edge<Env>(server)"], ["edge(server, { path: '/own', auth: (request) => null })"]])(
   "%s has no app.McpObject, so an exported class cannot extend it",
   async (call) => {
