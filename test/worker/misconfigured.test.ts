@@ -2,6 +2,7 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startWorker, type TestWorker, type WorkerOptions } from "../../src/testing/index.ts";
+import { ModernClient, Reading } from "./client.ts";
 
 let worker: TestWorker;
 beforeAll(async () => {
@@ -146,7 +147,11 @@ function logging(parts: string, options: Partial<WorkerOptions>): Promise<TestWo
     import { hub } from "./src/worker/hub/index.ts";
     const log = [];
     console.error = console.warn = (...said) => log.push(said.join(" "));
-    const make = () => edge(new McpServer({ name: "logging", version: "1.0.0" }), ${parts});
+    const make = () => {
+      const server = new McpServer({ name: "logging", version: "1.0.0" });
+      server.tool("greet", {}, () => "hello");
+      return edge(server, ${parts});
+    };
     const app = make();
     app.get("/log", ({ json }) => json(log));
     app.get("/again", ({ req, env, executionCtx }) => make().fetch(new Request(new URL("/mcp", req.url)), env, executionCtx));
@@ -159,9 +164,15 @@ const logOf = async (at: TestWorker) => (await (await fetch(at.url("/log"))).jso
 
 test("A27: an old compatibility date is reported, with the line to write", async () => {
   await using old = await logging("{ notices: hub() }", { compatibilityDate: "2024-04-02", compatibilityFlags: [] });
-  expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
-    '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
-  ]);
+  for (let times = 0; times < 3; times += 1) {
+    expect(await problemsOf(fetch(old.url("/mcp")))).toEqual([
+      '[date-too-old] Durable Objects need a compatibility date from 2024-04-03 on. In wrangler.toml write: compatibility_date = "2026-10-20"',
+    ]);
+  }
+  const log = await logOf(old);
+  for (const code of ["date-too-old", "flag-missing"]) {
+    expect(log.filter((text) => text.includes(`[${code}]`))).toHaveLength(1);
+  }
 });
 
 test("A27: a Worker without the flag enable_request_signal is served, and the log says once what to write", async () => {
@@ -187,6 +198,12 @@ test("an endpoint that is made during a request does not take the class of a run
     expect(problem).toMatch(/^\[name-taken\] .* Do not call edge\(\) for each request\.$/);
     expect((await fetch(running.url("/mcp"))).status).toBe(405);
   }
+  const listened = await new ModernClient(running.url("/mcp")).request("subscriptions/listen", {
+    notifications: { toolsListChanged: true },
+  });
+  const reading = new Reading(listened);
+  await reading.has("the acknowledgement of its object", ({ messages }) => messages.length > 0);
+  expect(reading.messages[0]).toMatchObject({ method: "notifications/subscriptions/acknowledged" });
 });
 
 test("a host that is not this machine is told only that the configuration is wrong", async () => {

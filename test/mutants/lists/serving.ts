@@ -478,7 +478,8 @@ export const SERVING: readonly Mutant[] = [
     file: "src/http/endpoint.ts",
     find: 'const isAskedFor = typeof this.#source === "function" || server.asksForRequest;',
     replace: "const isAskedFor = true;",
-    tests: ["test/worker/stored.test.ts", "test/costs/costs.test.ts"],
+    tests: ["test/worker/durable.test.ts"],
+    title: "the object gets the headers",
   },
   {
     id: "body-in-chunks-unbounded",
