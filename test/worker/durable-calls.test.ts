@@ -228,6 +228,16 @@ test("the same tool asks a modern client, round by round", async () => {
   expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
 });
 
+test("DELETE ends a call that waits for an answer while its object hibernates", async () => {
+  const session = await open();
+  const stream = await session.stream("patient", { key: newKey() });
+  await asked(stream, 1);
+  expect(await worker.evict("McpObject")).toBeGreaterThan(0);
+  expect((await session.delete()).status).toBe(204);
+  await stream.end();
+  expect(stream.messages.at(-1)).toMatchObject({ error: { data: { reason: "interrupted" } } });
+});
+
 test("DELETE after a loss ends the streams that are still open", async () => {
   const session = await open();
   const streams = [

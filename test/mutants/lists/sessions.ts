@@ -400,7 +400,7 @@ export const SESSIONS: readonly Mutant[] = [
     find: "for (const row of log.unfinished()) if (row.session === session) this.interrupt(row);",
     replace: "",
     tests: ["test/worker/durable-calls.test.ts"],
-    title: "DELETE after a loss ends the streams",
+    title: "DELETE ends a call that waits for an answer",
   },
   {
     id: "a2-lost-call-is-told-when-its-reader-is-back",
