@@ -32,6 +32,15 @@ export const BARE: Contestant = {
   hasStateless: true,
 };
 
+/** The floor that the start of those with zod is compared with. */
+export const FLOOR_ZOD: Contestant = {
+  name: "floor-zod",
+  entry: "floor-zod",
+  what: "Hono, canned, and the same zod schemas",
+  hasModern: true,
+  hasStateless: true,
+};
+
 export const CONTESTANTS: readonly Contestant[] = [
   { name: "floor", entry: "floor", what: "Hono, canned", hasModern: true, hasStateless: true },
   {

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Bundle, bundle } from "./bundle.ts";
-import { BARE, CONTESTANTS, type Contestant } from "./contestants.ts";
+import { BARE, CONTESTANTS, type Contestant, FLOOR_ZOD } from "./contestants.ts";
 import { grow } from "./grow.ts";
 import { SLICES, takesPart } from "./measure/calls.ts";
 import { counts } from "./measure/counts.ts";
@@ -71,7 +71,7 @@ async function compare(): Promise<void> {
     results.add("bundle", contestant.name, { value: made.gzipBytes / 1024, minifiedKib: made.minifiedBytes / 1024 });
   }
   say("bundled");
-  if (wanted("start")) await measureStarts(results, bundles);
+  if (wanted("start", "start-zod", "start-bare")) await measureStarts(results, bundles);
   if (wanted("object-requests", "rows")) await measureCounts(results);
   const workerds = await startAll(bundles);
   try {
@@ -132,10 +132,14 @@ async function measureStreams(results: Results, workerds: readonly Workerd[]): P
 
 async function measureStarts(results: Results, bundles: ReadonlyMap<Contestant, Bundle>): Promise<void> {
   const bare = await bundle(BARE);
+  const withSchemas = await bundle(FLOOR_ZOD);
   for (let round = 1; round <= EFFORT.starts; round += 1) {
     for (const [contestant, made] of bundles) {
       await results.measure("start", contestant, () => start(contestant, made));
+      const started = contestant.name.startsWith("floor") ? undefined : results.last("start", contestant.name);
+      if (started) results.add("start-zod", contestant.name, started);
     }
+    await results.measure("start-zod", FLOOR_ZOD, () => start(FLOOR_ZOD, withSchemas));
     await results.measure("start-bare", BARE, () => start(BARE, bare));
     const floor = results.last("start", "floor");
     if (floor) results.add("start-bare", "floor", floor);

@@ -8,7 +8,7 @@ export interface Scenario {
   readonly title: string;
   readonly unit: string;
   /** The contestant that the others are divided by; undefined if the figures themselves are compared. */
-  readonly floor?: "floor" | "floor-do";
+  readonly floor?: "floor" | "floor-do" | "floor-zod";
   /** The target for mcp-edge, as a ratio if there is a floor. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
   /** The contestant that the target applies to. */
@@ -88,6 +88,14 @@ export const SCENARIOS: readonly Scenario[] = [
     unit: "ms",
     floor: "floor",
     target: { atMost: 2 },
+    ours: "ours",
+  },
+  {
+    key: "start-zod",
+    title: "the same over a floor that builds the same zod schemas",
+    unit: "ms",
+    floor: "floor-zod",
+    target: { atMost: 1.15 },
     ours: "ours",
   },
   {

@@ -1,4 +1,5 @@
-/** Prints the size of each measured program and its budget. */
+/** Prints the size of each measured program and its budget: first the kit alone, then whole programs as wrangler deploys them. */
+import { DEPLOYED, deployedKib } from "./deployed-size.ts";
 import { PROGRAMS, sizeOf } from "./size-of.ts";
 
 const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
@@ -6,4 +7,8 @@ const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
 for (const { name, entry, gzipKibMax } of PROGRAMS) {
   const { minified, gzip } = await sizeOf(entry);
   console.log(`${name}: ${kib(gzip)} gzip of at most ${gzipKibMax} KiB (${kib(minified)} minified)`);
+}
+for (const { name, entry, gzipKibMax } of DEPLOYED) {
+  const budget = gzipKibMax === undefined ? "" : ` of at most ${gzipKibMax} KiB`;
+  console.log(`${name}: ${(await deployedKib(entry)).toFixed(1)} KiB gzip${budget}`);
 }

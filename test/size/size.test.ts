@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { DEPLOYED, deployedKib } from "../../scripts/deployed-size.ts";
 import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
 
 /**
@@ -27,4 +30,32 @@ test("no program bundles code for Node, or a JSON Schema validator that it did n
   const { modules } = await sizeOf("test/size/sessions.ts");
   expect(modules.filter((path) => path.startsWith("src/node/") || path.startsWith("src/schema/"))).toEqual([]);
   expect(modules).toContain("src/worker/sessions/session-object.ts");
+});
+
+/** The current KiB of each program as deployed, to within half a KiB. */
+const DEPLOYED_NOW: Readonly<Record<string, number>> = {
+  "stateless.ts": 64.3,
+  "sessions.ts": 91.8,
+  "named-stateless.ts": 133.1,
+};
+
+test.each(DEPLOYED)("$name is within its budget and has the recorded size", async ({ entry, gzipKibMax }) => {
+  const kib = await deployedKib(entry);
+  expect(kib).toBeLessThanOrEqual(gzipKibMax ?? Number.POSITIVE_INFINITY);
+  expect(Math.abs(kib - (DEPLOYED_NOW[entry] ?? 0))).toBeLessThan(0.5);
+});
+
+test("the programs that compare the two imports of zod differ in nothing else", () => {
+  const tools = (name: string) => {
+    const text = readFileSync(join(import.meta.dirname, "deployed", name), "utf8");
+    return text.split("\n").filter((line) => !/^\/\*\*|from "zod"/.test(line));
+  };
+  expect(tools("named-tools.ts")).toEqual(tools("tools.ts"));
+});
+
+test("the README says the sizes as deployed, and what the other import of zod costs", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+  const { "stateless.ts": stateless = 0, "sessions.ts": sessions = 0, "named-stateless.ts": named = 0 } = DEPLOYED_NOW;
+  expect(readme).toContain(`${stateless} KiB without sessions and ${sessions} KiB with sessions, hub and keys`);
+  expect(readme).toContain(`\`import { z }\` bundles ${Math.round(named - stateless)} KiB more`);
 });

@@ -92,6 +92,12 @@ export function compileSchema(place: string, given: AnySchema, direction: "input
   };
 }
 
+/**
+ * The JSON Schemas of schemas that were compiled before. `defineTool`, `server.add` and `server.mount` compile a tool
+ * each, and the conversion takes most of the start of a Worker.
+ */
+const SHOWN = { input: new WeakMap<object, JsonObject>(), output: new WeakMap<object, JsonObject>() };
+
 function readSchema(place: string, given: AnySchema, direction: "input" | "output"): CompiledSchema {
   if (isObject(given) && "schema" in given && "jsonSchema" in given) {
     const pair = given as unknown as SchemaPair;
@@ -101,18 +107,21 @@ function readSchema(place: string, given: AnySchema, direction: "input" | "outpu
   if (typeof standard?.validate !== "function") {
     throw new KitError(
       "schema-unsupported",
-      `The ${place} is not a Standard Schema. Pass a zod, valibot or arktype schema, or wrap raw JSON Schema in jsonSchema() from "mcp-edge/json-schema".`,
+      `The ${place} is not a Standard Schema. Pass a zod, valibot or arktype schema, or wrap JSON Schema in jsonSchema() from "mcp-edge/json-schema".`,
     );
   }
   if (typeof standard.jsonSchema?.[direction] !== "function") {
     throw new KitError(
       "schema-unsupported",
-      `The ${place} (${standard.vendor}) validates but cannot show itself as JSON Schema. Pass { schema, jsonSchema } instead.`,
+      `The ${place} (${standard.vendor}) cannot be shown as JSON Schema: pass { schema, jsonSchema }.`,
     );
   }
   const { validate, jsonSchema } = standard;
   try {
-    return { json: jsonSchema[direction]({ target: "draft-2020-12" }), validate: (value) => validate(value) };
+    const shown = SHOWN[direction];
+    const json = shown.get(standard) ?? jsonSchema[direction]({ target: "draft-2020-12" });
+    shown.set(standard, json);
+    return { json, validate };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new KitError("schema-unsupported", `The ${place} cannot be shown as JSON Schema: ${why}`, { cause });

@@ -1,6 +1,8 @@
 /** Mutants of everything under src/worker except sessions: hub, keys, once, replay, tasks, workflows, HTTP+SSE, bindings. */
 import type { Mutant } from "../mutant.ts";
 
+const SPREAD = ["test/costs/spread.test.ts"];
+
 export const PARTS: readonly Mutant[] = [
   {
     id: "hub-reset-is-no-gap",
@@ -770,5 +772,29 @@ export const PARTS: readonly Mutant[] = [
     find: "this.#options.owner.report(error);",
     replace: "throw error;",
     tests: ["test/worker/logged-first.test.ts"],
+  },
+  {
+    id: "keys-asked-for-every-request",
+    file: "src/worker/keys/key-source.ts",
+    find: "if (!known) return this.#refresh(env);",
+    replace: "if (!known || ringOf) return this.#refresh(env);",
+    tests: SPREAD,
+    title: "asks the object of the keys once",
+  },
+  {
+    id: "once-objects-shared",
+    file: "src/worker/once/index.ts",
+    find: "objects.named(env, `once:${name}`)",
+    replace: "objects.named(env, `once:${name.slice(0, 0)}`)",
+    tests: SPREAD,
+    title: "has an object of its own",
+  },
+  {
+    id: "task-objects-shared",
+    file: "src/worker/tasks/index.ts",
+    find: "objects.get(namespace, namespace.newUniqueId())",
+    replace: 'objects.get(namespace, namespace.idFromName("task"))',
+    tests: SPREAD,
+    title: "each task has an object of its own",
   },
 ];

@@ -294,4 +294,12 @@ export const PROTOCOL: readonly Mutant[] = [
     replace: "      .slice()",
     tests: ["test/features/once.test.ts", "test/conformance/10-6-request-state.test.ts"],
   },
+  {
+    id: "schemas-converted-again",
+    file: "src/core/protocol/schema.ts",
+    find: "shown.set(standard, json);",
+    replace: "",
+    tests: ["test/features/schemas-converted.test.ts"],
+    title: "a schema is converted once",
+  },
 ];

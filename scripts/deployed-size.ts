@@ -1,0 +1,49 @@
+/** Measures the bundle that `wrangler deploy --minify` uploads, with wrangler itself. Needs no account and no network. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { NODE } from "../test/oracle/node.ts";
+import { ROOT } from "./tools.ts";
+
+/**
+ * The measured programs: 53 tools on zod. The budget is in KiB, as wrangler prints them after "gzip". The last program has
+ * none; it shows what `import { z }` costs. wrangler keeps the names of functions (`keep_names`), unlike size-of.ts.
+ */
+export const DEPLOYED = [
+  { name: "as deployed: 53 tools on zod, stateless", entry: "stateless.ts", gzipKibMax: 64.5 },
+  { name: "as deployed: the same with sessions, hub and keys", entry: "sessions.ts", gzipKibMax: 92 },
+  { name: "as deployed: stateless, with import { z }", entry: "named-stateless.ts", gzipKibMax: undefined },
+] as const;
+
+const run = promisify(execFile);
+
+/** Returns the KiB that wrangler reports for an entry of test/size/deployed. */
+export async function deployedKib(entry: string): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-edge-size-"));
+  try {
+    const flags = ["--dry-run", "--minify", "--outdir", join(folder, "out"), "--compatibility-date", "2026-10-20"];
+    const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+    const { stdout } = await run(
+      NODE,
+      [wrangler, "deploy", join(ROOT, "test/size/deployed", entry), "--name", "size", ...flags],
+      { cwd: folder, env: withoutAccount(folder) },
+    );
+    const found = /gzip: ([\d.]+) KiB/.exec(stdout)?.[1];
+    if (found === undefined) throw new Error(`wrangler deploy --dry-run printed no size: ${stdout}`);
+    return Number(found);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function withoutAccount(folder: string): NodeJS.ProcessEnv {
+  return {
+    PATH: `${dirname(NODE)}:${process.env.PATH}`,
+    HOME: folder,
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    CI: "true",
+  };
+}
