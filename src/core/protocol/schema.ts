@@ -107,7 +107,7 @@ function readSchema(place: string, given: AnySchema, direction: "input" | "outpu
   if (typeof standard?.validate !== "function") {
     throw new KitError(
       "schema-unsupported",
-      `The ${place} is not a Standard Schema. Pass a zod, valibot or arktype schema, or wrap JSON Schema in jsonSchema() from "mcp-edge/json-schema".`,
+      `The ${place} is not a Standard Schema. Pass a zod, valibot or arktype schema, or jsonSchema() from "mcp-edge/json-schema".`,
     );
   }
   if (typeof standard.jsonSchema?.[direction] !== "function") {
