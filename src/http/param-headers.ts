@@ -5,8 +5,8 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers"
  */
 
-import type { ParamHeader } from "../core/define/param-headers.ts";
 import { isObject } from "../core/protocol/jsonrpc.ts";
+import type { ParamHeader } from "../core/protocol/param-headers.ts";
 import { decodeHeaderValue } from "./headers.ts";
 
 /** Returns the first mismatch, or undefined. A header is required exactly when its argument is present and not null. */

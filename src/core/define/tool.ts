@@ -10,6 +10,7 @@ import type { ClientCapabilityName } from "../protocol/client-facts.ts";
 import { type ContentBlock, type Icon, pick } from "../protocol/content.ts";
 import { KitError } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { type ParamHeader, paramHeadersOf } from "../protocol/param-headers.ts";
 import {
   type AnySchema,
   type CompiledSchema,
@@ -21,7 +22,6 @@ import type { VersionRules } from "../protocol/versions.ts";
 import type { CatalogItem } from "./catalog.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { InputRequired } from "./input-required.ts";
-import { type ParamHeader, paramHeadersOf } from "./param-headers.ts";
 
 /**
  * Hints for clients about what a tool does. A hint that is left out is not listed, and the kit then assumes its

@@ -4,8 +4,8 @@
  * @module
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Schema Extension"
  */
-import { KitError } from "../protocol/errors.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { KitError } from "./errors.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
 
 /** One argument that has a header. */
 export interface ParamHeader {

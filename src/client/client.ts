@@ -1,0 +1,262 @@
+import { KitError } from "../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { Conversation } from "./conversation.ts";
+import { ClientError } from "./errors.ts";
+import { KnownTools } from "./known-tools.ts";
+import { type ListedPage, Listing } from "./listing.ts";
+import type { RequestOptions } from "./options.ts";
+import type { Root } from "./questions.ts";
+import type {
+  CallToolResult,
+  Completion,
+  CompletionReference,
+  GetPromptResult,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  Page,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  ServerFacts,
+  Tool,
+} from "./results.ts";
+
+/** The options of a request for one page. */
+export interface PageOptions extends RequestOptions {
+  /** The `nextCursor` of the page before. Without it, the first page is read. */
+  readonly cursor?: string;
+}
+
+/** The options of a completion. */
+export interface CompleteOptions extends RequestOptions {
+  /** The values of the other arguments. Sent since 2025-06-18. */
+  readonly context?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A client that is connected to one server. Created by `connect`.
+ *
+ * Every method works with servers of both eras. It rejects with an `McpError` if the server answers with an error, with a
+ * {@link ClientError} if the connection or a limit fails or the server does not support the request, and with the reason
+ * of `signal` if the caller cancels.
+ */
+export class Client implements AsyncDisposable {
+  readonly #conversation: Conversation;
+  readonly #tools = new KnownTools();
+
+  /** Use `connect`. */
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+  }
+
+  /** The version, the capabilities and the name of the server. May be stored and passed as `known` the next time. */
+  get server(): ServerFacts {
+    return this.#conversation.facts;
+  }
+
+  /** Reads one page of the tools. */
+  async listTools(options: PageOptions = {}): Promise<ListToolsResult> {
+    const page = await this.#page<ListToolsResult>("tools/list", "tools", options);
+    const hasHeaders = this.#conversation.rules.era === "modern" && this.server.transport === "streamable-http";
+    const warn = hasHeaders ? (message: string) => this.#warn(message) : undefined;
+    return { ...page, tools: this.#tools.remember(page.tools, warn) };
+  }
+
+  /** All tools, page by page. */
+  tools(options: RequestOptions = {}): Listing<Tool> {
+    return this.#listing(async (cursor) => {
+      const { tools, nextCursor } = await this.listTools(at(cursor, options));
+      return { items: tools, nextCursor };
+    });
+  }
+
+  /** Reads one page of the prompts. */
+  listPrompts(options: PageOptions = {}): Promise<ListPromptsResult> {
+    return this.#page("prompts/list", "prompts", options);
+  }
+
+  /** All prompts, page by page. */
+  prompts(options: RequestOptions = {}): Listing<Prompt> {
+    return this.#listing(async (cursor) => {
+      const { prompts, nextCursor } = await this.listPrompts(at(cursor, options));
+      return { items: prompts, nextCursor };
+    });
+  }
+
+  /** Reads one page of the resources. */
+  listResources(options: PageOptions = {}): Promise<ListResourcesResult> {
+    return this.#page("resources/list", "resources", options);
+  }
+
+  /** All resources, page by page. */
+  resources(options: RequestOptions = {}): Listing<Resource> {
+    return this.#listing(async (cursor) => {
+      const { resources, nextCursor } = await this.listResources(at(cursor, options));
+      return { items: resources, nextCursor };
+    });
+  }
+
+  /** Reads one page of the resource templates. */
+  listResourceTemplates(options: PageOptions = {}): Promise<ListResourceTemplatesResult> {
+    return this.#page("resources/templates/list", "resourceTemplates", options);
+  }
+
+  /** All resource templates, page by page. */
+  resourceTemplates(options: RequestOptions = {}): Listing<ResourceTemplate> {
+    return this.#listing(async (cursor) => {
+      const { resourceTemplates, nextCursor } = await this.listResourceTemplates(at(cursor, options));
+      return { items: resourceTemplates, nextCursor };
+    });
+  }
+
+  /**
+   * Calls a tool. A failure of the tool itself is a result with `isError`.
+   *
+   * @param tool The name of a tool, or a tool from a list.
+   */
+  async callTool(
+    tool: string | Pick<Tool, "name" | "annotations">,
+    args: JsonObject = {},
+    options?: RequestOptions,
+  ): Promise<CallToolResult> {
+    const name = typeof tool === "string" ? tool : tool.name;
+    const parts = {
+      headers: () => this.#tools.headersFor(name, args),
+      refresh: () => this.tools().all(),
+      tool: () => (typeof tool === "string" ? this.#tools.find(name) : tool),
+    };
+    const result = await this.#conversation.request("tools/call", { name, arguments: args }, options, parts);
+    // Servers of 2024-11-05 may leave out the content of an empty result.
+    return { ...result, content: Array.isArray(result.content) ? result.content : [] };
+  }
+
+  /** Reads a resource. */
+  async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    const result = await this.#conversation.request("resources/read", { uri }, options);
+    return { ...result, contents: this.#arrayOf("resources/read", result, "contents") };
+  }
+
+  /** Gets a prompt with its arguments filled in. */
+  async getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options?: RequestOptions,
+  ): Promise<GetPromptResult> {
+    const result = await this.#conversation.request("prompts/get", { name, arguments: args }, options);
+    return { ...result, messages: this.#arrayOf("prompts/get", result, "messages") };
+  }
+
+  /**
+   * Completes the value of an argument.
+   *
+   * @param value What was typed so far.
+   */
+  async complete(
+    reference: CompletionReference,
+    argument: string,
+    value: string,
+    { context, ...options }: CompleteOptions = {},
+  ): Promise<Completion> {
+    const more = context === undefined ? {} : { context: { arguments: context } };
+    const params = { ref: reference, argument: { name: argument, value }, ...more };
+    const result = await this.#conversation.request("completion/complete", params, options);
+    const completion = isObject(result.completion) ? result.completion : {};
+    return { ...completion, values: this.#arrayOf("completion/complete", completion, "values") };
+  }
+
+  /** Asks whether the server answers. Exists in legacy versions only; the error of the others names the replacement. */
+  async ping(options?: RequestOptions): Promise<void> {
+    await this.#conversation.request("ping", undefined, options);
+  }
+
+  /**
+   * Sets the level from which on the server sends log messages. A modern server learns it with each request that follows.
+   */
+  async setLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
+    const { rules, wire } = this.#conversation;
+    wire.logLevel = level;
+    if (rules.era === "legacy") await this.#conversation.request("logging/setLevel", { level }, options);
+  }
+
+  /**
+   * Subscribes to changes of a resource; they reach `onResourceUpdated`. Resolves when the server has agreed.
+   *
+   * @throws {ClientError} `capability-missing` if the server does not report changes of it.
+   */
+  async subscribe(uri: string, options?: RequestOptions): Promise<void> {
+    const { rules, listening } = this.#conversation;
+    if (rules.era === "modern") return listening.add(uri);
+    await this.#conversation.request("resources/subscribe", { uri }, options);
+    listening.note(uri);
+  }
+
+  /** Ends a subscription. */
+  async unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
+    const { rules, listening } = this.#conversation;
+    if (rules.era === "modern") return listening.remove(uri);
+    listening.forget(uri);
+    await this.#conversation.request("resources/unsubscribe", { uri }, options);
+  }
+
+  /** Replaces the roots and tells a legacy server. A modern server asks for them whenever it needs them. */
+  async setRoots(roots: readonly Root[]): Promise<void> {
+    const { answers, rules } = this.#conversation;
+    if (!answers.roots) {
+      throw new KitError(
+        "options-invalid",
+        "setRoots(): the client has declared no roots. Pass roots: [] to connect().",
+      );
+    }
+    answers.roots = roots;
+    if (rules.era === "legacy") await this.notify("notifications/roots/list_changed");
+  }
+
+  /** Sends any request and returns its result, unchecked. */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
+    return this.#conversation.request(method, params, options);
+  }
+
+  /** Sends any notification. Resolves when the transport has accepted it. */
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.#conversation.notify(method, params);
+  }
+
+  /** Ends the session and closes the connection. Pending requests reject with `closed`. */
+  close(): Promise<void> {
+    return this.#conversation.close();
+  }
+
+  /** The same as `close()`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {
+    const result = await this.#conversation.request(method, cursor === undefined ? undefined : { cursor }, options);
+    // The items are checked to be a list; each of them is what the server sent.
+    return { ...result, [items]: this.#arrayOf(method, result, items) } as unknown as R;
+  }
+
+  #listing<T>(read: (cursor: string | undefined) => Promise<ListedPage<T>>): Listing<T> {
+    return new Listing(read, this.#conversation.amounts.pagesMax, (message) => this.#warn(message));
+  }
+
+  /** @throws {ClientError} `answer-invalid` if the member is not an array. */
+  #arrayOf<T>(method: string, result: JsonObject, member: string): readonly T[] {
+    const value = result[member];
+    if (Array.isArray(value)) return value as T[];
+    throw new ClientError("answer-invalid", `The answer to ${method} has no list "${member}".`, { mayHaveRun: true });
+  }
+
+  #warn(message: string): void {
+    this.#conversation.report({ type: "warning", message });
+  }
+}
+
+function at(cursor: string | undefined, options: RequestOptions): PageOptions {
+  return cursor === undefined ? options : { ...options, cursor };
+}

@@ -1,0 +1,370 @@
+/**
+ * The connection to one server: how it is opened, and how a request becomes a result.
+ *
+ * @module
+ */
+import { McpError } from "../core/protocol/errors.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { metaOf } from "../core/protocol/lifecycle.ts";
+import { pause } from "../core/protocol/pause.ts";
+import type { Transport } from "../core/protocol/transport.ts";
+import { serveVersions, type VersionRules } from "../core/protocol/versions.ts";
+import { Answers } from "./answers.ts";
+import { backoffMs } from "./backoff.ts";
+import { Deadline } from "./deadline.ts";
+import { ClientError } from "./errors.ts";
+import { type ClientEvent, printProblem } from "./events.ts";
+import { HttpLink } from "./http-link.ts";
+import { HttpSseTransport } from "./http-sse.ts";
+import type { Link } from "./link.ts";
+import { Listening } from "./listening.ts";
+import { type Negotiation, negotiate } from "./negotiate.ts";
+import {
+  type Amounts,
+  type ClientOptions,
+  checkRequestOptions,
+  type RequestOptions,
+  resolveAmounts,
+} from "./options.ts";
+import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_MAX } from "./recovery.ts";
+import type { ServerFacts, Tool } from "./results.ts";
+import { answerRound, asksForInput } from "./rounds.ts";
+import { checkSupported } from "./supported.ts";
+import { TransportLink } from "./transport-link.ts";
+import { Wire } from "./wire.ts";
+
+/** Requests that run a handler of the server's author, so that progress is to be expected. */
+const RUNNING: readonly string[] = ["tools/call", "resources/read", "prompts/get"];
+
+/** Parts of a request that its method determines. */
+export interface RequestParts {
+  /** Computed before each attempt, because a list may have changed them. */
+  readonly headers?: (() => Readonly<Record<string, string>>) | undefined;
+  /** Corrects the state that the headers are computed from, after the server has refused them. */
+  readonly refresh?: (() => Promise<unknown>) | undefined;
+  /** The tool that is called, if it was listed. */
+  readonly tool?: (() => Pick<Tool, "annotations"> | undefined) | undefined;
+}
+
+/** A request on its way. */
+interface Sending {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly options: RequestOptions;
+  readonly parts: RequestParts;
+  readonly deadline: Deadline;
+}
+
+/** A request that failed. */
+interface Failed {
+  readonly request: Sending;
+  /** The params of the round. */
+  readonly params: JsonObject | undefined;
+  /** The link that it was sent on. */
+  readonly link: Link;
+  /** Whether the era had only been assumed. */
+  readonly wasAssumed: boolean;
+  readonly repeats: number;
+}
+
+export class Conversation {
+  readonly wire: Wire;
+  readonly answers: Answers;
+  readonly listening: Listening;
+  readonly amounts: Amounts;
+  readonly #options: ClientOptions;
+  readonly #negotiation: Negotiation;
+  #facts: ServerFacts | undefined;
+  /** Whether the facts are those of an earlier connection, which no answer has confirmed yet. */
+  #isAssumed = false;
+  #isClosed = false;
+  #pipe: Link | undefined;
+  #reopening: Promise<void> | undefined;
+  #disproving: Promise<boolean> | undefined;
+
+  /** @throws {KitError} `options-invalid`. */
+  constructor(target: string | URL | Transport, options: ClientOptions) {
+    this.amounts = resolveAmounts(options);
+    this.#options = options;
+    const { name, version, title, description, websiteUrl, icons } = options;
+    const given = Object.entries({ name, version, title, description, websiteUrl, icons });
+    // name and version were checked above.
+    const info = Object.fromEntries(given.filter(([, value]) => value !== undefined)) as unknown as Negotiation["info"];
+    this.answers = new Answers(options);
+    this.wire = new Wire({
+      info,
+      capabilities: (era) => this.answers.capabilities(era),
+      answer: (method, params, signal) => this.answers.answer(method, params, { signal }),
+      notice: (method, params) => this.#notice(method, params),
+      closed: (error) => this.report({ type: "closed", error }),
+      report: (event) => this.#onLinkEvent(event),
+    });
+    const { timeoutMs, reconnectsMax } = this.amounts;
+    const report = (event: ClientEvent) => this.report(event);
+    const declared = () => this.facts.capabilities;
+    this.listening = new Listening({
+      wire: this.wire,
+      options,
+      timeoutMs,
+      reconnectsMax,
+      capabilities: declared,
+      report,
+    });
+    const isHttp = typeof target === "string" || target instanceof URL;
+    this.#negotiation = {
+      wire: this.wire,
+      versions: serveVersions(options.protocolVersions),
+      info,
+      capabilities: () => this.answers.capabilities("legacy"),
+      timeoutMs: this.amounts.timeoutMs,
+      probeTimeoutMs: this.amounts.probeTimeoutMs,
+      open: (transport) => this.#open(target, transport),
+      hasHttpSse: isHttp,
+    };
+  }
+
+  /** The facts about the server. */
+  get facts(): ServerFacts {
+    if (!this.#facts) throw new ClientError("closed", "The client is not connected.");
+    return this.#facts;
+  }
+
+  get rules(): VersionRules {
+    const { rules } = this.wire;
+    if (!rules) throw new ClientError("closed", "The client is not connected.");
+    return rules;
+  }
+
+  /** Connects. A failed attempt leaves nothing open. */
+  async connect(): Promise<void> {
+    const { known } = this.#options;
+    try {
+      if (known && (await this.#assume(known))) return;
+      this.#facts = await negotiate(this.#negotiation);
+      this.listening.start();
+    } catch (error) {
+      this.#isClosed = true;
+      // The reason of the failure is more useful than a second failure while closing.
+      await this.wire.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Sends a request and returns its result. @see RequestOptions */
+  async request(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions = {},
+    parts: RequestParts = {},
+  ): Promise<JsonObject> {
+    checkRequestOptions(options);
+    if (this.#isClosed) throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
+    checkSupported(method, this.rules, this.facts.capabilities);
+    const { signal, timeoutMs = this.amounts.timeoutMs, totalTimeoutMs = this.amounts.totalTimeoutMs } = options;
+    const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
+    try {
+      return await this.#rounds({ method, params, options, parts, deadline });
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    if (this.#isClosed) throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
+    await this.wire.notify(method, params);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.listening.stop();
+    await this.wire.close();
+  }
+
+  report(event: ClientEvent): void {
+    const { onEvent = printProblem } = this.#options;
+    try {
+      onEvent(event);
+    } catch {
+      // The hook for failures has failed itself, so there is nowhere left to report to.
+    }
+  }
+
+  /** Sends a request, answers the questions that its results ask, and returns the last result. */
+  async #rounds(request: Sending): Promise<JsonObject> {
+    const { method, params, options, deadline } = request;
+    const meta = { ...metaOf(params), ...options.meta };
+    const own = Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params;
+    let round: JsonObject = {};
+    for (let rounds = 0; ; rounds += 1) {
+      const sent = { ...own, ...round };
+      const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
+      const { resultType = "complete" } = result;
+      if (resultType === "complete" || this.rules.era === "legacy") return result;
+      if (!asksForInput(result)) throw unknownResult(method, resultType);
+      if (rounds >= this.amounts.roundsMax) throw tooManyRounds(method, rounds);
+      round = await answerRound(method, result, this.answers, deadline);
+      deadline.restart();
+    }
+  }
+
+  /** Sends one round, again where a failure can be cured and repeating it is safe. */
+  async #ask(request: Sending, params: JsonObject | undefined): Promise<JsonObject> {
+    const { method, options, parts, deadline } = request;
+    const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
+    const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && RUNNING.includes(method));
+    for (let repeats = 0; ; repeats += 1) {
+      // A request that is sent while a new session is opened would have none.
+      await this.#reopening?.catch(() => undefined);
+      const { link } = this.wire;
+      const wasAssumed = this.#isAssumed;
+      try {
+        const result = await this.wire.ask(method, params, {
+          deadline,
+          onProgress,
+          resetTimeoutOnProgress,
+          progressToken: options.progressToken ?? (wantsProgress || undefined),
+          headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
+        });
+        this.#isAssumed = false;
+        return result;
+      } catch (error) {
+        deadline.signal.throwIfAborted();
+        if (this.#isClosed || !(await this.#cure(error, { request, params, link, wasAssumed, repeats }))) throw error;
+        deadline.restart();
+      }
+    }
+  }
+
+  /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
+  async #cure(error: unknown, failed: Failed): Promise<boolean> {
+    const { request, params, link, wasAssumed, repeats } = failed;
+    const { method, parts, deadline } = request;
+    if (isHeaderMismatch(error) && parts.refresh && repeats === 0) {
+      await parts.refresh();
+      return true;
+    }
+    if (wasAssumed) return mayBeOtherEra(error) && this.#disprove();
+    if (!ClientError.is(error)) return false;
+    const isSafe = !error.mayHaveRun || isRepeatable(method, params, parts.tool?.());
+    if (error.code === "session-lost") {
+      await this.#reopen(link, error);
+      if (!isSafe || repeats > 0) return false;
+      this.report({ type: "request-repeated", method, error });
+      return true;
+    }
+    if (!isInterruption(error) || !isSafe || repeats >= REPEATS_MAX || !this.#negotiation.hasHttpSse) return false;
+    await pause(backoffMs(repeats + 1, undefined), deadline.signal);
+    deadline.signal.throwIfAborted();
+    this.report({ type: "request-repeated", method, error });
+    return true;
+  }
+
+  /**
+   * Opens a new session in place of one that the server no longer knows. Several failed requests open one session.
+   *
+   * @throws {ClientError} `lost` if no session can be opened.
+   */
+  async #reopen(link: Link, lost: ClientError): Promise<void> {
+    if (this.wire.link !== link && !this.#reopening) return;
+    this.#reopening ??= this.#openSession(link).finally(() => {
+      this.#reopening = undefined;
+    });
+    try {
+      await this.#reopening;
+    } catch (cause) {
+      const { code, message, mayHaveRun, response } = lost;
+      throw new ClientError(code, `${message} A new one could not be opened.`, { mayHaveRun, response, cause });
+    }
+  }
+
+  async #openSession(old: Link): Promise<void> {
+    try {
+      this.#facts = await negotiate(this.#negotiation, true);
+    } catch (error) {
+      // The next request tries again.
+      await this.wire.use(old);
+      throw error;
+    }
+    old.retire();
+    this.report({ type: "session-reopened" });
+    this.listening.start();
+    await this.listening.restore();
+    // The old session may have been told of changes that never arrived.
+    this.listening.assumeChanges();
+  }
+
+  /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
+  async #assume(known: ServerFacts): Promise<boolean> {
+    const { wire, versions, open } = this.#negotiation;
+    const rules = versions.find(known.protocolVersion);
+    if (rules?.era === "modern" && known.transport !== "http-sse") {
+      await wire.use(open());
+      wire.link.rules = rules;
+      this.#facts = known;
+      this.#isAssumed = true;
+      return true;
+    }
+    if (rules?.era !== "legacy") return false;
+    try {
+      this.#facts = await negotiate(this.#negotiation, true);
+      this.listening.start();
+      return true;
+    } catch (error) {
+      if (!McpError.is(error) && !(ClientError.is(error) && error.code === "http-status")) throw error;
+      return false;
+    }
+  }
+
+  /** Detects the era again after a failure. Returns whether the assumption was wrong, so that the request was refused. */
+  #disprove(): Promise<boolean> {
+    this.#disproving ??= this.#detectAgain();
+    return this.#disproving;
+  }
+
+  async #detectAgain(): Promise<boolean> {
+    this.#isAssumed = false;
+    const before = this.facts.protocolVersion;
+    this.#facts = await negotiate(this.#negotiation);
+    this.listening.start();
+    return this.#facts.protocolVersion !== before;
+  }
+
+  #open(target: string | URL | Transport, transport: "http-sse" | undefined): Link {
+    const { fetch, headers } = this.#options;
+    const { messageBytesMax, reconnectsMax } = this.amounts;
+    if (typeof target !== "string" && !(target instanceof URL)) {
+      // A transport is started once, however often the era is detected.
+      this.#pipe ??= new TransportLink(target);
+      return this.#pipe;
+    }
+    const url = String(target);
+    const http = { fetch, headers, messageBytesMax, reconnectsMax };
+    if (transport === "http-sse") return new TransportLink(new HttpSseTransport(url, http), "http-sse");
+    return new HttpLink(url, http);
+  }
+
+  /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */
+  #onLinkEvent(event: ClientEvent): void {
+    this.report(event);
+    if (event.type === "stream-resumed" && event.method === undefined) this.listening.assumeChanges();
+    if (event.type !== "stream-lost" || !ClientError.is(event.error) || event.error.code !== "session-lost") return;
+    // A failure is reported by the request that meets it next.
+    this.#reopen(this.wire.link, event.error).catch(() => undefined);
+  }
+
+  #notice(method: string, params: JsonObject): void {
+    if (this.listening.take(method, params)) return;
+    const { onNotification } = this.#options;
+    this.wire.guard("onNotification", () => onNotification?.(method, params));
+  }
+}
+
+function unknownResult(method: string, resultType: unknown): ClientError {
+  const text = `The answer to ${method} has the result type ${JSON.stringify(resultType)}, which this client does not know.`;
+  return new ClientError("answer-invalid", text, { mayHaveRun: true });
+}
+
+function tooManyRounds(method: string, rounds: number): ClientError {
+  const text = `${method} was answered with questions more than ${rounds} times (roundsMax).`;
+  return new ClientError("rounds-max", text, { mayHaveRun: true });
+}

@@ -1,0 +1,102 @@
+/**
+ * The errors of the client. An error that the server sent is an `McpError`; every other failure is a {@link ClientError},
+ * which says what failed and whether the server may have run the request.
+ *
+ * @module
+ */
+
+const BRAND = Symbol.for("mcp-edge.error");
+
+/** What failed: the server's answer, the connection, a limit of this client, or the way the client was used. */
+export type ClientErrorSource = "server" | "transport" | "limit" | "use";
+
+const SOURCES = {
+  "answer-invalid": "server",
+  "version-unsupported": "server",
+  unreachable: "transport",
+  "http-status": "transport",
+  "stream-lost": "transport",
+  "session-lost": "transport",
+  closed: "transport",
+  timeout: "limit",
+  "total-timeout": "limit",
+  "message-too-large": "limit",
+  "rounds-max": "limit",
+  "question-failed": "use",
+  "capability-missing": "use",
+  "method-missing": "use",
+  "tool-invalid": "use",
+} as const satisfies Record<string, ClientErrorSource>;
+
+/**
+ * The kind of a {@link ClientError}:
+ *
+ * - `answer-invalid`: the answer is not what the protocol defines.
+ * - `version-unsupported`: client and server have no protocol version in common.
+ * - `unreachable`: there was no HTTP response, or no process.
+ * - `http-status`: an HTTP status without an error of the protocol, such as 401. See `response`.
+ * - `stream-lost`: the connection broke before the answer, and could not be resumed.
+ * - `session-lost`: the server no longer knows the session.
+ * - `closed`: the client or its transport is closed.
+ * - `timeout`, `total-timeout`: no answer in time. See `timeoutMs` and `totalTimeoutMs`.
+ * - `message-too-large`: a message exceeds `messageBytesMax`.
+ * - `rounds-max`: the server asked more than `roundsMax` times within one request.
+ * - `question-failed`: a handler of questions threw while it answered for this request. See `cause`.
+ * - `capability-missing`: the server has not declared the capability that the request needs. Nothing was sent.
+ * - `method-missing`: the protocol version of the connection lacks the method. Nothing was sent.
+ * - `tool-invalid`: the definition of the tool is invalid, so it must not be called. Nothing was sent.
+ */
+export type ClientErrorCode = keyof typeof SOURCES;
+
+/** The facts about an HTTP response that was refused. */
+export interface RefusedResponse {
+  /** The status, such as 401. */
+  readonly status: number;
+  /** The headers, such as `WWW-Authenticate`. */
+  readonly headers: Headers;
+  /** The beginning of the body. */
+  readonly body: string;
+}
+
+/** Further facts about a failure. */
+export interface ClientErrorFacts {
+  /** Whether the server may have run the request. @default false */
+  readonly mayHaveRun?: boolean;
+  /** The refused response, for `http-status` and `session-lost`. */
+  readonly response?: RefusedResponse | undefined;
+  /** The error that caused this one. */
+  readonly cause?: unknown;
+}
+
+/** A failure that is not an error answer of the server. */
+export class ClientError extends Error {
+  /** The class of the error. */
+  override readonly name = "ClientError";
+  /** Marks the error, so that another copy of the package recognises it. */
+  readonly [BRAND] = "ClientError";
+  /** The kind of failure, for programs. */
+  readonly code: ClientErrorCode;
+  /** What failed. It follows from the code. */
+  readonly source: ClientErrorSource;
+  /**
+   * Whether the server may have received and run the request. False: it has not, so repeating the request is safe. True:
+   * it may have, completely or in part.
+   */
+  readonly mayHaveRun: boolean;
+  /** The HTTP response that was refused, if there is one. */
+  readonly response: RefusedResponse | undefined;
+
+  /** Creates an error. The client does this; tests may create their own. */
+  constructor(code: ClientErrorCode, message: string, facts: ClientErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.source = SOURCES[code];
+    this.mayHaveRun = facts.mayHaveRun ?? false;
+    this.response = facts.response;
+  }
+
+  /** Whether a value is such an error, including one from another copy of the package. */
+  static is(value: unknown): value is ClientError {
+    return value instanceof ClientError || (value as { [BRAND]?: unknown } | undefined)?.[BRAND] === "ClientError";
+  }
+}

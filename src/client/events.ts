@@ -1,0 +1,44 @@
+/**
+ * What the client does by itself, reported to `onEvent`.
+ *
+ * @module
+ */
+
+/** Something that happened without being asked for: a warning, a failed handler, or a recovery. */
+export type ClientEvent =
+  /** Something is wrong, but the client goes on. */
+  | { readonly type: "warning"; readonly message: string }
+  /** A handler of the author threw. `handler` is its option, such as `onProgress`. */
+  | { readonly type: "handler-failed"; readonly handler: string; readonly error: unknown }
+  /**
+   * A stream ended before its answer. It is resumed after `delayMs` milliseconds, from the event with the id
+   * `lastEventId`. `method` is absent for the stream of messages outside requests.
+   */
+  | {
+      readonly type: "stream-reconnecting";
+      readonly method?: string | undefined;
+      readonly lastEventId?: string | undefined;
+      readonly attempt: number;
+      readonly delayMs: number;
+    }
+  /** A stream was resumed. */
+  | { readonly type: "stream-resumed"; readonly method?: string | undefined; readonly lastEventId?: string | undefined }
+  /** The stream of messages outside requests could not be resumed, so notifications no longer arrive. */
+  | { readonly type: "stream-lost"; readonly error: Error }
+  /** The server no longer knew the session, so a new one was opened. Its subscriptions and log level were restored. */
+  | { readonly type: "session-reopened" }
+  /** A request is sent again after `error`, because the server has not run it, or because repeating it is safe. */
+  | { readonly type: "request-repeated"; readonly method: string; readonly error: Error }
+  /** Era detection had a result. `reason` explains a fallback. */
+  | { readonly type: "connected"; readonly protocolVersion: string; readonly reason?: string | undefined }
+  /** The channel closed without `close()` having been called. */
+  | { readonly type: "closed"; readonly error?: Error | undefined };
+
+/** Receives what the client does by itself. */
+export type EventHook = (event: ClientEvent) => void;
+
+/** Without a hook, warnings and failed handlers are printed, so that they do not go unnoticed. */
+export function printProblem(event: ClientEvent): void {
+  if (event.type === "warning") console.warn(`mcp-edge/client: ${event.message}`);
+  if (event.type === "handler-failed") console.warn(`mcp-edge/client: ${event.handler} failed:`, event.error);
+}

@@ -1,0 +1,390 @@
+/**
+ * Streamable HTTP of both eras. Each message is a POST, and the response to a request is JSON or a stream.
+ *
+ * - A legacy stream that breaks is resumed by a GET with `Last-Event-ID`, as often as it breaks.
+ * - The session id that `initialize` brings accompanies every later request. A 404 means that the session is gone.
+ * - A modern request is cancelled by closing its stream, a legacy one by a notification.
+ *
+ * @module
+ * @see MCP 2026-07-28 and 2025-11-25, basic/transports, "Streamable HTTP"
+ */
+import {
+  isObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  parseMessage,
+  type RequestId,
+} from "../core/protocol/jsonrpc.ts";
+import { META, metaOf } from "../core/protocol/lifecycle.ts";
+import { pause } from "../core/protocol/pause.ts";
+import type { VersionRules } from "../core/protocol/versions.ts";
+import { backoffMs } from "./backoff.ts";
+import { ClientError, type RefusedResponse } from "./errors.ts";
+import { readEvents, readText } from "./event-reader.ts";
+import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
+import type { FetchFunction, HeadersOption } from "./options.ts";
+import { standardHeaders } from "./request-headers.ts";
+
+export interface HttpLinkOptions {
+  readonly fetch?: FetchFunction | undefined;
+  readonly headers?: HeadersOption | undefined;
+  readonly messageBytesMax: number;
+  readonly reconnectsMax: number;
+}
+
+/** Characters of a refused body that an error keeps. */
+const KEPT_CHARS = 2_000;
+/** Statuses of a GET after which another attempt may succeed. */
+const PASSING: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+
+/** A stream and its resumptions. */
+interface Reading {
+  /** The request that the stream answers; undefined for the stream of messages outside requests. */
+  readonly request: JSONRPCRequest | undefined;
+  readonly signal: AbortSignal;
+  lastEventId?: string;
+  retryMs?: number;
+  /** Reconnections since the last event that has an id. */
+  attempts: number;
+  answer?: Answer;
+  failure?: unknown;
+}
+
+export class HttpLink implements Link {
+  readonly transport = "streamable-http";
+  rules: VersionRules | undefined;
+  readonly #url: string;
+  readonly #options: HttpLinkOptions;
+  readonly #closing = new AbortController();
+  readonly #retiring = new AbortController();
+  #receiver: LinkReceiver | undefined;
+  #sessionId: string | undefined;
+  #isListening = false;
+
+  constructor(url: string, options: HttpLinkOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  async start(receiver: LinkReceiver): Promise<void> {
+    this.#receiver = receiver;
+  }
+
+  async request(request: JSONRPCRequest, { signal, headers }: SendOptions): Promise<Answer> {
+    const whole = AbortSignal.any([signal, this.#closing.signal]);
+    try {
+      const response = await this.#post(request, whole, headers);
+      if (request.method === "initialize") this.#sessionId = response.headers.get("mcp-session-id") ?? undefined;
+      return await this.#answerOf(response, request, whole);
+    } catch (error) {
+      if (this.#closing.signal.aborted) throw closedError();
+      if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
+        this.#cancel(request.id, signal.reason);
+      }
+      throw error;
+    }
+  }
+
+  async send(message: JSONRPCNotification | Answer): Promise<void> {
+    const response = await this.#post(message, this.#closing.signal);
+    await response.body?.cancel();
+  }
+
+  listen(): void {
+    if (this.rules?.era !== "legacy" || this.#isListening) return;
+    this.#isListening = true;
+    const signal = AbortSignal.any([this.#closing.signal, this.#retiring.signal]);
+    const reading: Reading = { request: undefined, signal, attempts: 0 };
+    this.#keepListening(reading).catch((error: unknown) => {
+      // 405: the server has no such stream, which the specification allows.
+      const isRefused = ClientError.is(error) && error.response?.status === 405 && reading.lastEventId === undefined;
+      if (isRefused || signal.aborted) return;
+      this.#receiver?.report({ type: "stream-lost", error: error as Error });
+    });
+  }
+
+  retire(): void {
+    this.#retiring.abort();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    const headers = this.#sessionId === undefined ? undefined : await this.#headers();
+    this.#closing.abort(closedError());
+    if (!headers) return;
+    try {
+      // Servers may refuse to end a session (405); it then expires by itself.
+      const response = await this.#fetch({ method: "DELETE", headers, signal: AbortSignal.timeout(5_000) });
+      await response.body?.cancel();
+    } catch {
+      // The server is not reachable, so it cannot be told.
+    }
+  }
+
+  /** Tells a legacy server that nobody waits for the answer any more. */
+  #cancel(requestId: RequestId, reason: unknown): void {
+    const text = reason instanceof Error ? reason.message : String(reason);
+    const params = { requestId, reason: text };
+    // The request is given up in any case, so a failure changes nothing.
+    this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
+  }
+
+  /** @throws {ClientError} unless the response is a success, or an error of the protocol. */
+  async #post(
+    message: JSONRPCRequest | JSONRPCNotification | Answer,
+    signal: AbortSignal,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const own = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...("method" in message && this.#versionOf(message) !== undefined && this.#isModern(message)
+        ? standardHeaders(message.method, message.params)
+        : {}),
+      ...more,
+    };
+    const headers = await this.#headers(own, "method" in message ? message : undefined);
+    return this.#fetch({ method: "POST", headers, body: JSON.stringify(message), signal });
+  }
+
+  #isModern(message: JSONRPCRequest | JSONRPCNotification): boolean {
+    return META.protocolVersion in metaOf(message.params) || this.rules?.era === "modern";
+  }
+
+  /** The version of a message: a modern one states it, a legacy one has that of its session. */
+  #versionOf(message: JSONRPCRequest | JSONRPCNotification | undefined): string | undefined {
+    const stated = metaOf(message?.params)[META.protocolVersion];
+    return typeof stated === "string" ? stated : this.rules?.version;
+  }
+
+  async #headers(
+    own: Readonly<Record<string, string>> = {},
+    message?: JSONRPCRequest | JSONRPCNotification,
+  ): Promise<Record<string, string>> {
+    const { headers } = this.#options;
+    const given = typeof headers === "function" ? await headers() : headers;
+    const version = this.#versionOf(message);
+    const all = new Headers(given);
+    for (const [name, value] of Object.entries(own)) all.set(name, value);
+    if (version !== undefined) all.set("mcp-protocol-version", version);
+    if (this.#sessionId !== undefined) all.set("mcp-session-id", this.#sessionId);
+    return Object.fromEntries(all);
+  }
+
+  async #fetch(init: RequestInit): Promise<Response> {
+    const send = this.#options.fetch ?? ((url: string, rest: RequestInit) => fetch(url, rest));
+    try {
+      return await send(this.#url, init);
+    } catch (cause) {
+      init.signal?.throwIfAborted();
+      const text = `${init.method} ${this.#url} had no response: ${messageOf(cause)}`;
+      // The connection may have broken after the server had read the request, unless there was none.
+      throw new ClientError("unreachable", text, { cause, mayHaveRun: !wasRefused(cause) });
+    }
+  }
+
+  async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    const type = contentTypeOf(response);
+    if (response.ok && type === "text/event-stream") return this.#follow(response, request, signal);
+    const text = await this.#read(response, request.method);
+    const messages = type === "application/json" ? parseBody(text) : [];
+    const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
+    const isGone = response.status === 404 && this.#sessionId !== undefined;
+    // An error without an id and with such a status refuses the POST, whatever it contains.
+    const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
+    if (answer && !isGone && !isRefused) return answer;
+    throw refusal(request.method, response, text, isGone);
+  }
+
+  async #read(response: Response, method: string): Promise<string> {
+    try {
+      return await readText(response, this.#options.messageBytesMax);
+    } catch (cause) {
+      if (ClientError.is(cause)) throw cause;
+      throw streamLost(method, cause);
+    }
+  }
+
+  /**
+   * Passes a received message on, and returns it if it answers the request.
+   *
+   * @throws {ClientError} `answer-invalid` if it should answer the request but is not valid.
+   */
+  #take(value: unknown, request: JSONRPCRequest | undefined): Answer | undefined {
+    const parsed = parseMessage(value);
+    if (parsed.kind === "request" || parsed.kind === "notification") {
+      this.#receiver?.message(parsed.message, request?.id);
+      return undefined;
+    }
+    const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
+    if (request !== undefined && parsed.kind === "response") {
+      // An error without an id answers a request that the server could not read.
+      if (id === request.id || (id === undefined && "error" in parsed.message)) return parsed.message;
+    }
+    const problem =
+      parsed.kind === "invalid" ? parsed.problem : `it answers ${JSON.stringify(id)}, which is not pending`;
+    if (request !== undefined && parsed.kind === "invalid" && id === request.id)
+      throw invalidAnswer(request.method, problem);
+    this.#receiver?.report({ type: "warning", message: `A message of the server was ignored: ${problem}.` });
+    return undefined;
+  }
+
+  /** Reads the stream of a request until its answer, resuming it where it breaks. */
+  async #follow(first: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    const reading: Reading = { request, signal, attempts: 0 };
+    let response = first;
+    for (;;) {
+      await this.#readStream(response, reading);
+      if (reading.answer) return reading.answer;
+      const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
+      if (!canResume) throw streamLost(request.method, reading.failure);
+      response = await this.#reconnect(reading);
+    }
+  }
+
+  /** Reads messages outside requests until the link closes. */
+  async #keepListening(reading: Reading): Promise<never> {
+    let response = await this.#get(reading);
+    for (;;) {
+      await this.#readStream(response, reading);
+      response = await this.#reconnect(reading);
+    }
+  }
+
+  /** Reads one response to its end, or to the answer. A broken connection is noted, not thrown. */
+  async #readStream(response: Response, reading: Reading): Promise<void> {
+    if (!response.body) return;
+    const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
+      if (id !== undefined && id !== "") {
+        reading.lastEventId = id;
+        reading.attempts = 0;
+      }
+      const [message] = data === "" ? [] : parseBody(data);
+      if (message === undefined) return false;
+      const answer = this.#take(message, reading.request);
+      if (answer) reading.answer = answer;
+      return answer !== undefined;
+    };
+    const retry = (ms: number) => {
+      reading.retryMs = ms;
+    };
+    try {
+      await readEvents(response.body, this.#options.messageBytesMax, { event, retry });
+    } catch (error) {
+      reading.signal.throwIfAborted();
+      if (ClientError.is(error)) throw error;
+      reading.failure = error;
+    }
+  }
+
+  /** Opens the next response of a stream. @throws {ClientError} if the server refuses it, or after too many attempts. */
+  async #reconnect(reading: Reading): Promise<Response> {
+    const { request, signal } = reading;
+    const method = request?.method;
+    for (;;) {
+      reading.attempts += 1;
+      if (reading.attempts > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
+      const { lastEventId, attempts: attempt, retryMs } = reading;
+      const delayMs = backoffMs(attempt, retryMs);
+      this.#receiver?.report({ type: "stream-reconnecting", method, lastEventId, attempt, delayMs });
+      await pause(delayMs, signal);
+      signal.throwIfAborted();
+      try {
+        const response = await this.#get(reading);
+        this.#receiver?.report({ type: "stream-resumed", method, lastEventId });
+        return response;
+      } catch (error) {
+        if (!ClientError.is(error)) throw error;
+        if (error.response && !PASSING.includes(error.response.status)) throw afterStart(method, error);
+        reading.failure = error;
+      }
+    }
+  }
+
+  /** @throws {ClientError} unless the response is a stream. */
+  async #get({ lastEventId, signal }: Reading): Promise<Response> {
+    const cursor = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    const headers = await this.#headers({ accept: "text/event-stream", ...cursor });
+    const response = await this.#fetch({ method: "GET", headers, signal });
+    if (response.ok && contentTypeOf(response) === "text/event-stream") return response;
+    const isGone = response.status === 404 && this.#sessionId !== undefined;
+    throw refusal("GET", response, await this.#read(response, "GET"), isGone);
+  }
+}
+
+function contentTypeOf(response: Response): string {
+  return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/** Returns the messages of a body: one, or those of a batch (2025-03-26). */
+function parseBody(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    // Not JSON, so it holds no message.
+    return [];
+  }
+}
+
+function refusal(what: string, response: Response, text: string, isGone: boolean): ClientError {
+  const { status, headers } = response;
+  const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };
+  if (isGone) {
+    return new ClientError("session-lost", `The server no longer knows the session (404 to ${what}).`, {
+      response: refused,
+    });
+  }
+  if (response.ok) {
+    const type = contentTypeOf(response) || "no content type";
+    return invalidAnswer(what, `the response (${status}, ${type}) does not contain the answer`, refused);
+  }
+  const detail = text === "" ? "" : `: ${text.slice(0, 200)}`;
+  return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail}`, {
+    response: refused,
+    // A refusal of the request itself; only a failure of the server can follow a start of the work.
+    mayHaveRun: status >= 500,
+  });
+}
+
+function invalidAnswer(method: string, problem: string, response?: RefusedResponse): ClientError {
+  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, {
+    mayHaveRun: true,
+    response,
+  });
+}
+
+/** The stream was open, so the request had been received, whatever the refusal of its continuation says. */
+function afterStart(method: string | undefined, error: ClientError): ClientError {
+  if (method === undefined) return error;
+  const { code, message, response } = error;
+  if (code === "session-lost") return new ClientError(code, message, { response, mayHaveRun: true, cause: error });
+  return streamLost(method, error);
+}
+
+function streamLost(method: string | undefined, cause: unknown): ClientError {
+  const what = method === undefined ? "The stream of notifications" : `The stream of ${method}`;
+  const reason = cause === undefined ? "it ended" : messageOf(cause);
+  return new ClientError("stream-lost", `${what} broke before its answer and could not be resumed: ${reason}.`, {
+    cause,
+    mayHaveRun: true,
+    response: ClientError.is(cause) ? cause.response : undefined,
+  });
+}
+
+/** Whether there was no connection at all. Only some runtimes tell; in others the cause has no code. */
+function wasRefused(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isObject(cause) && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");
+}
+
+function closedError(): ClientError {
+  return new ClientError("closed", "The client is closed.", { mayHaveRun: true });
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Node's fetch says "fetch failed"; the reason is in the cause.
+  const cause = isObject(error.cause) && typeof error.cause.message === "string" ? ` (${error.cause.message})` : "";
+  return `${error.message}${cause}`;
+}

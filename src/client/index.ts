@@ -1,0 +1,74 @@
+/**
+ * mcp-edge/client: connects to MCP servers of every protocol version, on Node, Workers, Deno, Bun and in browsers.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "mcp-edge/client";
+ *
+ * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0" });
+ * for await (const tool of client.tools()) console.log(tool.name);
+ * await client.close();
+ * ```
+ *
+ * @module
+ */
+
+export type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+export { KitError, McpError } from "../core/protocol/errors.ts";
+export type { LoggingLevel } from "../core/protocol/logging.ts";
+export type { Transport } from "../core/protocol/transport.ts";
+export type { CompleteOptions, PageOptions } from "./client.ts";
+export { Client } from "./client.ts";
+export { connect } from "./connect.ts";
+export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
+export { ClientError } from "./errors.ts";
+export type { ClientEvent, EventHook } from "./events.ts";
+export type { ListedPage } from "./listing.ts";
+export { Listing } from "./listing.ts";
+export type {
+  ClientOptions,
+  FetchFunction,
+  HeadersGiven,
+  HeadersOption,
+  RequestOptions,
+} from "./options.ts";
+export type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  LogMessage,
+  QuestionContext,
+  Root,
+  SamplingContent,
+  SamplingMessage,
+  ServerHandlers,
+} from "./questions.ts";
+export type {
+  CallToolResult,
+  Completion,
+  CompletionReference,
+  ContentBlock,
+  GetPromptResult,
+  Listed,
+  ListPromptsResult,
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ListToolsResult,
+  Page,
+  Progress,
+  Prompt,
+  PromptParameter,
+  ReadResourceResult,
+  Received,
+  ReceivedPromptMessage,
+  Resource,
+  ResourceContents,
+  ResourceTemplate,
+  Result,
+  ServerCapabilities,
+  ServerFacts,
+  Tool,
+  ToolHints,
+} from "./results.ts";

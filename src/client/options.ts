@@ -1,0 +1,202 @@
+/**
+ * The options of a client and of one request.
+ *
+ * @module
+ */
+import {
+  checkOptions,
+  type Numbers,
+  type OptionTable,
+  type Range,
+  SIZE,
+  TIMER,
+  TIMER_OR_ZERO,
+} from "../core/protocol/check-options.ts";
+import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { EventHook } from "./events.ts";
+import type { QuestionContext, ServerHandlers } from "./questions.ts";
+import type { Progress, ServerFacts } from "./results.ts";
+
+/** The headers of every request: fixed, or computed for each. */
+export type HeadersOption = Readonly<Record<string, string>> | (() => HeadersGiven | Promise<HeadersGiven>);
+
+/** Headers as a function returns them. */
+export type HeadersGiven = Readonly<Record<string, string>>;
+
+/** The part of `fetch` that the client uses. */
+export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
+
+/** The options of `connect`. Name, version and the other members of `Implementation` introduce the client. */
+export interface ClientOptions extends Implementation, ServerHandlers {
+  /**
+   * The protocol versions that the client may use, for example `["2026-07-28"]`, or the four legacy ones.
+   *
+   * @default every version that mcp-edge knows
+   */
+  readonly protocolVersions?: readonly string[];
+  /**
+   * The facts about the server from an earlier connection (`client.server`). They save the probe of the era. If they prove
+   * wrong, the era is detected again.
+   */
+  readonly known?: ServerFacts | undefined;
+  /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
+  readonly headers?: HeadersOption;
+  /** The function for HTTP requests: for a proxy, for recording, or for another HTTP stack. @default the global `fetch` */
+  readonly fetch?: FetchFunction;
+  /**
+   * Capabilities to declare in addition to those that follow from the handlers, such as `experimental` or `extensions`.
+   */
+  readonly capabilities?: ClientCapabilities;
+  /** Receives notifications for which the client has no option of its own. */
+  readonly onNotification?: (method: string, params: JsonObject) => void;
+  /**
+   * Answers requests of the server for which the client has no option of its own. The return value is the result; an
+   * `McpError` that it throws is sent as it is.
+   */
+  readonly onRequest?: (
+    method: string,
+    params: JsonObject,
+    context: QuestionContext,
+  ) => JsonObject | Promise<JsonObject>;
+  /**
+   * Receives warnings, failures of handlers, and everything that the client does by itself to recover. @default warnings
+   * and failures go to `console.warn`
+   */
+  readonly onEvent?: EventHook;
+  /**
+   * The time, in milliseconds, that a request may take without progress. The time in which the client answers a question
+   * of the server does not count. 0 means no limit.
+   *
+   * @default 60,000 (1 minute)
+   */
+  readonly timeoutMs?: number;
+  /**
+   * The time, in milliseconds, that a request may take in total, with all progress and questions. Stops a server that
+   * reports progress forever. 0 means no limit.
+   *
+   * @default 3,600,000 (1 hour)
+   */
+  readonly totalTimeoutMs?: number;
+  /**
+   * Whether progress starts `timeoutMs` again. Requests that run a handler then carry a progress token, even without
+   * `onProgress`. @default true
+   */
+  readonly resetTimeoutOnProgress?: boolean;
+  /**
+   * The time, in milliseconds, that a server has to answer the probe of the era. A server that stays silent is taken for a
+   * legacy one. @default 10,000
+   */
+  readonly probeTimeoutMs?: number;
+  /** The largest message that is accepted from the server, in bytes over HTTP. @default 33,554,432 (32 MiB) */
+  readonly messageBytesMax?: number;
+  /** The most pages that the iteration of a list reads. @default 1,000 */
+  readonly pagesMax?: number;
+  /** How often a modern server may answer one request with questions. @default 16 */
+  readonly roundsMax?: number;
+  /**
+   * How often in a row the client tries to resume a stream without receiving anything, before it gives up. 0 means that
+   * streams are not resumed. @default 8
+   */
+  readonly reconnectsMax?: number;
+}
+
+/** The options of one request. */
+export interface RequestOptions {
+  /** Cancels the request. The promise rejects with the reason of the signal, and the server is told. */
+  readonly signal?: AbortSignal;
+  /** See `timeoutMs` of the client. */
+  readonly timeoutMs?: number;
+  /** See `totalTimeoutMs` of the client. */
+  readonly totalTimeoutMs?: number;
+  /** See `resetTimeoutOnProgress` of the client. */
+  readonly resetTimeoutOnProgress?: boolean;
+  /** Receives the progress of the request. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** The progress token to send. It must differ from those of all open requests. @default a unique token */
+  readonly progressToken?: string | number;
+  /** Members of the request's `_meta`, such as `traceparent`. */
+  readonly meta?: JsonObject;
+}
+
+const COUNTED: Range = [0, 1_000_000];
+
+const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
+  name: null,
+  version: null,
+  title: null,
+  description: null,
+  websiteUrl: null,
+  icons: null,
+  protocolVersions: null,
+  known: null,
+  headers: null,
+  fetch: null,
+  capabilities: null,
+  onNotification: null,
+  onRequest: null,
+  onEvent: null,
+  timeoutMs: TIMER_OR_ZERO,
+  totalTimeoutMs: TIMER_OR_ZERO,
+  resetTimeoutOnProgress: null,
+  probeTimeoutMs: TIMER,
+  messageBytesMax: SIZE,
+  pagesMax: SIZE,
+  roundsMax: COUNTED,
+  reconnectsMax: COUNTED,
+  onElicit: null,
+  onElicitUrl: null,
+  onElicitationComplete: null,
+  onSample: null,
+  samplesWithTools: null,
+  roots: null,
+  onToolsChanged: null,
+  onPromptsChanged: null,
+  onResourcesChanged: null,
+  onResourceUpdated: null,
+  onLog: null,
+};
+
+/** `meta` and the others are checked by type only. A progress token is a number that is not an amount. */
+const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
+  signal: null,
+  timeoutMs: TIMER_OR_ZERO,
+  totalTimeoutMs: TIMER_OR_ZERO,
+  resetTimeoutOnProgress: null,
+  onProgress: null,
+  progressToken: null,
+  meta: null,
+};
+
+/** The numbers of a client, with their defaults. */
+export type Amounts = { readonly [K in Numbers<ClientOptions>]: number };
+
+const DEFAULTS: Amounts = {
+  timeoutMs: 60_000,
+  totalTimeoutMs: 3_600_000,
+  probeTimeoutMs: 10_000,
+  messageBytesMax: 32 * 1024 * 1024,
+  pagesMax: 1_000,
+  roundsMax: 16,
+  reconnectsMax: 8,
+};
+
+/**
+ * Checks the options of a client and returns its numbers.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function resolveAmounts(options: ClientOptions): Amounts {
+  checkOptions("connect(): ", options, CLIENT_OPTIONS);
+  if (typeof options.name !== "string" || typeof options.version !== "string") {
+    throw new KitError("options-invalid", "connect(): name and version are required; they introduce the client.");
+  }
+  const given = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined);
+  return { ...DEFAULTS, ...Object.fromEntries(given) };
+}
+
+/** @throws {KitError} `options-invalid` naming the option of the request. */
+export function checkRequestOptions(options: RequestOptions): void {
+  checkOptions("request options: ", options, REQUEST_OPTIONS);
+}

@@ -1,0 +1,74 @@
+/**
+ * Requests that a modern server answers with questions: the client answers them and sends the request again.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import type { Answers } from "./answers.ts";
+import { type Deadline, untilAborted } from "./deadline.ts";
+import { ClientError } from "./errors.ts";
+
+/** The requests that may be answered with questions. */
+const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+
+/** Whether a result asks for input instead of completing its request. */
+export function asksForInput({ resultType }: JsonObject): boolean {
+  return resultType === "input_required";
+}
+
+/**
+ * Answers the questions of an `input_required` result and returns the members for the next request.
+ *
+ * The questions are answered at the same time, and the limit without progress stands still meanwhile.
+ *
+ * @throws {ClientError} `answer-invalid` if the server must not ask like this; `question-failed` if a handler throws.
+ */
+export async function answerRound(
+  method: string,
+  result: JsonObject,
+  answers: Answers,
+  deadline: Deadline,
+): Promise<JsonObject> {
+  const { inputRequests, requestState } = result;
+  const state = typeof requestState === "string" ? { requestState } : {};
+  if (!MAY_ASK.includes(method)) throw invalidRound(method, "this request must not be answered with questions");
+  if (inputRequests === undefined && requestState === undefined) {
+    throw invalidRound(method, "it has neither inputRequests nor requestState");
+  }
+  if (inputRequests !== undefined && !isObject(inputRequests))
+    throw invalidRound(method, "inputRequests is not an object");
+  const release = deadline.hold();
+  try {
+    const questions = Object.entries(inputRequests ?? {});
+    const { signal } = deadline;
+    const answered = Promise.all(questions.map(([, question]) => answerOne(method, question, answers, signal)));
+    const values = await untilAborted(answered, signal);
+    const inputResponses = Object.fromEntries(questions.map(([key], index) => [key, values[index]]));
+    return inputRequests === undefined ? state : { inputResponses, ...state };
+  } finally {
+    release();
+  }
+}
+
+async function answerOne(
+  method: string,
+  question: unknown,
+  answers: Answers,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  if (!isObject(question) || typeof question.method !== "string")
+    throw invalidRound(method, "a question has no method");
+  try {
+    return await answers.answer(question.method, isObject(question.params) ? question.params : {}, { signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    // A modern answer cannot say that it failed, so the request ends here.
+    throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${reason}`, { cause });
+  }
+}
+
+function invalidRound(method: string, problem: string): ClientError {
+  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, { mayHaveRun: true });
+}

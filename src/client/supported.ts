@@ -1,0 +1,54 @@
+import { isObject } from "../core/protocol/jsonrpc.ts";
+import type { VersionRules } from "../core/protocol/versions.ts";
+import { ClientError } from "./errors.ts";
+import type { ServerCapabilities } from "./results.ts";
+
+/** The capability that a method needs, as a path. */
+const NEEDS: Readonly<Record<string, string>> = {
+  "tools/list": "tools",
+  "tools/call": "tools",
+  "prompts/list": "prompts",
+  "prompts/get": "prompts",
+  "resources/list": "resources",
+  "resources/read": "resources",
+  "resources/templates/list": "resources",
+  "resources/subscribe": "resources.subscribe",
+  "resources/unsubscribe": "resources.subscribe",
+  "completion/complete": "completions",
+  "logging/setLevel": "logging",
+};
+
+/** Methods that only one era has, with the replacement in the other. */
+const ERA_ONLY: Readonly<Record<VersionRules["era"], Readonly<Record<string, string>>>> = {
+  legacy: {
+    initialize: "connect() has done this already",
+    ping: "send server/discover to learn whether the server answers",
+    "logging/setLevel": "use client.setLevel(), which sends the level with each request",
+    "resources/subscribe": "use client.subscribe(), which opens a listen stream",
+    "resources/unsubscribe": "call the function that client.subscribe() returned",
+  },
+  modern: {
+    "server/discover": "client.server has what initialize brought",
+    "subscriptions/listen": "use client.subscribe() and the handlers of changes",
+  },
+};
+
+/**
+ * Checks that a server supports a method before the request is sent.
+ *
+ * @throws {ClientError} `method-missing` or `capability-missing`, with the replacement or the capability.
+ */
+export function checkSupported(method: string, rules: VersionRules, capabilities: ServerCapabilities): void {
+  const other = rules.era === "modern" ? "legacy" : "modern";
+  const instead = Object.hasOwn(ERA_ONLY[other], method) ? ERA_ONLY[other][method] : undefined;
+  if (instead !== undefined) {
+    throw new ClientError("method-missing", `${method} does not exist in ${rules.version}: ${instead}.`);
+  }
+  const needed = Object.hasOwn(NEEDS, method) ? NEEDS[method] : undefined;
+  if (needed === undefined) return;
+  // Servers of versions without this capability complete without declaring it.
+  if (needed === "completions" && !rules.completionsCapability) return;
+  const declared = needed.split(".").reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), capabilities);
+  if (declared !== undefined && declared !== false) return;
+  throw new ClientError("capability-missing", `The server has not declared "${needed}", which ${method} needs.`);
+}

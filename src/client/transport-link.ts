@@ -1,0 +1,154 @@
+import {
+  isRequestId,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  parseMessage,
+  type RequestId,
+} from "../core/protocol/jsonrpc.ts";
+import type { Transport } from "../core/protocol/transport.ts";
+import type { VersionRules } from "../core/protocol/versions.ts";
+import { ClientError } from "./errors.ts";
+import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
+
+interface Pending {
+  readonly method: string;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A link over a {@link Transport}: one channel for all messages, so answers are matched by their id, and a request is
+ * cancelled by a notification.
+ */
+export class TransportLink implements Link {
+  readonly transport: "http-sse" | "pipe";
+  rules: VersionRules | undefined;
+  readonly #channel: Transport;
+  readonly #pending = new Map<RequestId, Pending>();
+  #receiver: LinkReceiver | undefined;
+  #isClosed = false;
+  #lastError: Error | undefined;
+
+  constructor(channel: Transport, transport: "http-sse" | "pipe" = "pipe") {
+    this.#channel = channel;
+    this.transport = transport;
+  }
+
+  async start(receiver: LinkReceiver): Promise<void> {
+    this.#receiver = receiver;
+    const channel = this.#channel;
+    channel.onmessage = (message) => this.#take(message);
+    channel.onclose = () => this.#onClose();
+    channel.onerror = (error) => {
+      this.#lastError = error;
+      receiver.report({ type: "warning", message: `The transport reports: ${error.message}` });
+    };
+    channel.onunreadable = ({ message }) => receiver.report({ type: "warning", message });
+    try {
+      await channel.start();
+    } catch (cause) {
+      if (ClientError.is(cause)) throw cause;
+      throw new ClientError("unreachable", `The transport could not be started: ${String(cause)}`, { cause });
+    }
+  }
+
+  async request(request: JSONRPCRequest, { signal }: SendOptions): Promise<Answer> {
+    const { id, method } = request;
+    signal.throwIfAborted();
+    const answer = new Promise<Answer>((resolve, reject) => this.#pending.set(id, { method, resolve, reject }));
+    // The send may fail after the channel has closed and has rejected the answer; only one of the errors is thrown.
+    answer.catch(() => undefined);
+    const onAbort = () => this.#cancel(request, signal.reason);
+    signal.addEventListener("abort", onAbort);
+    try {
+      await this.#send(request, method);
+      return await answer;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#pending.delete(id);
+    }
+  }
+
+  async send(message: JSONRPCNotification | Answer): Promise<void> {
+    await this.#send(message, "method" in message ? message.method : "an answer");
+  }
+
+  listen(): void {
+    // Everything arrives on the one channel.
+  }
+
+  retire(): void {
+    // There is no session that could be lost without the channel.
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rejectAll("The client is closed.");
+    await this.#channel.close();
+  }
+
+  async #send(message: JSONRPCMessage, what: string): Promise<void> {
+    if (this.#isClosed) throw new ClientError("closed", `The connection is closed, so ${what} was not sent.`);
+    try {
+      await this.#channel.send(message);
+    } catch (cause) {
+      if (ClientError.is(cause)) throw cause;
+      const text = `${what} could not be sent: ${cause instanceof Error ? cause.message : String(cause)}`;
+      throw new ClientError(this.#isClosed ? "closed" : "unreachable", text, { cause, mayHaveRun: true });
+    }
+  }
+
+  #cancel({ id, method }: JSONRPCRequest, reason: unknown): void {
+    if (!this.#pending.delete(id)) return;
+    // The specification forbids it for initialize, and a server that does not know a modern request would not expect it.
+    if (method === "initialize") return;
+    const params = { requestId: id, reason: reason instanceof Error ? reason.message : String(reason) };
+    // The request is given up in any case, so a failure changes nothing.
+    this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
+  }
+
+  #take(value: unknown): void {
+    // Some servers of 2025-03-26 answer with batches.
+    if (Array.isArray(value)) {
+      for (const each of value) this.#take(each);
+      return;
+    }
+    const parsed = parseMessage(value);
+    if (parsed.kind === "request" || parsed.kind === "notification") {
+      this.#receiver?.message(parsed.message, undefined);
+      return;
+    }
+    const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
+    const pending = isRequestId(id) ? this.#pending.get(id) : undefined;
+    // An unknown id is the late answer to a request that was given up.
+    if (pending && parsed.kind === "response") pending.resolve(parsed.message);
+    else if (pending && parsed.kind === "invalid") pending.reject(invalidAnswer(pending.method, parsed.problem));
+    else if (id === undefined) this.#receiver?.report({ type: "warning", message: describeIgnored(parsed) });
+  }
+
+  #onClose(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#rejectAll("The connection has closed.");
+    this.#receiver?.closed(this.#lastError);
+  }
+
+  #rejectAll(text: string): void {
+    for (const { method, reject } of this.#pending.values()) {
+      const facts = { mayHaveRun: true, cause: this.#lastError };
+      reject(new ClientError("closed", `${text} ${method} was not answered.`, facts));
+    }
+    this.#pending.clear();
+  }
+}
+
+function invalidAnswer(method: string, problem: string): ClientError {
+  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, { mayHaveRun: true });
+}
+
+function describeIgnored(parsed: ReturnType<typeof parseMessage>): string {
+  const problem = parsed.kind === "invalid" ? parsed.problem : JSON.stringify(parsed.message);
+  return `A message of the server was ignored: ${problem}.`;
+}

@@ -1,0 +1,264 @@
+/**
+ * Sends requests over a link in the form of the negotiated version, and passes on what arrives.
+ *
+ * @module
+ */
+import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+import { pick } from "../core/protocol/content.ts";
+import { KitError, McpError } from "../core/protocol/errors.ts";
+import {
+  ErrorCode,
+  isObject,
+  type JSONRPCErrorObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+  type RequestId,
+} from "../core/protocol/jsonrpc.ts";
+import { META, metaOf } from "../core/protocol/lifecycle.ts";
+import type { LoggingLevel } from "../core/protocol/logging.ts";
+import type { Era, VersionRules } from "../core/protocol/versions.ts";
+import { type Deadline, untilAborted } from "./deadline.ts";
+import { ClientError } from "./errors.ts";
+import type { ClientEvent, EventHook } from "./events.ts";
+import type { Link, LinkReceiver } from "./link.ts";
+import type { Progress } from "./results.ts";
+
+/** How one request is sent. */
+export interface AskOptions {
+  readonly deadline: Deadline;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** The progress token, or true to choose one. Without it the server reports no progress. */
+  readonly progressToken?: string | number | true | undefined;
+  readonly resetTimeoutOnProgress?: boolean | undefined;
+  /** Receives the acknowledgement of a `subscriptions/listen` request. */
+  readonly onAcknowledged?: ((params: JsonObject) => void) | undefined;
+}
+
+/** The author's side of a connection. */
+export interface WireHandlers {
+  readonly info: Implementation;
+  capabilities(era: Era): ClientCapabilities;
+  /** Answers a request of a legacy server. */
+  answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
+  /** Receives a notification other than progress and cancellation. */
+  notice(method: string, params: JsonObject): void;
+  closed(error: Error | undefined): void;
+  report: EventHook;
+}
+
+interface Call {
+  readonly id: RequestId;
+  readonly options: AskOptions;
+}
+
+export class Wire implements LinkReceiver {
+  /** The level that modern requests ask log messages for. */
+  logLevel: LoggingLevel | undefined;
+  readonly #handlers: WireHandlers;
+  readonly #calls = new Map<RequestId, Call>();
+  /** Open requests by their progress token. */
+  readonly #tokens = new Map<string | number, Call>();
+  /** Questions of the server that are being answered. */
+  readonly #questions = new Map<RequestId, AbortController>();
+  #link: Link | undefined;
+  #lastId = 0;
+
+  constructor(handlers: WireHandlers) {
+    this.#handlers = handlers;
+  }
+
+  get link(): Link {
+    if (!this.#link) throw new ClientError("closed", "The client is not connected.");
+    return this.#link;
+  }
+
+  /** The rules of the version, once it is negotiated. */
+  get rules(): VersionRules | undefined {
+    return this.#link?.rules;
+  }
+
+  /** Opens a link, unless it is in use already, and uses it for everything that follows. */
+  async use(link: Link): Promise<void> {
+    if (this.#link === link) return;
+    this.#link = link;
+    await link.start(this);
+  }
+
+  async close(): Promise<void> {
+    for (const question of this.#questions.values()) question.abort(new ClientError("closed", "The client is closed."));
+    await this.#link?.close();
+  }
+
+  /**
+   * Sends one request.
+   *
+   * @throws {McpError} the error that the server answered with.
+   * @throws {ClientError} if there is no valid answer.
+   * @throws {unknown} the reason of the deadline's signal.
+   */
+  async ask(method: string, params: JsonObject | undefined, options: AskOptions): Promise<JsonObject> {
+    const { signal } = options.deadline;
+    signal.throwIfAborted();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const token = options.progressToken === true ? id : options.progressToken;
+    const request = this.#requestOf(id, method, params, token);
+    const call: Call = { id, options };
+    if (token !== undefined) this.#claimToken(token, call);
+    this.#calls.set(id, call);
+    try {
+      const answer = await untilAborted(this.link.request(request, { signal, headers: options.headers }), signal);
+      if ("result" in answer) return answer.result;
+      const { code, message, data } = answer.error;
+      throw new McpError(code, message, data);
+    } finally {
+      this.#calls.delete(id);
+      if (token !== undefined) this.#tokens.delete(token);
+    }
+  }
+
+  /** Sends a notification. */
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    const whole = this.rules?.era === "modern" ? this.#withEnvelope(params, undefined) : params;
+    await this.link.send({ jsonrpc: "2.0", method, ...(whole ? { params: whole } : {}) });
+  }
+
+  message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
+    const { method, params = {} } = message;
+    if ("id" in message) void this.#answer(message as JSONRPCRequest, during);
+    else if (method === "notifications/progress") this.#progress(params);
+    else if (method === "notifications/cancelled") this.#cancelled(params);
+    else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(params);
+    else this.#handlers.notice(method, params);
+  }
+
+  closed(error: Error | undefined): void {
+    for (const question of this.#questions.values()) question.abort(error);
+    this.#handlers.closed(error);
+  }
+
+  report(event: ClientEvent): void {
+    this.#handlers.report(event);
+  }
+
+  #requestOf(
+    id: RequestId,
+    method: string,
+    params: JsonObject | undefined,
+    token: string | number | undefined,
+  ): JSONRPCRequest {
+    const isModern = this.rules?.era === "modern";
+    const meta = { ...metaOf(params), ...(token === undefined ? {} : { progressToken: token }) };
+    const plain = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+    const whole = isModern ? this.#withEnvelope(params, token) : plain;
+    return { jsonrpc: "2.0", id, method, ...(whole ? { params: whole } : {}) };
+  }
+
+  #claimToken(token: string | number, call: Call): void {
+    if (this.#tokens.has(token)) {
+      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
+    }
+    this.#tokens.set(token, call);
+  }
+
+  /** Adds the fields that each modern request has. */
+  #withEnvelope(params: JsonObject | undefined, token: string | number | undefined): JsonObject {
+    const { info } = this.#handlers;
+    const meta: JsonObject = {
+      ...metaOf(params),
+      [META.protocolVersion]: this.rules?.version,
+      [META.clientInfo]: pick(info, this.rules?.implementationFields ?? []),
+      [META.clientCapabilities]: this.#handlers.capabilities("modern"),
+    };
+    if (this.logLevel !== undefined) meta[META.logLevel] = this.logLevel;
+    if (token !== undefined) meta.progressToken = token;
+    return { ...params, _meta: meta };
+  }
+
+  #progress(params: JsonObject): void {
+    const { progressToken, progress, total, message } = params;
+    const call = this.#tokens.get(progressToken as string | number);
+    // Late progress of a request that is answered or was given up.
+    if (!call || typeof progress !== "number") return;
+    const { deadline, onProgress, resetTimeoutOnProgress = true } = call.options;
+    if (resetTimeoutOnProgress) deadline.restart();
+    const update: Progress = {
+      progress,
+      ...(typeof total === "number" ? { total } : {}),
+      ...(typeof message === "string" ? { message } : {}),
+    };
+    this.guard("onProgress", () => onProgress?.(update));
+  }
+
+  #acknowledged(params: JsonObject): void {
+    const id = metaOf(params)["io.modelcontextprotocol/subscriptionId"] as RequestId;
+    this.#calls.get(id)?.options.onAcknowledged?.(params);
+  }
+
+  #cancelled({ requestId, reason }: JsonObject): void {
+    const question = this.#questions.get(requestId as RequestId);
+    question?.abort(new Error(`The server withdrew its request${typeof reason === "string" ? `: ${reason}` : "."}`));
+  }
+
+  /** Answers a request of the server. The limits of the calls that may have led to it stand still meanwhile. */
+  async #answer(request: JSONRPCRequest, during: RequestId | undefined): Promise<void> {
+    const { id, method, params = {} } = request;
+    if (this.rules?.era === "modern") {
+      const text = `The server sent the request ${method}, which ${this.rules.version} does not allow. It was ignored.`;
+      return this.report({ type: "warning", message: text });
+    }
+    const question = new AbortController();
+    this.#questions.set(id, question);
+    const calls = [...this.#calls.values()].filter((call) => during === undefined || call.id === during);
+    const releases = calls.map(({ options }) => options.deadline.hold());
+    try {
+      const answer = await this.#outcomeOf(method, params, question.signal);
+      // A question that the server withdrew is not answered.
+      if (question.signal.aborted) return;
+      await this.link.send({ jsonrpc: "2.0", id, ...answer });
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${text}` });
+    } finally {
+      this.#questions.delete(id);
+      for (const release of releases) release();
+    }
+  }
+
+  async #outcomeOf(
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+  ): Promise<{ result: JsonObject } | { error: JSONRPCErrorObject }> {
+    try {
+      const result = await this.#handlers.answer(method, params, signal);
+      return isObject(result) ? { result } : { error: internalError() };
+    } catch (error) {
+      if (!McpError.is(error)) {
+        if (!signal.aborted) this.report({ type: "handler-failed", handler: method, error });
+        // The text may contain details of the user's machine.
+        return { error: internalError() };
+      }
+      const { code, message, data } = error;
+      return { error: { code, message, ...(data === undefined ? {} : { data }) } };
+    }
+  }
+
+  /** Calls a handler of the author. What it throws is reported, and does not disturb the connection. */
+  guard(handler: string, run: () => unknown): void {
+    try {
+      const returned = run();
+      if (returned instanceof Promise) {
+        returned.catch((error: unknown) => this.report({ type: "handler-failed", handler, error }));
+      }
+    } catch (error) {
+      this.report({ type: "handler-failed", handler, error });
+    }
+  }
+}
+
+function internalError(): JSONRPCErrorObject {
+  return { code: ErrorCode.InternalError, message: "The client failed to answer." };
+}

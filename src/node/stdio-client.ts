@@ -1,0 +1,216 @@
+/**
+ * The client's end of the stdio transport: starts a server as a child process and ends it in the orderly way.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/transports/stdio
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
+import { KitError } from "../core/protocol/errors.ts";
+import type { JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
+import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
+import { pause } from "../core/protocol/pause.ts";
+import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
+import { StdioServerTransport } from "./stdio-transport.ts";
+
+/** Options of {@link stdio}. */
+export interface StdioOptions {
+  /** The program to start. It is looked up in PATH and run without a shell. */
+  readonly command: string;
+  /** Its arguments. @default [] */
+  readonly args?: readonly string[];
+  /**
+   * Environment variables for the server. Of the client's own variables it gets only those that programs need to run, such
+   * as PATH and HOME, so that the client's secrets stay with the client. Pass `process.env` to hand over all of them. A
+   * value of undefined removes a variable.
+   */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The working directory. @default that of the client */
+  readonly cwd?: string;
+  /**
+   * What happens to the standard error of the server: `inherit` prints it, `ignore` drops it, and a function receives it
+   * piece by piece. Servers write their log there, so output does not mean an error. @default inherit
+   */
+  readonly stderr?: "inherit" | "ignore" | ((text: string) => void);
+  /**
+   * The time, in milliseconds, that the server may be silent while a request is waiting for its answer. Then the connection
+   * is closed with an error. 0 means no limit; `timeoutMs` of the request still applies. @default 0
+   */
+  readonly readTimeoutMs?: number;
+  /**
+   * The time, in milliseconds, that the server has to end after its input was closed, and again after SIGTERM. Then it is
+   * killed. @default 2,000
+   */
+  readonly shutdownMs?: number;
+  /** The largest message that is accepted from the server, in bytes. @default 33,554,432 (32 MiB) */
+  readonly messageBytesMax?: number;
+}
+
+const OPTIONS: OptionTable<StdioOptions> = {
+  command: null,
+  args: null,
+  env: null,
+  cwd: null,
+  stderr: null,
+  readTimeoutMs: TIMER_OR_ZERO,
+  shutdownMs: TIMER,
+  messageBytesMax: SIZE,
+};
+
+/** Variables that programs need to run. None of them is a secret. */
+const INHERITED = [
+  ..."HOME LANG LC_ALL LOGNAME PATH SHELL TERM TMPDIR TZ USER".split(" "),
+  ..."APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT PROCESSOR_ARCHITECTURE PROGRAMFILES".split(" "),
+  ..."SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE WINDIR".split(" "),
+];
+
+/**
+ * Describes a server that runs as a child process, for `connect` of `mcp-edge/client`.
+ *
+ * ```ts
+ * const client = await connect(stdio({ command: "node", args: ["server.js"] }), { name: "my-app", version: "1.0.0" });
+ * ```
+ *
+ * The process is started by `connect` and ended by `close()`: its input is closed, then it gets SIGTERM, then SIGKILL.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function stdio(options: StdioOptions): StdioClientTransport {
+  return new StdioClientTransport(options);
+}
+
+/** The transport that {@link stdio} returns. */
+export class StdioClientTransport implements Transport {
+  readonly #options: StdioOptions;
+  #child: ChildProcess | undefined;
+  #lines: StdioServerTransport | undefined;
+  #exited: Promise<unknown> = Promise.resolve();
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+  /** Receives each message of the server. */
+  onmessage: ((message: JSONRPCMessage) => void) | undefined;
+  /** Called once, when the process has ended or the transport was closed. */
+  onclose: (() => void) | undefined;
+  /** Receives the errors of the process and of its streams. */
+  onerror: ((error: Error) => void) | undefined;
+  /** Receives a description of each line that is not a message. */
+  onunreadable: ((error: UnreadableMessage) => void) | undefined;
+
+  /** Use {@link stdio}. */
+  constructor(options: StdioOptions) {
+    checkOptions("stdio(): ", options, OPTIONS);
+    if (typeof options.command !== "string" || options.command === "") {
+      throw new KitError("options-invalid", 'stdio(): command is the program to start, such as "node".');
+    }
+    this.#options = options;
+  }
+
+  /** The id of the process; undefined before `start` and if it could not be started. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Starts the process. Rejects if there is no such program. */
+  async start(): Promise<void> {
+    const { command, args = [], cwd, stderr = "inherit" } = this.#options;
+    const child = spawn(command, args, {
+      env: this.#environment(),
+      ...(cwd === undefined ? {} : { cwd }),
+      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
+      windowsHide: true,
+    });
+    this.#child = child;
+    this.#exited = new Promise((resolve) => child.once("exit", resolve));
+    if (typeof stderr === "function") child.stderr?.setEncoding("utf8").on("data", stderr);
+    this.#open(child.stdout as Readable, child.stdin as Writable);
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => {
+        this.onerror?.(error);
+        reject(error);
+      });
+    });
+    child.once("close", (code, signal) => this.#onExit(code, signal));
+  }
+
+  /** Sends a message. Rejects if it is not valid, or if the process has ended. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!this.#lines) throw new KitError("transport-closed", "stdio: the process is not running.");
+    if ("method" in message && "id" in message) this.#expectSpeech();
+    await this.#lines.send(message);
+  }
+
+  /** Ends the process and resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#finish();
+    const { shutdownMs = 2_000 } = this.#options;
+    const child = this.#child;
+    if (!child?.pid) return;
+    child.stdin?.end();
+    // A server whose output nobody reads could not write its last messages, and would not end.
+    child.stdout?.resume();
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      if (await this.#hasExited(shutdownMs)) return;
+      child.kill(signal);
+    }
+    await this.#exited;
+  }
+
+  #environment(): Record<string, string> {
+    const inherited = INHERITED.map((name) => [name, process.env[name]]);
+    const all: Record<string, string | undefined> = { ...Object.fromEntries(inherited), ...this.#options.env };
+    return Object.fromEntries(
+      Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    );
+  }
+
+  #open(input: Readable, output: Writable): void {
+    const lines = new StdioServerTransport({ input, output });
+    const { messageBytesMax = 32 * 1024 * 1024 } = this.#options;
+    lines.limits = { ...DEFAULT_LIMITS, bodyBytesMax: messageBytesMax, bodyValuesMax: messageBytesMax };
+    lines.onmessage = (message) => {
+      clearTimeout(this.#silence);
+      this.onmessage?.(message);
+    };
+    lines.onerror = (error) => this.onerror?.(error);
+    lines.onunreadable = (problem) => this.onunreadable?.(problem);
+    void lines.start();
+    this.#lines = lines;
+  }
+
+  #expectSpeech(): void {
+    const { readTimeoutMs = 0 } = this.#options;
+    if (readTimeoutMs === 0) return;
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.onerror?.(new KitError("timeout", `stdio: the server was silent for ${readTimeoutMs} ms (readTimeoutMs).`));
+      void this.close();
+    }, readTimeoutMs);
+  }
+
+  #onExit(code: number | null, signal: string | null): void {
+    if (this.#isClosed) return;
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    if (code !== 0) this.onerror?.(new Error(`The server process ended ${how}.`));
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#silence);
+    // Without a listener, an error of a pipe that the server has closed would end this process.
+    this.#child?.stdin?.on("error", () => undefined);
+    void this.#lines?.close();
+    this.#lines = undefined;
+    this.onclose?.();
+  }
+
+  async #hasExited(ms: number): Promise<boolean> {
+    const timer = new AbortController();
+    const isExited = await Promise.race([this.#exited.then(() => true), pause(ms, timer.signal).then(() => false)]);
+    timer.abort();
+    return isExited;
+  }
+}

@@ -1,0 +1,116 @@
+/** A server that runs as a child process of the client. */
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
+import { type StdioOptions, stdio } from "../../src/node/index.ts";
+import { until } from "../http/wire.ts";
+import { NODE } from "../oracle/node.ts";
+import { WireOracle } from "../oracle/oracle.ts";
+import { watch } from "../oracle/transport-watch.ts";
+import { LEGACY, ME, MODERN } from "./places.ts";
+
+const SERVER = join(import.meta.dirname, "fixtures/stdio.ts");
+const clients: Client[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+});
+
+/** Starts the server and connects to it. */
+async function start(how: string[] = [], options: Partial<StdioOptions> = {}, more: Partial<ClientOptions> = {}) {
+  const oracle = new WireOracle();
+  const events: ClientEvent[] = [];
+  const transport = watch(stdio({ command: NODE, args: [SERVER, ...how], ...options }), oracle);
+  const client = await connect(transport, { ...ME, onEvent: (event) => events.push(event), ...more });
+  clients.push(client);
+  return { client, oracle, events, transport };
+}
+
+const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
+
+/** Whether a process exists. */
+function isAlive(pid: number | undefined): boolean {
+  try {
+    return process.kill(Number(pid), 0);
+  } catch {
+    return false;
+  }
+}
+
+describe.each([MODERN, ...LEGACY])("in %s", (version) => {
+  test("L4 a server is started, called and ended in the orderly way", async () => {
+    const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
+    expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
+    expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
+    expect(await client.tools().all()).toHaveLength(18);
+    await client.close();
+    expect(isAlive(transport.pid)).toBe(false);
+    oracle.expectClean();
+  });
+});
+
+test("the newest version is chosen without being told", async () => {
+  const { client } = await start();
+  expect(client.server.protocolVersion).toBe(MODERN);
+});
+
+test("L4 the server gets the variables and the folder that it is given, and none of the client's secrets", async () => {
+  process.env.CLIENT_SECRET = "hunter2";
+  try {
+    const { client } = await start([], { env: { OWN: "mine", HOME: undefined }, cwd: import.meta.dirname });
+    const { env, cwd } = JSON.parse(textOf(await client.callTool("environment")));
+    expect(env).toMatchObject({ OWN: "mine", PATH: process.env.PATH });
+    expect(env).not.toHaveProperty("CLIENT_SECRET");
+    expect(env).not.toHaveProperty("HOME");
+    expect(cwd).toBe(import.meta.dirname);
+  } finally {
+    delete process.env.CLIENT_SECRET;
+  }
+});
+
+test("standard error goes to the function that was given", async () => {
+  let text = "";
+  const stderr = (piece: string) => {
+    text += piece;
+  };
+  const { client } = await start([], { stderr });
+  await client.callTool("complain");
+  await until("the text arrives", () => text.includes("something to log"));
+});
+
+test.each(["stubborn", "deaf"])("L9 a %s server is ended by a signal", async (how) => {
+  const { client, transport } = await start([how], { shutdownMs: 200 });
+  await client.close();
+  expect(isAlive(transport.pid)).toBe(false);
+});
+
+test("a server that dies rejects the calls that wait for it, and says how it ended", async () => {
+  const { client, events } = await start();
+  await expect(client.callTool("crash")).rejects.toMatchObject({
+    code: "closed",
+    source: "transport",
+    mayHaveRun: true,
+  });
+  expect(events.at(-1)).toMatchObject({
+    type: "closed",
+    error: { message: "The server process ended with exit code 7." },
+  });
+  await expect(client.callTool("add")).rejects.toMatchObject({ code: "closed", mayHaveRun: false });
+});
+
+test("L4 a server that is silent for readTimeoutMs is ended", async () => {
+  const transport = stdio({ command: NODE, args: [SERVER, "silent"], readTimeoutMs: 500, shutdownMs: 100 });
+  const connecting = connect(transport, { ...ME, onEvent: () => undefined });
+  await expect(connecting).rejects.toMatchObject({ code: "closed" });
+  await expect(connecting).rejects.toThrow("server/discover");
+  await until("the process has ended", () => !isAlive(transport.pid));
+});
+
+test("a program that does not exist is an error that names it", async () => {
+  await expect(connect(stdio({ command: "no-such-program" }), ME)).rejects.toThrow(/no-such-program ENOENT/);
+  await expect(connect(stdio({ command: "no-such-program" }), ME)).rejects.toMatchObject({ code: "unreachable" });
+});
+
+test("wrong options are named", () => {
+  expect(() => stdio({ command: "" })).toThrow("stdio(): command");
+  expect(() => stdio({ command: "node", arg: [] } as never)).toThrow('"args"');
+});
