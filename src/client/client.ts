@@ -44,7 +44,7 @@ export interface CompleteOptions extends RequestOptions {
  * {@link ClientError} if the connection or a limit fails or the server does not support the request, and with the reason
  * of `signal` if the caller cancels.
  */
-export class Client implements AsyncDisposable {
+export class Client {
   readonly #conversation: Conversation;
   readonly #tools = new KnownTools();
 
@@ -228,11 +228,6 @@ export class Client implements AsyncDisposable {
   /** Ends the session and closes the connection. Pending requests reject with `closed`. */
   close(): Promise<void> {
     return this.#conversation.close();
-  }
-
-  /** The same as `close()`, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {

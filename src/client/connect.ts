@@ -7,6 +7,8 @@ import type { ClientOptions } from "./options.ts";
  * Connects to an MCP server of any protocol version, and resolves once its version is known.
  *
  * ```ts
+ * import { connect } from "mcp-edge/client";
+ *
  * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0" });
  * const { content } = await client.callTool("add", { a: 1, b: 2 });
  * await client.close();

@@ -69,6 +69,8 @@ const INHERITED = [
  * Describes a server that runs as a child process, for `connect` of `mcp-edge/client`.
  *
  * ```ts
+ * import { connect } from "mcp-edge/client";
+ *
  * const client = await connect(stdio({ command: "node", args: ["server.js"] }), { name: "my-app", version: "1.0.0" });
  * ```
  *

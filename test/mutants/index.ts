@@ -1,4 +1,5 @@
 /** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
+import { CLIENT_ROOM } from "./lists/client.ts";
 import { CALLS } from "./lists/core.ts";
 import { EDGES } from "./lists/edges.ts";
 import { FEATURES } from "./lists/features.ts";
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STREAMS,
   ...RARE,
   ...ROLE_CHANGES,
+  ...CLIENT_ROOM,
 ];
 
 /** Changes that were considered and make no difference. */
