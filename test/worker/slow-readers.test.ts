@@ -9,7 +9,9 @@ import { ModernClient, Reading, readAnswer } from "./client.ts";
 let worker: Workerd;
 
 beforeAll(async () => {
-  const objects = ["PlainObject", "SmallObject"];
+  const objects = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Placed"].map(
+    (name) => `${name}Object`,
+  );
   worker = await Workerd.start({
     entry: "test/worker/fixtures/durable.ts",
     objects,
