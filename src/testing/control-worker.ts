@@ -20,8 +20,9 @@ export interface Controlled {
 
 type Stub = { readonly [CONTROL]: (asked: Control) => Promise<unknown> };
 
-/** Maximum number of shards of a hub. */
+/** Maximum number of shards of a hub, and of objects of a shard. */
 const SHARDS_MAX = 32;
+const OBJECTS_MAX = 512;
 
 type Clock = { moveTo(ms: number): Promise<void> };
 
@@ -34,7 +35,10 @@ export default class extends WorkerEntrypoint<Record<string, unknown>> {
   async inRole(className: string, ids: readonly string[], role: RoleName): Promise<string[]> {
     const namespace = this.env[className] as DurableObjectNamespace;
     const idOf = (name: string) => namespace.idFromName(name).toString();
-    const hubs = new Set(Array.from({ length: SHARDS_MAX }, (_, shard) => idOf(hubName(shard))));
+    const names = Array.from({ length: SHARDS_MAX * OBJECTS_MAX }, (_, at) =>
+      hubName(at % SHARDS_MAX, Math.floor(at / SHARDS_MAX)),
+    );
+    const hubs = new Set(names.map(idOf));
     const roleOf = async (id: string) => {
       if (hubs.has(id)) return "hub";
       if (id === idOf(KEYS_NAME)) return "keys";

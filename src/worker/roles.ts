@@ -7,19 +7,20 @@
 /** The role of an object. */
 export type RoleName = "session" | "hub" | "keys" | "once" | "task";
 
-/** Returns the name of the hub object of a shard. */
-export function hubName(shard: number): string {
-  return `hub:${shard}`;
+/** Returns the name of an object of a hub's shard. Object 0 is the root. */
+export function hubName(shard: number, object = 0): string {
+  return `hub:${shard}${object ? `.${object}` : ""}`;
 }
 
 /** Name of the object that creates the sealing keys. */
 export const KEYS_NAME = "keys:sealing";
 
-/** Prefixes of the first stored key, and the role they identify. A hub stores nothing; any other key is of a session. */
+/** Prefixes of the first stored key, and the role they identify. Any other key is of a session. */
 const STORED: readonly (readonly [string, RoleName])[] = [
   ["claim", "once"],
   ["entry/", "task"],
   ["keys", "keys"],
+  ["objects", "hub"],
   ["start/", "task"],
 ];
 
@@ -28,7 +29,7 @@ interface Stored {
   list(options: { limit: number }): Iterable<readonly [string, unknown]>;
 }
 
-/** Returns the role of an object from its stored keys. Undefined if it stores none, like hubs and most sessions. */
+/** Returns the role of an object from its stored keys. Undefined if it stores none, like most hubs and sessions. */
 export function storedRole(kv: Stored): RoleName | undefined {
   const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
   if (first === undefined) return undefined;

@@ -11,14 +11,16 @@ import { LegacyClient, readAnswer } from "./client.ts";
 import type { Seen } from "./fixtures/hubs.ts";
 
 const SHARDS = Array.from({ length: 8 }, (_, index) => `shard-${index}`);
+/** The objects of the hub that grows when an object has three streams. */
+const OBJECTS = Array.from({ length: 16 }, (_, index) => `growing-0${index ? `.${index}` : ""}`);
 
 let worker: Workerd;
-let [tap, twin, sharded]: HttpTap[] = [];
+let [tap, twin, sharded, growing, growingTwin]: HttpTap[] = [];
 let listeners: Listener[] = [];
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/worker/fixtures/hubs.ts",
-    objects: { MCP: "McpObject", SHARDED: "ShardedObject" },
+    objects: { MCP: "McpObject", SHARDED: "ShardedObject", GROWING: "GrowingObject" },
     bindings: { MCP_KEYS: newKeys() },
     twin: true,
   });
@@ -28,7 +30,7 @@ beforeEach(openTaps);
 afterEach(async () => {
   for (const listener of listeners) listener.leave();
   listeners = [];
-  for (const name of ["hub", ...SHARDS]) {
+  for (const name of ["hub", ...SHARDS, ...OBJECTS]) {
     await until(`${name} has no socket`, async () => (await seen(name)).sockets === 0);
   }
   await closeTaps();
@@ -38,11 +40,12 @@ afterEach(async () => {
 async function openTaps(): Promise<void> {
   const oracle = new WireOracle();
   const tapOf = (path: string) => startHttpTap(`${worker.origin}${path}`, { oracle });
-  [tap, twin, sharded] = await Promise.all(["/mcp", "/twin/mcp", "/sharded"].map(tapOf));
+  const paths = ["/mcp", "/twin/mcp", "/sharded", "/growing", "/twin/growing"];
+  [tap, twin, sharded, growing, growingTwin] = await Promise.all(paths.map(tapOf));
 }
 
 async function closeTaps(): Promise<void> {
-  const all = [tap, twin, sharded];
+  const all = [tap, twin, sharded, growing, growingTwin];
   await Promise.all(all.map((each) => each?.close()));
   // A test without a client has nothing to check.
   if (all.some((each) => each?.exchanges.length)) tap?.oracle.expectClean();
@@ -432,5 +435,118 @@ describe("hub: shards", () => {
     await hasBeatenAgain(listener);
     expect(await socketsOf()).toEqual(SHARDS.map(() => 0));
     expect(listener.reading.isOver).toBe(false);
+  });
+});
+
+// The number of objects only rises, so the order of these tests matters.
+describe("hub: the streams of a shard are spread over objects", () => {
+  const all = () => Promise.all(OBJECTS.map((name) => seen(name)));
+  const requestsOf = async () => (await all()).map(({ requests }) => requests);
+  const objectsOf = async () => (await seen(OBJECTS[0])).objects;
+  /** Requests to each object since then, without the last objects that had none. */
+  const since = async (before: number[]) => {
+    const counts = (await requestsOf()).map((count, at) => count - (before[at] ?? 0));
+    return counts.slice(0, counts.findLastIndex((count) => count > 0) + 1);
+  };
+  /** Opens streams through both isolates. */
+  const listenMany = (count: number, subjects: readonly string[]) =>
+    Promise.all(Array.from({ length: count }, (_, at) => listen([], subjects, (at % 2 ? growing : growingTwin)?.url)));
+
+  test("few streams: each costs one request to attach, a publication costs one, and idle streams cost none", async () => {
+    const uri = newUri();
+    const before = await requestsOf();
+    const three = await listenMany(3, [uri]);
+    expect(await since(before)).toEqual([3]);
+    await post("/publish/growing", [uri]);
+    await Promise.all(three.map((listener) => listener.hears(uri)));
+    expect(await since(before)).toEqual([4]);
+    const { asked } = await seen(OBJECTS[0]);
+    await Promise.all(three.map(hasBeatenAgain));
+    expect(await since(before)).toEqual([4]);
+    expect((await seen(OBJECTS[0])).asked).toBe(asked);
+    expect(await objectsOf()).toBe(1);
+  });
+
+  test("the hub grows from one object to several while notices are published, and no stream misses one", async () => {
+    const subjects = Array.from({ length: 30 }, newUri);
+    const due = new Map<Listener, readonly string[]>();
+    let published = 0;
+    const attach = async (at: number) => {
+      const url = (at % 2 ? growing : growingTwin)?.url ?? "";
+      const listener = at % 5 ? await listen([], subjects, url) : (await session(subjects, url)).listener;
+      // What is published from now on may not be missed.
+      due.set(listener, subjects.slice(published));
+    };
+    const attached = Promise.all(Array.from({ length: 14 }, (_, at) => attach(at)));
+    for (const [at, uri] of subjects.entries()) {
+      published = at + 1;
+      await post(at % 2 ? "/publish/growing" : "/twin/publish/growing", [uri]);
+      if (at === 20) await attached;
+    }
+    expect(due.size).toBe(14);
+    for (const [listener, expected] of due) await Promise.all(expected.map((uri) => listener.hears(uri)));
+    for (const { notices } of due.keys()) expect(new Set(notices).size).toBe(notices.length);
+    const sockets = (await all()).map((object) => object.sockets);
+    expect(Math.max(...sockets)).toBeLessThanOrEqual(3);
+    expect(sockets.reduce((sum, each) => sum + each)).toBe(14);
+    expect(await objectsOf()).toBeGreaterThanOrEqual(8);
+  });
+
+  test("a publication costs one request for each object, and reaches every stream", async () => {
+    const uri = newUri();
+    const many = await listenMany(14, [uri]);
+    const before = await requestsOf();
+    await post("/publish/growing", [uri]);
+    await Promise.all(many.map((listener) => listener.hears(uri)));
+    await Promise.all(many.map(hasBeatenAgain));
+    expect(await since(before)).toEqual(Array.from({ length: await objectsOf() }, () => 1));
+    for (const { notices } of many) expect(notices).toEqual([uri]);
+  });
+
+  test("the streams of a principal meet in one object", async () => {
+    for (const subject of ["alice", "bob"]) {
+      const url = `${growing?.url}?as=${subject}`;
+      const three = await Promise.all([["tools"], ["prompts"], ["tools"]].map((lists) => listen(lists, [], url)));
+      const counts = (await all()).map(({ sockets }) => sockets).filter((sockets) => sockets > 0);
+      expect(counts).toEqual([3]);
+      for (const listener of three) listener.leave();
+      await until("they are gone", async () => (await all()).every(({ sockets }) => sockets === 0));
+    }
+  });
+
+  test("after every object was reset or has hibernated, the root still knows all of them", async () => {
+    const [a, b] = [newUri(), newUri()];
+    const many = await listenMany(8, [a, b]);
+    for (const name of OBJECTS) await worker.worker.evict("GrowingObject", `hub:${name.slice("growing-".length)}`);
+    await post("/publish/growing", [a]);
+    await Promise.all(many.map((listener) => listener.hears(a)));
+    const places = (await all()).map(({ sockets }) => sockets);
+    for (const name of OBJECTS) await harm("reset", [], name);
+    await until("they are back", async () => `${(await all()).map(({ sockets }) => sockets)}` === `${places}`);
+    await post("/twin/publish/growing", [b]);
+    await Promise.all(many.map((listener) => listener.hears(b)));
+  });
+
+  test("a branch that is reset while the root publishes is called again", async () => {
+    const uri = newUri();
+    const many = await listenMany(8, [uri]);
+    const before = (await errors()).length;
+    const branch = OBJECTS[(await all()).findIndex(({ sockets }, at) => at > 0 && sockets > 0)] ?? "";
+    await harm("reset-at-next", [], branch);
+    await post("/publish/growing", [uri]);
+    await Promise.all(many.map((listener) => listener.hears(uri)));
+    expect((await seen(branch)).published).toBe(1);
+    expect((await errors()).slice(before)).toEqual([]);
+  });
+
+  test("a socket that fails in a branch is reported to the publisher's onError", async () => {
+    const some = await Promise.all(Array.from({ length: 8 }, () => listen(["tools"], [], growing?.url)));
+    const branch = OBJECTS[(await all()).findIndex(({ sockets }, at) => at > 0 && sockets > 0)] ?? "";
+    await harm("spoil", [], branch);
+    const before = (await errors()).length;
+    await post("/publish/growing", ["tools"]);
+    await Promise.all(some.map((listener) => listener.hears(TOOLS)));
+    await until("onError was called", async () => (await errors()).length > before);
+    expect((await errors()).slice(before)).toEqual([expect.stringMatching(/missed a notice: 1$/)]);
   });
 });

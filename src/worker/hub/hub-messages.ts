@@ -10,6 +10,12 @@ import type { Notice, NoticeFilter } from "../../core/protocol/notices.ts";
 export const CLAIM_HEADER = "Mcp-Edge-Claim";
 
 /**
+ * The response header with the number of objects of the shard, as far as the object knows it. A refusal without it is
+ * final; with it, the object is full and another one may have a place.
+ */
+export const OBJECTS_HEADER = "Mcp-Edge-Objects";
+
+/**
  * Describes a stream and the limits it must respect, as JSON. The Worker sends it when it connects.
  */
 export interface HubClaim {

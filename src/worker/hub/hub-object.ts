@@ -1,7 +1,8 @@
 /**
- * The object that connects all isolates of a server. Publishing calls it once; each stream that wants notices has a
- * WebSocket to it. It stores nothing and hibernates between notices. The filter of each socket is attached to the socket
- * and survives hibernation.
+ * An object of the hub, which connects all isolates of a server. Each stream that wants notices has a WebSocket to one
+ * object of a shard, the root or a branch. Publishing calls the root, which calls the branches. The root stores how many
+ * there are, and nothing else is stored. Objects hibernate between notices. The filter of each socket is attached to the
+ * socket and survives hibernation. See docs/decisions/025-streams-over-objects.md.
  *
  * Publications are numbered, and while the object is in memory it remembers the last number of each subject. So a Worker
  * that reconnects receives only the notices it missed. Hibernation or a reset begins a new epoch; then a Worker that
@@ -10,8 +11,16 @@
  * @module
  */
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
+import { pause } from "../../core/protocol/pause.ts";
 import type { RoleObject } from "../object.ts";
-import { CLAIM_HEADER, type FromHub, type HubClaim, type HubPlace, type ToHub } from "./hub-messages.ts";
+import {
+  CLAIM_HEADER,
+  type FromHub,
+  type HubClaim,
+  type HubPlace,
+  OBJECTS_HEADER,
+  type ToHub,
+} from "./hub-messages.ts";
 import { subjectOf } from "./shards.ts";
 
 /** Longest filter, in characters, that is attached to a socket. An attachment can hold 16,384 bytes. */
@@ -29,19 +38,41 @@ const SUBJECTS_MAX = 4_096;
  */
 type Attachment = NoticeFilter | true;
 
-/** The method that the Worker calls. */
+/** The methods that are called by the Worker, and `publish` of branches by the root. */
 export interface HubRpc {
   /**
-   * Sends the notices to every Worker whose filter admits one of them. They are sent when it returns, not acknowledged.
+   * Sends the notices to every Worker whose filter admits one of them, through the branches too. They are sent when it
+   * returns, not acknowledged.
    *
    * @param notices Each as JSON, which is forwarded unchanged.
    * @returns The number of sockets that failed. Their Workers reconnect and receive the notices then.
    */
-  publish(notices: readonly string[]): number;
+  publish(notices: readonly string[]): Promise<number>;
+
+  /**
+   * Doubles the number of objects of the shard, unless it is higher already. Only the root is asked.
+   *
+   * @param seen The number that the caller knows.
+   * @param max The number is not raised beyond this.
+   * @returns The number, which is stored before the caller receives it.
+   */
+  grow(shard: number, seen: number, max: number): number;
 }
+
+/** Publishes through a branch of the root's shard. */
+type Forward = (shard: number, object: number, notices: readonly string[]) => Promise<number>;
+
+/** The key of the root's shard and of the number of its objects. */
+const OBJECTS = "objects";
 
 export class HubObject implements RoleObject, HubRpc {
   readonly #ctx: DurableObjectState;
+  readonly #forward: Forward;
+  /** The shard, and the number of its objects. Only the root knows them. */
+  #size: readonly [shard: number, objects: number];
+  /** At least the number of open streams and at least their characters. Counted when a limit seems to be exceeded. */
+  #streams = Number.POSITIVE_INFINITY;
+  #chars = 0;
   readonly #epoch = crypto.randomUUID();
   #number = 0;
   /** The number of the last publication about each subject, in ascending order. */
@@ -51,18 +82,36 @@ export class HubObject implements RoleObject, HubRpc {
   /** Compiled filters, while the object is in memory. */
   readonly #ready = new WeakMap<WebSocket, (notice: Notice) => boolean>();
 
-  constructor(ctx: DurableObjectState) {
+  constructor(ctx: DurableObjectState, forward: Forward) {
     this.#ctx = ctx;
+    this.#forward = forward;
+    this.#size = ctx.storage.kv.get(OBJECTS) ?? [0, 1];
   }
 
-  publish(notices: readonly string[]): number {
+  async publish(notices: readonly string[]): Promise<number> {
+    const [shard, objects] = this.#size;
+    const branches = Array.from({ length: objects - 1 }, (_, at) => this.#forward(shard, at + 1, notices));
+    // The calls leave before the sockets of this object take their time.
+    const own = branches.length ? pause(0).then(() => this.#send(notices)) : this.#send(notices);
+    return (await Promise.all([own, ...branches])).reduce((sum, failed) => sum + failed);
+  }
+
+  grow(shard: number, seen: number, max: number): number {
+    const [, before] = this.#size;
+    const objects = Math.max(before, Math.min(seen * 2, max));
+    this.#size = [shard, objects];
+    if (objects > before) this.#ctx.storage.kv.put(OBJECTS, this.#size);
+    return objects;
+  }
+
+  /** Sends the notices on the sockets of this object, and returns how many of them failed. */
+  #send(notices: readonly string[]): number {
     this.#number += 1;
     const all = notices.map((text) => ({ text, notice: this.#remember(JSON.parse(text) as Notice) }));
     const place = JSON.stringify(this.#place);
     let failed = 0;
-    for (const socket of this.#ctx.getWebSockets()) {
-      // The Worker has closed the socket, or will reconnect.
-      if (socket.readyState !== WebSocket.OPEN) continue;
+    // The Worker of any other socket has closed it, or will reconnect.
+    for (const socket of this.#open()) {
       try {
         const admits = this.#filterOf(socket);
         const wanted = all.filter(({ notice }) => admits(notice));
@@ -80,13 +129,20 @@ export class HubObject implements RoleObject, HubRpc {
   /** Accepts a WebSocket, or answers 429 with a text that names the exceeded limit. */
   async fetch(request: Request): Promise<Response> {
     const claim = JSON.parse(request.headers.get(CLAIM_HEADER) ?? "") as HubClaim;
-    const { owner, size } = claim;
+    const { owner, ownerMax, size, charsMax } = claim;
+    const own = owner ? this.#open(owner).length : 0;
+    if (owner && own >= ownerMax)
+      return refuse(`${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`);
+    const headers = { [OBJECTS_HEADER]: String(this.#size[1]) };
     const excess = this.#findExcess(claim);
-    if (excess) return new Response(excess, { status: 429 });
+    // A stream that no object can take is refused for good.
+    if (excess) return refuse(excess, size > charsMax ? {} : headers);
+    this.#streams += 1;
+    this.#chars += size;
     const { 0: theirs, 1: ours } = new WebSocketPair();
     // Tags survive hibernation. The size is the first tag.
     this.#ctx.acceptWebSocket(ours, [`size ${size}`, "hub", ...(owner ? [owner] : [])]);
-    return new Response(null, { status: 101, webSocket: theirs });
+    return new Response(null, { status: 101, webSocket: theirs, headers });
   }
 
   async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -99,17 +155,20 @@ export class HubObject implements RoleObject, HubRpc {
   }
 
   /** Synchronous, like the accept that follows, so that concurrent requests cannot all pass the check. */
-  #findExcess({ owner, ownerMax, size, streamsMax, charsMax }: HubClaim): string | undefined {
-    const open = (tag?: string) =>
-      this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
-    const own = owner ? open(owner).length : 0;
-    if (owner && own >= ownerMax)
-      return `${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`;
-    const sockets = open();
-    if (sockets.length >= streamsMax) return `${sockets.length} of ${streamsMax} streams are open (hub(): streamsMax)`;
-    const chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), size);
+  #findExcess({ size, streamsMax, charsMax }: HubClaim): string | undefined {
+    if (this.#streams >= streamsMax || this.#chars + size > charsMax) {
+      const sockets = this.#open();
+      this.#streams = sockets.length;
+      this.#chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), 0);
+    }
+    if (this.#streams >= streamsMax) return `${this.#streams} of ${streamsMax} streams are open (hub(): streamsMax)`;
+    const chars = this.#chars + size;
     if (chars <= charsMax) return undefined;
     return `the subscriptions of all streams would have ${chars} characters of ${charsMax} (hub(): charsMax)`;
+  }
+
+  #open(tag?: string): WebSocket[] {
+    return this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
   get #place(): HubPlace {
@@ -157,6 +216,10 @@ export class HubObject implements RoleObject, HubRpc {
     }
     return admits;
   }
+}
+
+function refuse(text: string, headers: Record<string, string> = {}): Response {
+  return new Response(text, { status: 429, headers });
 }
 
 /** Returns the size of a stream from its tags. */

@@ -1,5 +1,6 @@
 /**
- * The Worker's side of the hub. A stream that wants notices has one WebSocket to each shard that may publish them.
+ * The Worker's side of the hub. A stream that wants notices has one WebSocket to each shard that may publish them: to one
+ * object of that shard.
  *
  * @module
  */
@@ -16,25 +17,21 @@ import { ReconnectingSocket, type ReconnectingSocketOptions } from "../reconnect
 import type { FromHub, HubPlace, ToHub } from "./hub-messages.ts";
 import { splitFilter } from "./shards.ts";
 
-/** Asks a shard for a WebSocket. */
-type Dial = (shard: number, claim: Claim) => Promise<Response>;
+/** Returns a function that asks a shard for a WebSocket of one stream, whenever the stream needs one. */
+type Connect = (shard: number) => () => Promise<Response>;
 
 /** Returns a source of the notices that are published in any isolate. */
-export function hubSource(dial: Dial, shards: number): NoticeSource {
+export function hubSource(connectOf: (claim: Claim) => Promise<Connect>, shards: number): NoticeSource {
   return {
     open: async (filter, listener, claim) => {
-      const tap = openSubscription((shard) => dial(shard, claim), shards, listener);
+      const tap = openSubscription(await connectOf(claim), shards, listener);
       await tap.update(filter);
       return tap;
     },
   };
 }
 
-function openSubscription(
-  dial: (shard: number) => Promise<Response>,
-  shards: number,
-  listener: NoticeListener,
-): NoticeSubscription {
+function openSubscription(connect: Connect, shards: number, listener: NoticeListener): NoticeSubscription {
   const taps = new Map<number, ShardSubscription>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const stop = () => {
@@ -49,7 +46,7 @@ function openSubscription(
       taps.delete(shard);
     }
     const wanted = [...parts].map(([shard, part]) => {
-      const tap = taps.get(shard) ?? new ShardSubscription({ dial: () => dial(shard), onEnd: stop }, listener);
+      const tap = taps.get(shard) ?? new ShardSubscription({ dial: connect(shard), onEnd: stop }, listener);
       taps.set(shard, tap);
       return tap.want(part);
     });

@@ -4,6 +4,7 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
+import { fingerprint } from "../../core/protocol/bytes.ts";
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
@@ -16,29 +17,36 @@ import { hashPrincipal } from "../sessions/session-id.ts";
 import { CLAIM_HEADER, type HubClaim } from "./hub-messages.ts";
 import { HubObject, type HubRpc } from "./hub-object.ts";
 import { hubSource } from "./hub-source.ts";
+import { Placement } from "./placement.ts";
 import { subjectOf } from "./shards.ts";
 
 /** Options of {@link hub}. */
 export interface HubOptions {
   /**
-   * The number of objects that share the work, 1 to 32. Each is responsible for some list kinds and resource URIs. One
-   * object publishes some hundred notices a second. A stream has a WebSocket to each shard that it needs. Streams that
-   * are open while this number changes may miss notices until their Worker is replaced.
+   * The number of shards, 1 to 32. Each is responsible for some list kinds and resource URIs. One shard publishes some
+   * hundred notices a second. A stream has a WebSocket to each shard that it needs. Streams that are open while this
+   * number changes may miss notices until their Worker is replaced.
    *
    * @default 1
    */
   readonly shards?: number;
   /**
-   * The most streams that one object serves. A further one is refused with 429. The platform allows an object 32,768
-   * WebSockets.
+   * The most objects over which the streams of one shard are spread, 1 to 512. A shard begins with one object, and the
+   * number doubles when they are full. It is stored, and never falls. Publishing costs one request for each object. When
+   * all are full, a further stream is refused with 429.
    *
-   * @default 32,000
+   * @default 256
+   */
+  readonly objectsMax?: number;
+  /**
+   * The most streams that one object serves. The platform allows an object 32,768 WebSockets.
+   *
+   * @default 10,000
    */
   readonly streamsMax?: number;
   /**
-   * The most characters that the subscriptions of all streams of one object may have, with 64 added for each URI. Stops
-   * streams with many subscriptions from filling the memory of the Workers that hold them (128 MB each). A further
-   * stream is refused with 429.
+   * The most characters that the subscriptions of all streams of one object may have, with 64 added for each URI. A
+   * stream that exceeds it alone is refused with 429.
    *
    * @default 33,554,432
    */
@@ -46,7 +54,7 @@ export interface HubOptions {
 }
 
 /** A stream may open one socket for each shard, so the number of shards is limited. */
-const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], streamsMax: SIZE, charsMax: SIZE };
+const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], objectsMax: [1, 512], streamsMax: SIZE, charsMax: SIZE };
 
 /**
  * Delivers `toolsChanged()`, `resourceUpdated(uri)` and the like, called in any isolate (a handler, another route, a
@@ -66,27 +74,39 @@ const OPTIONS: OptionTable<HubOptions> = { shards: [1, 32], streamsMax: SIZE, ch
  */
 export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObject<Env>> {
   checkOptions("hub(): ", options, OPTIONS);
-  const { shards = 1, streamsMax = 32_000, charsMax = 2 ** 25 } = options;
+  const { shards = 1, objectsMax = 256, streamsMax = 10_000, charsMax = 2 ** 25 } = options;
   return {
     objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);
-      const dial = async (env: unknown, shard: number, { principal, size }: Claim) => {
+      const placement = new Placement(objectsMax);
+      const connect = async (env: unknown, { principal, size }: Claim) => {
         const owner = principal && (await hashPrincipal(principal));
         const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
         const headers = { [CLAIM_HEADER]: JSON.stringify(claim) };
-        return retryOnReset(() => objects.dial(objects.named(env, hubName(shard)), headers));
+        // The streams of a principal meet in one object, which can count them.
+        const fraction = owner ? fingerprint(owner) / 2 ** 32 : Math.random();
+        return (shard: number) => {
+          const stubOf = (object: number) => objects.named(env, hubName(shard, object));
+          return placement.connector(shard, fraction, {
+            dial: (object) => retryOnReset(() => objects.dial(stubOf(object), headers)),
+            grow: (seen) => retryOnReset(() => objects.call(stubOf(0), "grow", shard, seen, objectsMax)),
+          });
+        };
       };
-      const publish = async (shard: number, notices: readonly Notice[]) => {
-        const texts = notices.map((notice) => JSON.stringify(notice));
-        const failed = await retryOnReset(() =>
-          objects.call(objects.named(workerEnv, hubName(shard)), "publish", texts),
+      const publish = (shard: number, object: number, notices: readonly string[]) =>
+        retryOnReset(() => objects.call(objects.named(workerEnv, hubName(shard, object)), "publish", notices));
+      const publishAll = async (shard: number, notices: readonly Notice[]) => {
+        const failed = await publish(
+          shard,
+          0,
+          notices.map((notice) => JSON.stringify(notice)),
         );
         if (failed) throw new Error(`Streams that missed a notice: ${failed}`);
       };
       return {
         notices: {
-          source: (env) => hubSource((shard, claim) => dial(env, shard, claim), shards),
+          source: (env) => hubSource((claim) => connect(env, claim), shards),
           methods: listenMethods,
         },
         watch: (server) => {
@@ -97,10 +117,10 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
             // While modules are loading, no object can be called, and no client of this isolate can be listening.
             if (!isInRequest()) return;
             const parts = Map.groupBy(notices, (notice) => subjectOf(notice) % shards);
-            for (const [shard, part] of parts) waitUntil(publish(shard, part).catch(failed));
+            for (const [shard, part] of parts) waitUntil(publishAll(shard, part).catch(failed));
           }, `hub ${place.className}`);
         },
-        role: { name: "hub", create: (ctx) => new HubObject(ctx) },
+        role: { name: "hub", create: (ctx) => new HubObject(ctx, publish) },
       };
     },
   };

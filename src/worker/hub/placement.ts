@@ -1,0 +1,61 @@
+/**
+ * Chooses the object of a shard to which a stream connects. See docs/decisions/025-streams-over-objects.md.
+ *
+ * @module
+ */
+import { OBJECTS_HEADER } from "./hub-messages.ts";
+
+/** The requests to the objects of one shard. */
+export interface ShardLinks {
+  /** Asks an object for a WebSocket. */
+  dial(object: number): Promise<Response>;
+  /** Asks the root to double this number of objects unless it is higher already. Returns the number. */
+  grow(objects: number): Promise<number>;
+}
+
+/** The numbers of objects that one isolate knows. They are never higher than what the roots have stored. */
+export class Placement {
+  readonly #max: number;
+  /** The number for each shard. */
+  readonly #known: number[] = [];
+
+  /** @param max No shard is asked to grow beyond this number of objects. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Returns a function that connects one stream to an object that has room, or returns the refusal if none was found.
+   * Called again, it tries the same object first, because that object knows what the stream has missed.
+   *
+   * @param fraction A number in [0, 1) that selects objects: the same for all streams of a principal, otherwise random.
+   */
+  connector(shard: number, fraction: number, { dial, grow }: ShardLinks): () => Promise<Response> {
+    let last: number | undefined;
+    return async () => {
+      for (;;) {
+        const objects = this.#learn(shard);
+        const older = objects >> 1;
+        const newer = older + Math.floor(fraction * (objects - older));
+        let response: Response | undefined;
+        for (const object of new Set([last ?? newer, newer, Math.floor(fraction * older)])) {
+          response = await dial(object);
+          const told = Number(response.headers.get(OBJECTS_HEADER));
+          this.#learn(shard, told);
+          if (response.webSocket) last = object;
+          // A refusal that does not tell the number is final, as are those of an older release.
+          if (response.webSocket || !told) return response;
+        }
+        if (objects < this.#max && this.#learn(shard) === objects) this.#learn(shard, await grow(objects));
+        if (response && this.#learn(shard) === objects) return response;
+      }
+    };
+  }
+
+  /** Returns the number of a shard, after remembering this one if it is higher. */
+  #learn(shard: number, objects = 1): number {
+    const known = Math.max(this.#known[shard] ?? 1, objects);
+    this.#known[shard] = known;
+    return known;
+  }
+}
