@@ -312,17 +312,14 @@ export class ModelIsolate extends Host {
   open(filter: NoticeFilter, listener: NoticeListener, owner?: number): Promise<NoticeSubscription> {
     const claim = this.#claim(owner);
     const fraction = owner ?? this.model.clock.random();
-    const source = hubSource(
-      async () => (shard) => this.#placement.connector(shard, fraction, this.#links(shard, claim)),
-      1,
-    );
+    const source = hubSource(async () => (shard) => this.#placement.connector(fraction, this.#links(shard, claim)), 1);
     return source.open(filter, listener, { principal: undefined, size: claim.size });
   }
 
   /** Opens a stream that takes little memory, since it never reconnects and does not read its messages. */
   async listen(filter: NoticeFilter, onMessage: (atMs: number) => void): Promise<void> {
     const links = this.#links(0, this.#claim(undefined));
-    const response = await this.#placement.connector(0, this.model.clock.random(), links)();
+    const response = await this.#placement.connector(this.model.clock.random(), links)();
     const socket = response.webSocket;
     if (!socket) throw new Error(await response.text());
     // The first message says that the filter is in effect.

@@ -244,5 +244,5 @@ test("a stream that no object can take is refused without growing, and so is one
 test("the refusal of an object of an older release, which tells no number, is final", async () => {
   const refusal = new Response("full", { status: 429 });
   const links = { dial: async () => refusal, grow: () => Promise.reject(new Error("An older object cannot grow.")) };
-  expect(await new Placement(8).connector(0, 0, links)()).toBe(refusal);
+  expect(await new Placement(8).connector(0, links)()).toBe(refusal);
 });

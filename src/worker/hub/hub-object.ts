@@ -131,12 +131,13 @@ export class HubObject implements RoleObject, HubRpc {
     const claim = JSON.parse(request.headers.get(CLAIM_HEADER) ?? "") as HubClaim;
     const { owner, ownerMax, size, charsMax } = claim;
     const own = owner ? this.#open(owner).length : 0;
-    if (owner && own >= ownerMax)
-      return refuse(`${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`);
-    const headers = { [OBJECTS_HEADER]: String(this.#size[1]) };
-    const excess = this.#findExcess(claim);
-    // A stream that no object can take is refused for good.
-    if (excess) return refuse(excess, size > charsMax ? {} : headers);
+    const isOver = owner && own >= ownerMax;
+    const excess = isOver
+      ? `${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`
+      : this.#findExcess(claim);
+    // Without the number the refusal is final: no other object may take the stream.
+    const headers: HeadersInit = isOver || size > charsMax ? {} : { [OBJECTS_HEADER]: String(this.#size[1]) };
+    if (excess) return new Response(excess, { status: 429, headers });
     this.#streams += 1;
     this.#chars += size;
     const { 0: theirs, 1: ours } = new WebSocketPair();
@@ -216,10 +217,6 @@ export class HubObject implements RoleObject, HubRpc {
     }
     return admits;
   }
-}
-
-function refuse(text: string, headers: Record<string, string> = {}): Response {
-  return new Response(text, { status: 429, headers });
 }
 
 /** Returns the size of a stream from its tags. */

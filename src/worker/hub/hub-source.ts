@@ -64,8 +64,9 @@ function openSubscription(connect: Connect, shards: number, listener: NoticeList
 class ShardSubscription {
   readonly #options: Pick<ReconnectingSocketOptions, "dial" | "onEnd">;
   readonly #listener: NoticeListener;
-  #filter: NoticeFilter = { lists: [], uris: [] };
-  #admits = compileFilter(this.#filter);
+  /** Set by the first call of `want`, before anything is received. */
+  #filter!: NoticeFilter;
+  #admits!: ReturnType<typeof compileFilter>;
   #socket: Promise<ReconnectingSocket> | undefined;
   #asks = 0;
   /** Callers that wait for a filter to take effect, by its number. */

@@ -79,7 +79,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
     objects: OBJECTS,
     attach: ({ onError, limits, place }) => {
       const objects = new RoleObjects<HubRpc>("hub", place);
-      const placement = new Placement(objectsMax);
+      const placements = Array.from({ length: shards }, () => new Placement(objectsMax));
       const connect = async (env: unknown, { principal, size }: Claim) => {
         const owner = principal && (await hashPrincipal(principal));
         const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
@@ -88,7 +88,7 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
         const fraction = owner ? fingerprint(owner) / 2 ** 32 : Math.random();
         return (shard: number) => {
           const stubOf = (object: number) => objects.named(env, hubName(shard, object));
-          return placement.connector(shard, fraction, {
+          return (placements[shard] as Placement).connector(fraction, {
             dial: (object) => retryOnReset(() => objects.dial(stubOf(object), headers)),
             grow: (seen) => retryOnReset(() => objects.call(stubOf(0), "grow", shard, seen, objectsMax)),
           });

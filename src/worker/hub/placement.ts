@@ -13,13 +13,12 @@ export interface ShardLinks {
   grow(objects: number): Promise<number>;
 }
 
-/** The numbers of objects that one isolate knows. They are never higher than what the roots have stored. */
+/** The number of objects of one shard, as one isolate knows it. It is never higher than what the root has stored. */
 export class Placement {
   readonly #max: number;
-  /** The number for each shard. */
-  readonly #known: number[] = [];
+  #known = 1;
 
-  /** @param max No shard is asked to grow beyond this number of objects. */
+  /** @param max The shard is not asked to grow beyond this number of objects. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -30,32 +29,29 @@ export class Placement {
    *
    * @param fraction A number in [0, 1) that selects objects: the same for all streams of a principal, otherwise random.
    */
-  connector(shard: number, fraction: number, { dial, grow }: ShardLinks): () => Promise<Response> {
+  connector(fraction: number, { dial, grow }: ShardLinks): () => Promise<Response> {
     let last: number | undefined;
     return async () => {
       for (;;) {
-        const objects = this.#learn(shard);
+        const objects = this.#known;
         const older = objects >> 1;
         const newer = older + Math.floor(fraction * (objects - older));
-        let response: Response | undefined;
+        let response!: Response;
         for (const object of new Set([last ?? newer, newer, Math.floor(fraction * older)])) {
           response = await dial(object);
           const told = Number(response.headers.get(OBJECTS_HEADER));
-          this.#learn(shard, told);
+          this.#learn(told);
           if (response.webSocket) last = object;
           // A refusal that does not tell the number is final, as are those of an older release.
           if (response.webSocket || !told) return response;
         }
-        if (objects < this.#max && this.#learn(shard) === objects) this.#learn(shard, await grow(objects));
-        if (response && this.#learn(shard) === objects) return response;
+        if (this.#known === objects && objects < this.#max) this.#learn(await grow(objects));
+        if (this.#known === objects) return response;
       }
     };
   }
 
-  /** Returns the number of a shard, after remembering this one if it is higher. */
-  #learn(shard: number, objects = 1): number {
-    const known = Math.max(this.#known[shard] ?? 1, objects);
-    this.#known[shard] = known;
-    return known;
+  #learn(objects: number): void {
+    this.#known = Math.max(this.#known, objects);
   }
 }

@@ -191,7 +191,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "placement-learns-nothing",
     file: "src/worker/hub/placement.ts",
-    find: "this.#learn(shard, told);",
+    find: "this.#learn(told);",
     replace: "",
     tests: ["test/properties/hub.test.ts"],
     title: "learns it from the root",
