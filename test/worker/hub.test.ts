@@ -438,7 +438,6 @@ describe("hub: shards", () => {
   });
 });
 
-// The number of objects only rises, so the order of these tests matters.
 describe("hub: the streams of a shard are spread over objects", () => {
   const all = () => Promise.all(OBJECTS.map((name) => seen(name)));
   const requestsOf = async () => (await all()).map(({ requests }) => requests);
@@ -452,6 +451,15 @@ describe("hub: the streams of a shard are spread over objects", () => {
   const listenMany = (count: number, subjects: readonly string[]) =>
     Promise.all(Array.from({ length: count }, (_, at) => listen([], subjects, (at % 2 ? growing : growingTwin)?.url)));
 
+  /** Opens so many streams that the hub grows to at least 8 objects, and closes them. */
+  const grow = async () => {
+    if ((await objectsOf()) >= 8) return;
+    const many = await listenMany(14, [newUri()]);
+    for (const listener of many) listener.leave();
+    await until("they are gone", async () => (await all()).every(({ sockets }) => sockets === 0));
+  };
+
+  // First, because the number of objects never falls.
   test("few streams: each costs one request to attach, a publication costs one, and idle streams cost none", async () => {
     const uri = newUri();
     const before = await requestsOf();
@@ -504,6 +512,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
   });
 
   test("the streams of a principal meet in one object", async () => {
+    await grow();
     for (const subject of ["alice", "bob"]) {
       const url = `${growing?.url}?as=${subject}`;
       const three = await Promise.all([["tools"], ["prompts"], ["tools"]].map((lists) => listen(lists, [], url)));
@@ -516,6 +525,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
 
   test("after every object was reset or has hibernated, the root still knows all of them", async () => {
     const [a, b] = [newUri(), newUri()];
+    await grow();
     const many = await listenMany(8, [a, b]);
     for (const name of OBJECTS) await worker.worker.evict("GrowingObject", `hub:${name.slice("growing-".length)}`);
     await post("/publish/growing", [a]);
@@ -529,6 +539,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
 
   test("a branch that is reset while the root publishes is called again", async () => {
     const uri = newUri();
+    await grow();
     const many = await listenMany(8, [uri]);
     const before = (await errors()).length;
     const branch = OBJECTS[(await all()).findIndex(({ sockets }, at) => at > 0 && sockets > 0)] ?? "";
@@ -540,6 +551,7 @@ describe("hub: the streams of a shard are spread over objects", () => {
   });
 
   test("a socket that fails in a branch is reported to the publisher's onError", async () => {
+    await grow();
     const some = await Promise.all(Array.from({ length: 8 }, () => listen(["tools"], [], growing?.url)));
     const branch = OBJECTS[(await all()).findIndex(({ sockets }, at) => at > 0 && sockets > 0)] ?? "";
     await harm("spoil", [], branch);

@@ -159,8 +159,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-too-large-grows",
     file: "src/worker/hub/hub-object.ts",
-    find: "size > charsMax ? {} : headers",
-    replace: "headers",
+    find: "isOver || size > charsMax ? {}",
+    replace: "isOver ? {}",
     tests: ["test/properties/hub.test.ts"],
     title: "a stream that no object can take",
   },
