@@ -71,8 +71,8 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "a8-principals-streams-unbounded",
     file: "src/worker/hub/hub-object.ts",
-    find: "if (owner && own >= ownerMax)",
-    replace: "if (owner && own > Infinity)",
+    find: "owner && own >= ownerMax;",
+    replace: "owner && own > Infinity;",
     tests: ["test/worker/listen-limits.test.ts"],
     title: "A8",
   },
