@@ -13,7 +13,7 @@ import { ROOT } from "./tools.ts";
  */
 export const DEPLOYED = [
   { name: "as deployed: 53 tools on zod, stateless", entry: "stateless.ts", gzipKibMax: 64.5 },
-  { name: "as deployed: the same with sessions, hub and keys", entry: "sessions.ts", gzipKibMax: 92 },
+  { name: "as deployed: the same with sessions, hub and keys", entry: "sessions.ts", gzipKibMax: 92.5 },
   { name: "as deployed: stateless, with import { z }", entry: "named-stateless.ts", gzipKibMax: undefined },
 ] as const;
 

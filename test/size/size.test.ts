@@ -35,7 +35,7 @@ test("no program bundles code for Node, or a JSON Schema validator that it did n
 /** The current KiB of each program as deployed, to within half a KiB. */
 const DEPLOYED_NOW: Readonly<Record<string, number>> = {
   "stateless.ts": 64.3,
-  "sessions.ts": 91.8,
+  "sessions.ts": 92.3,
   "named-stateless.ts": 133.1,
 };
 
