@@ -56,8 +56,8 @@ async function withTools(tools: number): Promise<Row> {
 }
 
 async function withEvents(workerd: Workerd, events: number): Promise<Row> {
-  const { value: lastMs, firstMs = Number.NaN } = await progress(workerd, events);
-  const { value: resumeMs } = await resumed(workerd, events).catch(() => ({ value: Number.NaN }));
+  const { value: lastMs, firstMs = Number.NaN } = await progress(workerd, { count: events });
+  const { value: resumeMs } = await resumed(workerd, { count: events }).catch(() => ({ value: Number.NaN }));
   return { events, firstMs, lastMs, resumeMs };
 }
 

@@ -41,12 +41,12 @@ export class Results {
     ) as Figures;
   }
 
-  /** The compared figure: the ratio to the floor of the same round, if the scenario has a floor. */
-  compared({ key, floor }: Scenario, contestant: string): number | undefined {
+  /** The compared figure: the ratio to the floor or to the other scenario in the same round, if there is one. */
+  compared({ key, floor, over }: Scenario, contestant: string): number | undefined {
     const samples = this.#samples.get(key)?.get(contestant);
     if (!samples) return undefined;
-    if (floor === undefined) return medianOf(samples.map(({ value }) => value));
-    const floors = this.#samples.get(key)?.get(floor);
+    if (!floor && !over) return medianOf(samples.map(({ value }) => value));
+    const floors = this.#samples.get(over ?? key)?.get(floor ?? contestant);
     if (!floors) return undefined;
     return midmeanOf(samples.map(({ value }, round) => value / (floors[round]?.value ?? Number.NaN)));
   }
@@ -81,15 +81,16 @@ export function tableOf(results: Results, contestants: readonly Contestant[]): s
   return rows.map((row) => `| ${row.map(pad).join(" | ")} |`).join("\n");
 }
 
-function titleOf({ title, unit, floor }: Scenario): string {
-  return floor ? `${title} (${unit}; over ${floor})` : unit ? `${title} (${unit})` : title;
+function titleOf({ title, unit, floor, over }: Scenario): string {
+  const divisor = floor ?? (over && "the modern call");
+  return divisor ? `${title} (${unit}; over ${divisor})` : unit ? `${title} (${unit})` : title;
 }
 
 function cellOf(results: Results, scenario: Scenario, contestant: string): string {
   const figures = results.of(scenario.key, contestant);
   if (figures === undefined) return "-";
   const value = short(figures.value);
-  const ratio = scenario.floor && results.compared(scenario, contestant);
+  const ratio = (scenario.floor ?? scenario.over) && results.compared(scenario, contestant);
   return ratio === undefined ? value : `${value} (${ratio.toFixed(2)})`;
 }
 

@@ -1,10 +1,13 @@
 /** The measured requests, as the bytes that a client sends. */
 import type { Answer, Connection } from "./client.ts";
 import type { Contestant } from "./contestants.ts";
+import type { Pace } from "./tools.ts";
 
 const LATEST_LEGACY = "2025-11-25";
 const MODERN = "2026-07-28";
 const ECHO = "forecast_00";
+const EMIT = { name: "emit" };
+const PROGRESS = { progressToken: 1 };
 const FORECAST = { city: "Oslo", days: 3, units: "metric" };
 const META = {
   "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -37,11 +40,21 @@ export interface Session extends Place {
   readonly id: string;
 }
 
-export const sessionCall = (session: Session): Buffer =>
-  legacy(session, "tools/call", { name: ECHO, arguments: FORECAST });
+/** @param id The id of the request. Requests of one session that run at the same time need different ones. */
+export const sessionCall = (session: Session, id = 1): Buffer =>
+  legacy(session, "tools/call", { name: ECHO, arguments: FORECAST }, id);
 export const sessionList = (session: Session): Buffer => legacy(session, "tools/list", {});
-export const emitCall = (session: Session, count: number): Buffer =>
-  legacy(session, "tools/call", { name: "emit", arguments: { count }, _meta: { progressToken: 1 } });
+export const emitCall = (session: Session, events: Events): Buffer =>
+  legacy(session, "tools/call", { ...EMIT, arguments: events, _meta: PROGRESS });
+export const modernEmitCall = (events: Events): Buffer =>
+  modern("tools/call", { ...EMIT, arguments: events, _meta: { ...META, ...PROGRESS } });
+
+/** The arguments of a call with events. */
+export interface Events {
+  readonly count: number;
+  /** What the tool awaits after each event. Without it all events are emitted in one turn. */
+  readonly pace?: Pace;
+}
 
 /** A GET that resumes a stream after an event. */
 export function resume(session: Session, lastEventId: string): Buffer {
@@ -76,11 +89,11 @@ function initialize(place: Place): Buffer {
 function modern(method: string, params: Params): Buffer {
   const name = typeof params.name === "string" ? `Mcp-Name: ${params.name}\r\n` : "";
   const headers = `MCP-Protocol-Version: ${MODERN}\r\nMcp-Method: ${method}\r\n${name}`;
-  return post("/mcp", { id: 1, method, params: { ...params, _meta: META } }, headers);
+  return post("/mcp", { id: 1, method, params: { _meta: META, ...params } }, headers);
 }
 
-function legacy(place: Place, method: string, params: Params): Buffer {
-  return post(place.path, { id: 1, method, params }, legacyHeaders(place));
+function legacy(place: Place, method: string, params: Params, id = 1): Buffer {
+  return post(place.path, { id, method, params }, legacyHeaders(place));
 }
 
 function legacyHeaders({ version, id }: Place): string {

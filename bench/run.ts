@@ -6,10 +6,11 @@ import { type Bundle, bundle } from "./bundle.ts";
 import { BARE, CONTESTANTS, type Contestant, FLOOR_ZOD } from "./contestants.ts";
 import { grow } from "./grow.ts";
 import { SLICES, takesPart } from "./measure/calls.ts";
+import { CONNECTS, connects, takesClients } from "./measure/connects.ts";
 import { counts } from "./measure/counts.ts";
 import { idle } from "./measure/idle.ts";
 import { start } from "./measure/starts.ts";
-import { progress, resumed } from "./measure/streams.ts";
+import { STREAMS } from "./measure/streams.ts";
 import { Results, tableOf } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { versions } from "./versions.ts";
@@ -27,18 +28,20 @@ interface Effort {
   /** Many short slices, so that the contestants that are compared run close to one another in time. */
   readonly rounds: number;
   readonly sliceMs: number;
-  /** Calls with events, each in a new session. */
+  /** Rounds of calls with events, each in a new session, and of clients that connect. */
   readonly streams: number;
   readonly starts: number;
   readonly sessions: number;
 }
 const EFFORT: Effort = given.quick
   ? { rounds: 8, sliceMs: 60, streams: 3, starts: 3, sessions: 150 }
-  : { rounds: 80, sliceMs: 60, streams: 5, starts: 7, sessions: 1_000 };
-const EVENTS = 1_000;
+  : { rounds: 80, sliceMs: 60, streams: 15, starts: 7, sessions: 1_000 };
 const WARM_UP_MS = given.quick ? 250 : 1_500;
 /** Calls with events before the measured ones, so that the code is compiled as it is under load. */
 const WARM_UP_STREAMS = given.quick ? 1 : 10;
+
+/** Scenarios that are divided by another one, which is then measured too. */
+const OVER_MODERN = SCENARIOS.filter(({ over }) => over).map(({ key }) => key);
 
 const only = given.only.split(",").filter(Boolean);
 const chosenScenarios = only.filter((name) => SCENARIOS.some(({ key }) => key === name));
@@ -76,7 +79,8 @@ async function compare(): Promise<void> {
   const workerds = await startAll(bundles);
   try {
     await measureCalls(results, workerds);
-    if (wanted("first-event", "last-event", "resume")) await measureStreams(results, workerds);
+    await measureStreams(results, workerds);
+    await measureConnects(results, workerds);
   } finally {
     for (const workerd of workerds) await workerd[Symbol.asyncDispose]();
   }
@@ -113,20 +117,39 @@ async function measureCalls(results: Results, workerds: readonly Workerd[]): Pro
 }
 
 async function measureStreams(results: Results, workerds: readonly Workerd[]): Promise<void> {
-  const taking = workerds.filter(({ contestant }) => contestant.sessions);
+  const scenarios = Object.entries(STREAMS).filter(([key]) =>
+    wanted(key, ...(key === "last-event" ? ["first-event"] : []), ...(key === "awaited-modern" ? OVER_MODERN : [])),
+  );
+  if (scenarios.length === 0) return;
   for (let round = 1 - WARM_UP_STREAMS; round <= EFFORT.streams; round += 1) {
     const isWarmUp = round <= 0;
-    for (const workerd of taking) {
+    const into = isWarmUp ? new Results() : results;
+    for (const workerd of workerds) {
       const { contestant } = workerd;
-      const into = isWarmUp ? new Results() : results;
-      await into.measure("last-event", contestant, () => progress(workerd, EVENTS));
-      if (contestant.resumes) await into.measure("resume", contestant, () => resumed(workerd, EVENTS));
+      for (const [key, { takes, measure }] of scenarios) {
+        if (takes(contestant)) await into.measure(key, contestant, () => measure(workerd));
+      }
     }
     say(`streams: round ${round} of ${EFFORT.streams}`);
   }
-  for (const { contestant } of taking) {
+  for (const { contestant } of workerds) {
     const firstMs = results.of("last-event", contestant.name)?.firstMs;
     if (firstMs !== undefined) results.add("first-event", contestant.name, { value: firstMs });
+  }
+}
+
+async function measureConnects(results: Results, workerds: readonly Workerd[]): Promise<void> {
+  const scenarios = Object.entries(CONNECTS).filter(([key]) => wanted(key));
+  const taking = workerds.filter(({ contestant }) => takesClients(contestant));
+  if (scenarios.length === 0) return;
+  for (let round = 0; round <= EFFORT.streams; round += 1) {
+    const into = round === 0 ? new Results() : results;
+    for (const workerd of taking) {
+      for (const [key, connect] of scenarios) {
+        await into.measure(key, workerd.contestant, () => connects(workerd, connect));
+      }
+    }
+    say(`clients that connect: round ${round} of ${EFFORT.streams}`);
   }
 }
 

@@ -11,7 +11,17 @@ export const echoInput = z.object({
   tags: z.array(z.string()).max(10).optional().describe("Marks to put on the answer"),
 });
 
-export const emitInput = z.object({ count: z.number().int().min(0).max(200_000).describe("Events to report") });
+export const emitInput = z.object({
+  count: z.number().int().min(0).max(200_000).describe("Events to report"),
+  pace: z.enum(["await", "timer"]).optional().describe("What the tool awaits after each event"),
+});
+
+export type Pace = NonNullable<z.infer<typeof emitInput>["pace"]>;
+
+/** Awaited by `emit` after each event if it was given a pace: nothing, or a timer of 0 ms. */
+export function pauseOf(pace: Pace): Promise<void> | undefined {
+  return pace === "timer" ? new Promise((resolve) => setTimeout(resolve, 0)) : undefined;
+}
 
 export const EMIT = {
   name: "emit",

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { InMemorySessionAdapter, McpServer, StreamableHttpTransport } from "mcp-lite";
 import * as z from "zod";
-import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
+import { EMIT, echoText, echoTools, emitInput, INFO, pauseOf } from "../tools.ts";
 
 function makeServer(): McpServer {
   const server = new McpServer({ ...INFO, schemaAdapter: (schema) => z.toJSONSchema(schema as z.ZodType) as never });
@@ -16,8 +16,11 @@ function makeServer(): McpServer {
   server.tool(EMIT.name, {
     description: EMIT.description,
     inputSchema: emitInput,
-    handler: async ({ count }, ctx) => {
-      for (let progress = 1; progress <= count; progress += 1) await ctx.progress?.({ progress });
+    handler: async ({ count, pace }, ctx) => {
+      for (let progress = 1; progress <= count; progress += 1) {
+        await ctx.progress?.({ progress });
+        if (pace) await pauseOf(pace);
+      }
       return { content: [{ type: "text", text: "done" }] };
     },
   });

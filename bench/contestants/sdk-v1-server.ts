@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
+import { EMIT, echoText, echoTools, emitInput, INFO, pauseOf } from "../tools.ts";
 
 export function makeServer(): McpServer {
   const server = new McpServer(INFO);
@@ -11,10 +11,11 @@ export function makeServer(): McpServer {
   server.registerTool(
     EMIT.name,
     { description: EMIT.description, inputSchema: emitInput },
-    async ({ count }, extra) => {
+    async ({ count, pace }, extra) => {
       const progressToken = extra._meta?.progressToken;
       for (let progress = 1; progressToken !== undefined && progress <= count; progress += 1) {
         await extra.sendNotification({ method: "notifications/progress", params: { progressToken, progress } });
+        if (pace) await pauseOf(pace);
       }
       return { content: [{ type: "text", text: "done" }] };
     },

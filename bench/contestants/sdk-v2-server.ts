@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
+import { EMIT, echoText, echoTools, emitInput, INFO, pauseOf } from "../tools.ts";
 
 /** Creates one server per request, as the SDK's documentation asks. */
 export function makeServer(): McpServer {
@@ -9,12 +9,17 @@ export function makeServer(): McpServer {
       content: [{ type: "text", text: echoText(given) }],
     }));
   }
-  server.registerTool(EMIT.name, { description: EMIT.description, inputSchema: emitInput }, async ({ count }, ctx) => {
-    const progressToken = ctx.mcpReq._meta?.progressToken;
-    for (let progress = 1; progressToken !== undefined && progress <= count; progress += 1) {
-      await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress } });
-    }
-    return { content: [{ type: "text", text: "done" }] };
-  });
+  server.registerTool(
+    EMIT.name,
+    { description: EMIT.description, inputSchema: emitInput },
+    async ({ count, pace }, ctx) => {
+      const progressToken = ctx.mcpReq._meta?.progressToken;
+      for (let progress = 1; progressToken !== undefined && progress <= count; progress += 1) {
+        await ctx.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress } });
+        if (pace) await pauseOf(pace);
+      }
+      return { content: [{ type: "text", text: "done" }] };
+    },
+  );
   return server;
 }

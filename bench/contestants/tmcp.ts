@@ -2,7 +2,7 @@
 import { ZodJsonSchemaAdapter } from "@tmcp/adapter-zod";
 import { HttpTransport } from "@tmcp/transport-http";
 import { McpServer } from "tmcp";
-import { EMIT, echoText, echoTools, emitInput, INFO } from "../tools.ts";
+import { EMIT, echoText, echoTools, emitInput, INFO, pauseOf } from "../tools.ts";
 
 const server = new McpServer(INFO, { adapter: new ZodJsonSchemaAdapter(), capabilities: { tools: {} } });
 for (const { name, description, input } of echoTools) {
@@ -10,8 +10,11 @@ for (const { name, description, input } of echoTools) {
     content: [{ type: "text", text: echoText(given) }],
   }));
 }
-server.tool({ ...EMIT, schema: emitInput }, ({ count }) => {
-  for (let progress = 1; progress <= count; progress += 1) server.progress(progress);
+server.tool({ ...EMIT, schema: emitInput }, async ({ count, pace }) => {
+  for (let progress = 1; progress <= count; progress += 1) {
+    server.progress(progress);
+    if (pace) await pauseOf(pace);
+  }
   return { content: [{ type: "text", text: "done" }] };
 });
 

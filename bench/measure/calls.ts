@@ -23,8 +23,9 @@ export const SLICES: Readonly<Record<string, SliceOf>> = {
   "modern-call": (workerd, ms) => loaded(workerd, async () => [modernCall()], ms),
   "modern-list": (workerd, ms) => loaded(workerd, async () => [modernList()], ms),
   "stateless-call": (workerd, ms) => loaded(workerd, async () => [statelessCall(workerd.contestant)], ms),
-  "session-call": (workerd, ms) => loaded(workerd, async () => (await sessionsOf(workerd)).map(sessionCall), ms),
+  "session-call": (workerd, ms) => loaded(workerd, async () => callsOf(await sessionsOf(workerd)), ms),
   "session-list": (workerd, ms) => loaded(workerd, async () => (await sessionsOf(workerd)).map(sessionList), ms),
+  "shared-session": (workerd, ms) => loaded(workerd, async () => sharedCallsOf(await sessionsOf(workerd)), ms),
   "new-session": newSessions,
 };
 
@@ -32,6 +33,15 @@ export const SLICES: Readonly<Record<string, SliceOf>> = {
 export function takesPart({ hasModern, hasStateless, sessions }: Contestant, scenario: string): boolean {
   if (scenario.startsWith("modern")) return hasModern;
   return scenario.startsWith("stateless") ? hasStateless : sessions !== undefined;
+}
+
+function callsOf(sessions: readonly Session[]): Buffer[] {
+  return sessions.map((session) => sessionCall(session));
+}
+
+/** A call for each connection, all in the first session. */
+function sharedCallsOf([session]: readonly Session[]): Buffer[] {
+  return Array.from({ length: CONNECTIONS }, (_, place) => sessionCall(session as Session, place + 1));
 }
 
 async function loaded(workerd: Workerd, requestsOf: () => Promise<Buffer[]>, ms: number): Promise<Figures> {

@@ -33,7 +33,13 @@ export type Refusal =
   /** Refusals of sessions include their wire form: see session-refusals.ts. */
   | { readonly reason: SessionReason; readonly form: WireForm };
 
-type SessionReason = "already-initialized" | "session-unknown" | "cursor-invalid" | "stream-over" | "too-many";
+type SessionReason =
+  | "already-initialized"
+  | "session-unknown"
+  | "cursor-invalid"
+  | "stream-over"
+  | "no-stream"
+  | "too-many";
 
 /** The wire form of a refusal. */
 export interface WireForm {

@@ -16,15 +16,21 @@ export const SESSION_UNKNOWN: Refusal = {
   form: invalid(404, "The session is unknown or has ended. Send initialize to open a new one."),
 };
 
+const ALLOW = { Allow: "POST, DELETE" };
+
 /**
  * The status is not 404, which would mean that the session is gone, nor an empty 200, after which clients reconnect
  * immediately.
  */
 export const STREAM_OVER: Refusal = {
   reason: "stream-over",
-  form: invalid(405, "The stream of this event id has ended: no more events will be sent on it.", {
-    Allow: "POST, DELETE",
-  }),
+  form: invalid(405, "The stream of this event id has ended.", ALLOW),
+};
+
+/** A GET without an event id, at a server that only sends messages on the streams of calls. */
+export const NO_STREAM: Refusal = {
+  reason: "no-stream",
+  form: invalid(405, "This server sends messages only on the streams of calls.", ALLOW),
 };
 
 export function cursorInvalid(cursor: string): Refusal {

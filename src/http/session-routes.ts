@@ -14,7 +14,7 @@ import { EventStream } from "./event-stream.ts";
 import { type AcceptedForm, acceptedForm } from "./headers.ts";
 import { refuse } from "./refusal.ts";
 import { toJson } from "./respond.ts";
-import { ALREADY_INITIALIZED, SESSION_UNKNOWN } from "./session-refusals.ts";
+import { ALREADY_INITIALIZED, NO_STREAM, SESSION_UNKNOWN } from "./session-refusals.ts";
 import type { FoundSession, SessionGateway, StreamTarget } from "./sessions.ts";
 
 /** Creates the routes for the sessions of a gateway. */
@@ -44,6 +44,8 @@ async function post(
   if (messages.some((parsed) => parsed.kind === "request" && parsed.message.method === "initialize")) {
     return refuse((await session.admit()) ? ALREADY_INITIALIZED : SESSION_UNKNOWN, id);
   }
+  // This notification runs no code of the author, and no client sends it after DELETE, so the object is not asked.
+  if (session.isNew && messages.every(isInitialized)) return new Response(null, { status: 202 });
   // Lists and pings need no handler: if the session is alive, this isolate answers them from compiled definitions.
   if (messages.every((parsed) => isServedHere(admitted.server, parsed))) {
     if (!(await session.admit())) return refuse(SESSION_UNKNOWN, id);
@@ -54,6 +56,10 @@ async function post(
   if ("refusal" in outcome) return refuse(outcome.refusal, id);
   if ("answer" in outcome) return toJson(outcome.answer);
   return respondWithStream(session, { kind: "call", stream: outcome.stream }, admitted, services);
+}
+
+function isInitialized(parsed: ParsedMessage): boolean {
+  return parsed.kind === "notification" && parsed.message.method === "notifications/initialized";
 }
 
 function isServedHere(server: Registry, parsed: ParsedMessage): boolean {
@@ -79,6 +85,8 @@ async function get(gateway: SessionGateway, admitted: Admitted, services: Sessio
   const session = await find(gateway, admitted);
   if (session instanceof Response) return session;
   const lastEventId = headers.get("Last-Event-ID");
+  // Outside of calls only notices and `onRootsChanged` send messages.
+  if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);
   const target: StreamTarget = lastEventId === null ? { kind: "standalone" } : { kind: "resume", lastEventId };
   return respondWithStream(session, target, admitted, services);
 }

@@ -80,6 +80,8 @@ export interface SessionNotices {
 /** One session. Each method resolves undefined or false when the session has ended. */
 export interface FoundSession {
   readonly client: ClientFacts;
+  /** Whether it was opened less than a minute ago, and has nothing to remember about a use by this principal. */
+  readonly isNew: boolean;
   /** Returns whether the session is alive, for requests that are answered without a handler. */
   admit(): Promise<boolean>;
   /** Serves messages in the session. With the form "own" it also resolves undefined when the client has no open stream. */

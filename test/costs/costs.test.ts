@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { until } from "../http/wire.ts";
+import { HTTP_PEERS } from "../interop/peers.ts";
 import { type HttpTap, startHttpTap } from "../oracle/http-tap.ts";
 import { Reading } from "../worker/client.ts";
 import type { Counts } from "./counted.ts";
@@ -8,36 +9,44 @@ import type { Counts } from "./counted.ts";
 let worker: Workerd;
 let tap: HttpTap;
 let brief: HttpTap;
+let quiet: HttpTap;
 /** The counts, printed as a table at the end. */
 const table: Record<string, Counts> = {};
 beforeAll(async () => {
   worker = await Workerd.start({
     entry: "test/costs/worker.ts",
-    objects: { MCP: "McpObject", BRIEF: "BriefObject" },
+    objects: { MCP: "McpObject", BRIEF: "BriefObject", QUIET: "QuietObject" },
     bindings: { MCP_KEYS: newKeys() },
   });
   tap = await startHttpTap(`${worker.origin}/mcp`);
   brief = await startHttpTap(`${worker.origin}/brief/mcp`, { oracle: tap.oracle });
+  quiet = await startHttpTap(`${worker.origin}/quiet/mcp`, { oracle: tap.oracle });
 });
 afterAll(async () => {
   await tap.close();
   await brief.close();
+  await quiet.close();
   await worker.stop();
   console.log(printed());
   tap.oracle.expectClean();
 });
 
+const MODERN = "2026-07-28";
 const META = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
 function send(message: object, headers: Record<string, string> = {}, url = tap.url): Promise<Response> {
-  return fetch(url, {
+  return fetch(url, post(message, headers));
+}
+
+function post(message: object, headers: Record<string, string>): RequestInit {
+  return {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify({ jsonrpc: "2.0", ...message }),
-  });
+  };
 }
 
 interface Costs {
@@ -66,7 +75,7 @@ async function costsOf(what: string, run: () => Promise<unknown>): Promise<Costs
 }
 
 function printed(): string {
-  const heads = ["requests", "messages", "alarms", "wakes", "rowsRead", "rowsWritten"] as const;
+  const heads = ["requests", "hubRequests", "messages", "alarms", "wakes", "rowsRead", "rowsWritten"] as const;
   const lines = Object.entries(table).map(([what, counts]) =>
     [what.padEnd(58), ...heads.map((head) => String(counts[head]).padStart(head.length + 2))].join(""),
   );
@@ -81,8 +90,8 @@ async function open(headers: Record<string, string> = {}, url = tap.url): Promis
   return { ...headers, "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
 }
 
-function get(session: Record<string, string>, signal?: AbortSignal): Promise<Response> {
-  return fetch(tap.url, { headers: { ...session, Accept: "text/event-stream" }, ...(signal ? { signal } : {}) });
+function get(session: Record<string, string>, signal?: AbortSignal, url = tap.url): Promise<Response> {
+  return fetch(url, { headers: { ...session, Accept: "text/event-stream" }, ...(signal ? { signal } : {}) });
 }
 
 async function call(name: string, session: Record<string, string>, url = tap.url): Promise<string> {
@@ -93,11 +102,11 @@ async function call(name: string, session: Record<string, string>, url = tap.url
 
 const progressIn = (text: string) => text.match(/notifications\/progress/g)?.length;
 
-const FREE: Counts = { requests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 };
+const FREE: Counts = { requests: 0, hubRequests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 };
 const NOTHING = { keys: 0, rows: 0, alarm: false };
 
 test("a modern call makes no object request", async () => {
-  const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "plain" };
+  const headers = { "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "plain" };
   const { counts } = await costsOf("modern call", async () => {
     const called = await send({ id: 1, method: "tools/call", params: { name: "plain", _meta: META } }, headers);
     expect((await called.json()) as object).toMatchObject({ result: { content: [{ text: "done" }] } });
@@ -107,6 +116,27 @@ test("a modern call makes no object request", async () => {
 
 test("initialize makes no object request", async () => {
   expect((await costsOf("initialize", open)).counts).toEqual(FREE);
+});
+
+const INITIALIZED = { method: "notifications/initialized" };
+
+test("initialize, initialized and the first call make one object request", async () => {
+  const { counts, stored } = await costsOf("initialize, initialized and the first call", async () => {
+    const session = await open();
+    expect((await send(INITIALIZED, session)).status).toBe(202);
+    expect(await call("plain", session)).toContain("done");
+  });
+  expect(counts).toEqual({ ...FREE, requests: 1, wakes: 1, rowsRead: 2 });
+  expect(stored).toEqual(NOTHING);
+});
+
+test("initialized of a principal binds the session that was opened anonymously", async () => {
+  const session = await open();
+  const found = await costsOf("initialized, binding to a principal", () =>
+    send(INITIALIZED, { ...session, "X-Subject": "alice" }),
+  );
+  expect(found.counts).toMatchObject({ requests: 1, rowsWritten: 2 });
+  expect((await send({ id: 1, method: "ping" }, { ...session, "X-Subject": "bob" })).status).toBe(404);
 });
 
 test("a foreign session id makes no object request", async () => {
@@ -198,9 +228,38 @@ test("a GET stream makes one request to its object and stores nothing, even whil
     expect((await get(session, leave.signal)).status).toBe(200);
   });
   // The Worker reports once that it is connected to the hub.
-  expect(found.counts).toMatchObject({ requests: 1, messages: 1, rowsRead: 2, rowsWritten: 0 });
+  expect(found.counts).toEqual({ ...FREE, requests: 1, hubRequests: 1, messages: 1, wakes: 1, rowsRead: 2 });
   expect(found.stored).toEqual(NOTHING);
   leave.abort();
+});
+
+test.each(HTTP_PEERS.filter(({ version }) => version < MODERN).map((peer) => [peer.name, peer] as const))(
+  "a released client (%s) that connects, opens its stream, lists and calls makes three requests to the object and one to the hub, and stores nothing",
+  async (name, { connect }) => {
+    const before = tap.exchanges.length;
+    await costs();
+    const { client, end } = await connect(new URL(tap.url));
+    const isStreaming = () => tap.exchanges.slice(before).some((each) => each.method === "GET" && each.status === 200);
+    await until("the client has opened its stream", isStreaming);
+    await client.listTools();
+    await client.callTool({ name: "plain", arguments: {} });
+    const { counts, stored } = await costs();
+    table[`connect, list and call with ${name}`] = counts;
+    expect(counts).toEqual({ ...FREE, requests: 3, hubRequests: 1, messages: 1, wakes: 1, rowsRead: 2 });
+    expect(stored).toEqual(NOTHING);
+    await end();
+  },
+);
+
+test("a GET at a server that sends nothing outside of calls is 405 and makes no object request", async () => {
+  const session = await open({}, quiet.url);
+  const { counts } = await costsOf("GET without anything to send", async () => {
+    const refused = await get(session, undefined, quiet.url);
+    expect(refused.status).toBe(405);
+    expect(refused.headers.get("Allow")).toBe("POST, DELETE");
+    expect(await refused.json()).toMatchObject({ error: { data: { reason: "no-stream" } } });
+  });
+  expect(counts).toEqual(FREE);
 });
 
 test("an idle GET stream lets its object hibernate: hundreds of heartbeats make no request to it", async () => {
@@ -282,4 +341,23 @@ test("an abandoned session that stored everything possible ends with no row and 
   expect((await costs()).stored).toEqual(NOTHING);
   expect(total.requests).toBe(0);
   expect(total.alarms).toBeLessThanOrEqual(4);
+});
+
+// The last tests move the clock.
+
+test("initialized renews a session that is about to end", async () => {
+  const session = await open({}, quiet.url);
+  await worker.worker.advance(10_000);
+  const { counts } = await costsOf("initialized, renewing", () => send(INITIALIZED, session, quiet.url));
+  expect(counts).toMatchObject({ requests: 1, rowsWritten: 2 });
+});
+
+test("initialized asks the object when the session is a minute old, so a session that was deleted is 404", async () => {
+  const session = await open();
+  expect((await fetch(tap.url, { method: "DELETE", headers: session })).status).toBe(204);
+  await worker.worker.advance(61_000);
+  const { counts } = await costsOf("initialized after a minute", async () => {
+    expect((await fetch(`${worker.origin}/mcp`, post(INITIALIZED, session))).status).toBe(404);
+  });
+  expect(counts).toMatchObject({ requests: 1 });
 });

@@ -3,6 +3,8 @@
 export interface Counts {
   /** Calls and upgrades from Workers. */
   requests: number;
+  /** The same of the hub. */
+  hubRequests: number;
   /** WebSocket messages into objects, billed as a twentieth of a request each. */
   messages: number;
   /** Alarms that ran, billed as a request each. */
@@ -14,7 +16,15 @@ export interface Counts {
   rowsWritten: number;
 }
 
-const none = (): Counts => ({ requests: 0, messages: 0, alarms: 0, wakes: 0, rowsRead: 0, rowsWritten: 0 });
+const none = (): Counts => ({
+  requests: 0,
+  hubRequests: 0,
+  messages: 0,
+  alarms: 0,
+  wakes: 0,
+  rowsRead: 0,
+  rowsWritten: 0,
+});
 
 let counts = none();
 /** Rows are read as the caller iterates, so cursors are added up last. */

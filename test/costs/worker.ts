@@ -14,6 +14,7 @@ type Namespace = DurableObjectNamespace<Rpc.DurableObjectBranded & Stored>;
 interface Env {
   readonly MCP: Namespace;
   readonly BRIEF: Namespace;
+  readonly QUIET: Namespace;
   readonly MCP_KEYS: string;
 }
 
@@ -61,16 +62,9 @@ function auth(request: Request): Principal | "anonymous" {
 const app = new Hono<{ Bindings: Env }>();
 
 function mount(path: string, binding: string, className: string, options: Parameters<typeof sessions<Env>>[0]) {
-  const endpoint = edge(server, {
-    path,
-    className,
-    binding,
-    sessions: sessions(options),
-    notices: hub(),
-    auth,
-    // Hundreds of heartbeats in the time after which an object hibernates.
-    heartbeatMs: 50,
-  });
+  // Hundreds of heartbeats in the time after which an object hibernates.
+  const all = { path, className, binding, sessions: sessions(options), auth, heartbeatMs: 50 };
+  const endpoint = edge(server, binding === "QUIET" ? all : { ...all, notices: hub() });
   app.route("/", endpoint);
   return class extends endpoint.McpObject implements Stored {
     /** The hub's costs depend on the number of streams, so they are not counted as costs of a session. */
@@ -106,6 +100,8 @@ function mount(path: string, binding: string, className: string, options: Parame
 
 export const McpObject = mount("/mcp", "MCP", "McpObject", {});
 export const BriefObject = mount("/brief/mcp", "BRIEF", "BriefObject", { ttlMs: 6_000, resumeMs: 300 });
+/** Without a hub. A session of it is renewed when it is used later than 7.5 s after it was opened. */
+export const QuietObject = mount("/quiet/mcp", "QUIET", "QuietObject", { idleTimeoutMs: 30_000 });
 
 let last: { namespace: Namespace; id: DurableObjectId } | undefined;
 
@@ -120,16 +116,14 @@ function watched(namespace: Namespace): Namespace {
       return id;
     },
     get: (id: DurableObjectId) =>
-      // Only the hub is addressed by name.
-      id.name !== undefined
-        ? namespace.get(id)
-        : new Proxy(namespace.get(id), {
-            get: (stub, method) => {
-              count("requests");
-              // The methods of a stub require the stub itself as `this`, not the proxy.
-              return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
-            },
-          }),
+      new Proxy(namespace.get(id), {
+        get: (stub, method) => {
+          // Only the hub is addressed by name.
+          count(id.name === undefined ? "requests" : "hubRequests");
+          // The methods of a stub require the stub itself as `this`, not the proxy.
+          return (...args: unknown[]) => Reflect.apply(Reflect.get(stub, method), stub, args);
+        },
+      }),
   };
   return seen as unknown as Namespace;
 }
@@ -145,7 +139,7 @@ export default {
       takeCounts();
       return Response.json({ counts, stored });
     }
-    const objects = { MCP: watched(env.MCP), BRIEF: watched(env.BRIEF) };
+    const objects = { MCP: watched(env.MCP), BRIEF: watched(env.BRIEF), QUIET: watched(env.QUIET) };
     return app.fetch(request, { ...env, ...objects }, ctx);
   },
 };

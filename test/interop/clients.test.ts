@@ -1,5 +1,7 @@
 /** The official clients against the weather template: on workerd over HTTP, and as a command over stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKeys, Workerd } from "../harness/workerd.ts";
+import { startHttpTap } from "../oracle/http-tap.ts";
 import { type Connected, HTTP_PEERS, type Peer, STDIO_PEERS } from "./peers.ts";
 import {
   SACRAMENTO,
@@ -17,6 +19,22 @@ const MODERN = "2026-07-28";
 function named<Target>(peer: Peer<Target>): [name: string, peer: Peer<Target>] {
   return [`${peer.name} speaks ${peer.version}, lists and calls both tools`, peer];
 }
+
+/** The clients that open sessions, and so a stream. */
+const LEGACY_HTTP_PEERS = HTTP_PEERS.filter(({ version }) => version < MODERN).map(
+  (peer): [name: string, peer: Peer<URL>] => [peer.name, peer],
+);
+
+const WITHOUT_NOTICES = `
+import { McpServer } from "./src/core/index.ts";
+import { edge } from "./src/worker/index.ts";
+import { sessions } from "./src/worker/sessions/index.ts";
+const server = new McpServer({ name: "without notices", version: "1.0.0" });
+server.tool("plain", {}, () => "done");
+const app = edge(server, { sessions: sessions() });
+export default app;
+export const { McpObject } = app;
+`;
 
 /** Lists and calls both tools. Every client does this, over any transport. */
 async function useBothTools({ client }: Connected): Promise<void> {
@@ -65,6 +83,32 @@ describe("the weather template on workerd", () => {
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
     });
     expect(after.status).toBe(404);
+  });
+});
+
+describe("a server without notices, which has nothing to send outside of calls", () => {
+  let worker: Workerd;
+  beforeAll(async () => {
+    worker = await Workerd.start({
+      entry: { source: WITHOUT_NOTICES },
+      objects: ["McpObject"],
+      bindings: { MCP_KEYS: newKeys() },
+    });
+  });
+  afterAll(() => worker?.stop());
+
+  test.each(LEGACY_HTTP_PEERS)("answers the GET of %s with 405, and the client works on", async (_, { connect }) => {
+    const tap = await startHttpTap(`${worker.origin}/mcp`);
+    const { client, end } = await connect(new URL(tap.url));
+    const answers = () => tap.exchanges.filter(({ method }) => method === "GET").map(({ status }) => status);
+    await expect.poll(answers).toEqual([405]);
+    expect(await client.listTools()).toMatchObject({ tools: [{ name: "plain" }] });
+    const called = await client.callTool({ name: "plain", arguments: {} });
+    expect(called).toMatchObject({ content: [{ type: "text", text: "done" }] });
+    await end();
+    expect(answers()).toEqual([405]);
+    await tap.close();
+    tap.oracle.expectClean();
   });
 });
 

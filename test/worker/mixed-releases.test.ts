@@ -32,6 +32,7 @@ afterEach(async () => {
 async function open(): Promise<{ session: Session; id: string }> {
   const before = new Set(await worker.worker.objects(CLASS));
   const session = await Session.open(tap.url);
+  await readAnswer(session.request("ping"));
   const [id = ""] = (await worker.worker.objects(CLASS)).filter((each) => !before.has(each));
   return { session, id };
 }

@@ -171,7 +171,7 @@ describe.each(DEATHS)("%s keeps", (_, kill) => {
     await die(kept);
     const { session } = kept;
     expect((await session.request("ping")).status).toBe(404);
-    expect((await session.send(notification("notifications/initialized"))).status).toBe(404);
+    expect((await session.send(notification("notifications/cancelled", { requestId: "a" }))).status).toBe(404);
     expect((await session.get()).status).toBe(404);
     expect((await session.delete()).status).toBe(404);
   });

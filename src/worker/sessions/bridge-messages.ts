@@ -67,14 +67,10 @@ export function encodeReceived(seq: number): string {
   return `r${seq}`;
 }
 
-/** Returns the number of the event, or undefined if the text is not a receipt. */
-export function decodeReceived(text: string): number | undefined {
-  return /^r\d+$/.test(text) ? Number(text.slice(1)) : undefined;
-}
-
-/** Returns the number of units, or undefined if the text is not a report. */
-export function decodeTaken(text: string): number | undefined {
-  return /^t\d+$/.test(text) ? Number(text.slice(1)) : undefined;
+/** Returns "t" and the units of a report, or "r" and the event of a receipt. The kind is undefined for any other text. */
+export function decodeReport(text: string): readonly [kind: string | undefined, number: number] {
+  const [, kind, number] = /^([rt])(\d+)$/.exec(text) ?? [];
+  return [kind, Number(number)];
 }
 
 export function decodeBridge(text: string): FromObject {

@@ -97,7 +97,7 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
     findProblems: findKeyProblems,
     attach: (runtime) => {
       const gateway = new DurableSessionGateway(
-        { place: runtime.place, lengthMs: period.lengthMs, key: key as SessionKey<unknown> | undefined },
+        { place: runtime.place, period, key: key as SessionKey<unknown> | undefined },
         runtime.keys,
       );
       const create = (ctx: DurableObjectState, env: Env) =>
@@ -108,16 +108,15 @@ export function sessions<Env>(options: SessionsOptions<Env> = {}): SessionsPart<
 }
 
 function periodOf({ ttlMs, idleTimeoutMs }: SessionsOptions<never>): Period {
-  if (ttlMs !== undefined && idleTimeoutMs !== undefined) {
-    throw new KitError(
-      "options-invalid",
-      "sessions(): ttlMs and idleTimeoutMs exclude each other; leave one of them out.",
-    );
+  if (idleTimeoutMs === undefined) {
+    const lengthMs = ttlMs ?? 14 * DAY_MS;
+    return { lengthMs, renewBelowMs: lengthMs / 3, countsStreams: false };
   }
-  return periodOfOne(ttlMs, idleTimeoutMs);
-}
-
-function periodOfOne(ttlMs = 14 * DAY_MS, idleTimeoutMs?: number): Period {
-  if (idleTimeoutMs === undefined) return { lengthMs: ttlMs, renewBelowMs: ttlMs / 3, countsStreams: false };
-  return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
+  if (ttlMs === undefined) {
+    return { lengthMs: idleTimeoutMs * 1.25, renewBelowMs: idleTimeoutMs, countsStreams: true };
+  }
+  throw new KitError(
+    "options-invalid",
+    "sessions(): ttlMs and idleTimeoutMs exclude each other; leave one of them out.",
+  );
 }

@@ -29,12 +29,12 @@ import { openBridge } from "./bridge.ts";
 import { ATTACH_HEADER, type Attach, encodeAttach } from "./bridge-messages.ts";
 import { ANONYMOUS, decodeFacts, encodeFacts, hashPrincipal, type SessionFacts } from "./session-id.ts";
 import type { SessionRpc } from "./session-object.ts";
-import { type Caller, clientOf } from "./session-state.ts";
+import { type Caller, clientOf, type Period } from "./session-state.ts";
 
 export interface GatewayOptions {
   readonly place: ObjectPlace;
-  /** Milliseconds for which a new session id is valid. */
-  readonly lengthMs: number;
+  /** The validity of session ids. */
+  readonly period: Period;
   readonly key: SessionKey<unknown> | undefined;
 }
 
@@ -49,6 +49,9 @@ const PURPOSE = "session id";
 
 /** Maximum number of opened ids in the cache. Each takes less than a kilobyte. */
 const KNOWN_MAX = 4096;
+
+/** Milliseconds for which a session is new. */
+const NEW_MS = 60_000;
 
 /** The facts of an opened id, and the only endpoint where it is valid. */
 interface KnownId {
@@ -75,7 +78,7 @@ export class DurableSessionGateway implements SessionGateway {
     // The namespace is looked up before the keys, so that a missing one is reported first.
     const namespace = this.#objects.namespace(env);
     const ring = await this.#keys(env);
-    const { key, lengthMs } = this.#options;
+    const { key, period } = this.#options;
     const name = key && checkName(key(principal, env));
     const id = name === undefined ? namespace.newUniqueId() : namespace.idFromName(`session:${name}`);
     const bytes = encodeFacts({
@@ -85,7 +88,7 @@ export class DurableSessionGateway implements SessionGateway {
       capabilityBits: encodeCapabilities(client.capabilities),
       principalHash: await hashPrincipal(principal),
       openedAtMs: Date.now(),
-      expiresAtMs: Date.now() + lengthMs,
+      expiresAtMs: Date.now() + period.lengthMs,
       info: client.info,
     });
     const sealed = await ring.seal(bytes, this.#boundTo(endpoint));
@@ -102,10 +105,20 @@ export class DurableSessionGateway implements SessionGateway {
     const principalHash = await hashPrincipal(principal);
     const isOpenedAnonymously = facts.principalHash === ANONYMOUS;
     if (!isOpenedAnonymously && facts.principalHash !== principalHash) return undefined;
-    const { objectId, rules, openedAtMs: _, ...rest } = facts;
-    const versionIndex = rules.index;
-    const caller = { ...rest, endpoint, versionIndex, principal, principalHash, isOpenedAnonymously };
-    return this.#session(objectId, caller, env);
+    const { objectId, rules, openedAtMs, ...rest } = facts;
+    const caller = { ...rest, endpoint, versionIndex: rules.index, principal, principalHash, isOpenedAnonymously };
+    const nowMs = Date.now();
+    const isRenewed = rest.expiresAtMs - nowMs < this.#options.period.renewBelowMs;
+    const isNew = nowMs - openedAtMs < NEW_MS && !isRenewed && facts.principalHash === principalHash;
+    const objects = this.#objects;
+    const namespace = objects.namespace(env);
+    try {
+      const id = namespace.idFromString(objectId);
+      return new DurableSession(caller, isNew, objects, () => objects.get(namespace, id));
+    } catch {
+      // The id is from another class or account that shares the key, so it is not a session of this server.
+      return undefined;
+    }
   }
 
   async #unseal(id: string, env: unknown, endpoint: string): Promise<SessionFacts | undefined> {
@@ -126,18 +139,6 @@ export class DurableSessionGateway implements SessionGateway {
     return `${this.#options.place.className} ${endpoint}`;
   }
 
-  #session(objectId: string, caller: Caller, env: unknown): FoundSession | undefined {
-    const namespace = this.#objects.namespace(env);
-    const objects = this.#objects;
-    try {
-      const id = namespace.idFromString(objectId);
-      return new DurableSession(caller, objects, () => objects.get(namespace, id));
-    } catch {
-      // The id is from another class or account that shares the key, so it is not a session of this server.
-      return undefined;
-    }
-  }
-
   async #keys(env: unknown, sealed?: string): Promise<KeyRing> {
     return this.#keysOf(env, PURPOSE, sealed).catch((cause: unknown) => {
       throw new SessionsUnavailable(cause instanceof Error ? cause.message : "Sessions are not available.", { cause });
@@ -148,12 +149,14 @@ export class DurableSessionGateway implements SessionGateway {
 /** A session in its object. Each request uses a new stub. */
 class DurableSession implements FoundSession {
   readonly client: ClientFacts;
+  readonly isNew: boolean;
   readonly #caller: Caller;
   readonly #objects: RoleObjects<SessionRpc>;
   readonly #stub: () => ObjectStub;
 
-  constructor(caller: Caller, objects: RoleObjects<SessionRpc>, stub: () => ObjectStub) {
+  constructor(caller: Caller, isNew: boolean, objects: RoleObjects<SessionRpc>, stub: () => ObjectStub) {
     this.client = clientOf(caller);
+    this.isNew = isNew;
     this.#caller = caller;
     this.#objects = objects;
     this.#stub = stub;

@@ -10,7 +10,7 @@ import type { NoticeFilter } from "../../core/protocol/notices.ts";
 import type { VersionRules } from "../../core/protocol/versions.ts";
 import { encodeEvent, encodePriming } from "../../http/sse.ts";
 import { OVER, RECONNECT_MS } from "../reconnecting-socket.ts";
-import { type Attach, decodeReceived, decodeTaken, encodeBridge } from "./bridge-messages.ts";
+import { type Attach, decodeReport, encodeBridge } from "./bridge-messages.ts";
 import { encodeCursor, isOwnStream, type TagOf, tagsOf } from "./event-id.ts";
 import { EventKind, type EventRow, type HttpSseCall, StreamKind, type StreamRow } from "./event-log.ts";
 import { type CallStream, LoggedStream, type StreamOwner } from "./logged-stream.ts";
@@ -197,11 +197,11 @@ export class SessionStreams implements StreamOwner {
 
   /** Processes a message of a Worker: a report of read units, a receipt, or the acknowledgement of a filter. */
   received(socket: WebSocket, message: string): void {
-    const taken = decodeTaken(message);
-    const received = decodeReceived(message);
-    if (received !== undefined) this.#release(this.#sockets.senderOf(socket).attached.stream, received);
-    else if (taken === undefined) this.#sockets.confirm(message);
-    else this.#sockets.senderOf(socket).taken(taken);
+    const [kind, number] = decodeReport(message);
+    const sender = this.#sockets.senderOf(socket);
+    if (kind === "r") this.#release(sender.attached.stream, number);
+    else if (kind === "t") sender.taken(number);
+    else this.#sockets.confirm(message);
   }
 
   /** Opens a socket for a Worker, or answers 400 or 405, which the Worker returns to the client. */
