@@ -21,18 +21,26 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "new-session-forever",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "return this.#session(objectId, caller, env, !isStored && nowMs - openedAtMs < NEW_MS);",
-    replace: "return this.#session(objectId, caller, env, !isStored);",
+    find: "const isNew = nowMs - openedAtMs < NEW_MS && !isRenewed && facts.principalHash === principalHash;",
+    replace: "const isNew = !isRenewed && facts.principalHash === principalHash;",
     tests: ["test/costs/costs.test.ts"],
     title: "initialized asks the object when the session is a minute old",
   },
   {
-    id: "new-session-stored-use",
+    id: "new-session-unbound",
     file: "src/worker/sessions/session-gateway.ts",
-    find: "return this.#session(objectId, caller, env, !isStored && nowMs - openedAtMs < NEW_MS);",
-    replace: "return this.#session(objectId, caller, env, nowMs - openedAtMs < NEW_MS);",
+    find: "const isNew = nowMs - openedAtMs < NEW_MS && !isRenewed && facts.principalHash === principalHash;",
+    replace: "const isNew = nowMs - openedAtMs < NEW_MS && !isRenewed;",
     tests: ["test/costs/costs.test.ts"],
-    title: "initialized of a principal binds the session|initialized renews a session",
+    title: "initialized of a principal binds the session",
+  },
+  {
+    id: "new-session-not-renewed",
+    file: "src/worker/sessions/session-gateway.ts",
+    find: "const isNew = nowMs - openedAtMs < NEW_MS && !isRenewed && facts.principalHash === principalHash;",
+    replace: "const isNew = nowMs - openedAtMs < NEW_MS && facts.principalHash === principalHash;",
+    tests: ["test/costs/costs.test.ts"],
+    title: "initialized renews a session that is about to end",
   },
   {
     id: "get-of-nothing",
@@ -829,8 +837,8 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "a7-ttl-or-idle",
     file: "src/worker/sessions/index.ts",
-    find: "if (ttlMs !== undefined && idleTimeoutMs !== undefined) {",
-    replace: "if (ttlMs === Infinity && idleTimeoutMs !== undefined) {",
+    find: "if (ttlMs === undefined) {",
+    replace: "if (ttlMs !== Infinity) {",
     tests: ["test/worker/options.test.ts"],
   },
   {
