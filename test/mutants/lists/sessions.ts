@@ -55,8 +55,8 @@ export const SESSIONS: readonly Mutant[] = [
     file: "src/http/session-routes.ts",
     find: "if (lastEventId === null && !services.notices && !admitted.server.rootsChanged) return refuse(NO_STREAM);",
     replace: "if (lastEventId === null && !services.notices) return refuse(NO_STREAM);",
-    tests: ["test/worker/durable.test.ts"],
-    title: "wait for a GET stream if none is open",
+    tests: ["test/conformance/10-3-frames.test.ts"],
+    title: "keep-alive comment lines are sent on a GET stream",
   },
   {
     id: "session-principal-unchecked",
