@@ -80,11 +80,7 @@ export class SessionObject implements RoleObject, SessionRpc {
   }
 
   async end(caller: Caller): Promise<boolean> {
-    const ended = this.#use(caller, async (session) => {
-      await session.end(caller);
-      return true;
-    });
-    return (await ended) ?? false;
+    return (await this.#use(caller, (session) => session.end(caller))) ?? false;
   }
 
   // Sockets

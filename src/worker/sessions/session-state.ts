@@ -118,7 +118,6 @@ export class SessionState {
 /** Returns the client of a caller. @throws {Error} when the Worker runs a later deploy than the object. */
 export function clientOf({ versionIndex, capabilityBits, info }: Caller): ClientFacts {
   const rules = VERSIONS[versionIndex];
-  if (!rules)
-    throw new Error("The Worker runs a later deploy than the object, and uses a protocol version unknown to it.");
+  if (!rules) throw new Error("The Worker uses a protocol version of a later deploy than the object's.");
   return new ClientFacts(rules, decodeCapabilities(capabilityBits), info);
 }

@@ -183,8 +183,8 @@ export class Session implements HttpSseSession {
     this.#host.ctx.waitUntil(work);
   }
 
-  /** Ends the session permanently. */
-  async end(caller: Caller): Promise<void> {
+  /** Ends the session permanently. Returns true when that is stored. */
+  async end(caller: Caller): Promise<true> {
     const { uris = [] } = this.#state.get();
     this.#state.replace({ isEnded: true }, caller);
     this.#durableCalls?.forgetAll();
@@ -192,6 +192,7 @@ export class Session implements HttpSseSession {
     this.#posts.cancelAll(new Error("The session was ended."));
     this.#streams.end();
     this.#host.ctx.waitUntil(this.#notices.release(uris, caller));
+    return true;
   }
 
   // Streams
