@@ -24,13 +24,13 @@ const ALLOW = { Allow: "POST, DELETE" };
  */
 export const STREAM_OVER: Refusal = {
   reason: "stream-over",
-  form: invalid(405, "The stream of this event id has ended.", ALLOW),
+  form: invalid(405, "This stream has ended.", ALLOW),
 };
 
 /** A GET without an event id, at a server that only sends messages on the streams of calls. */
 export const NO_STREAM: Refusal = {
   reason: "no-stream",
-  form: invalid(405, "This server sends messages only on the streams of calls.", ALLOW),
+  form: invalid(405, "This server sends nothing outside of calls.", ALLOW),
 };
 
 export function cursorInvalid(cursor: string): Refusal {

@@ -92,8 +92,8 @@ export class Session implements HttpSseSession {
     // The open streams may belong to another client, which must not receive the questions and answers of the principal.
     if (binds) this.#streams.endOwn();
     if (binds || renews) {
-      const renewed = renews ? { goodUntilMs: nowMs + lengthMs } : {};
-      await this.store({ ...renewed, ...(binds ? { boundTo: caller.principalHash } : {}) }, caller);
+      const renewed = renews && { goodUntilMs: nowMs + lengthMs };
+      await this.store({ ...renewed, ...(binds && { boundTo: caller.principalHash }) }, caller);
       // During the await, another request may have ended the session or bound it to another principal.
       return this.#isOf(caller);
     }

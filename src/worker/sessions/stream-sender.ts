@@ -134,7 +134,7 @@ export class StreamSender {
     const isFinal = kind === EventKind.Final;
     this.#inFlight += frames.length;
     this.#place = { seq, rank };
-    this.#say(encodeBridge({ kind: isFinal ? "final" : "events", seq, ...(rank < 0 ? { rank } : {}), frames }));
+    this.#say(encodeBridge({ kind: isFinal ? "final" : "events", seq, ...(rank < 0 && { rank }), frames }));
   }
 
   #say(message: string): void {

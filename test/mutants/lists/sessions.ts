@@ -164,7 +164,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "session-binding-not-stored",
     file: "src/worker/sessions/session.ts",
-    find: "...(binds ? { boundTo: caller.principalHash } : {}) }",
+    find: "...(binds && { boundTo: caller.principalHash }) }",
     replace: "...{} }",
     tests: ["test/worker/state.test.ts"],
     title: "the principal that an anonymous session was bound to",
