@@ -15,6 +15,7 @@ import type { AuthHook } from "../http/endpoint-types.ts";
 import type { OriginRules } from "../http/origin.ts";
 import { type ResponseTimes, TIMES } from "../http/response-times.ts";
 import type {
+  AuthPart,
   HonoEnv,
   KeysPart,
   NoticesPart,
@@ -74,8 +75,13 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
    * sessions.
    */
   readonly page?: PagePart;
-  /** Returns the principal that a request acts for, or refuses the request. @default every caller is anonymous */
-  readonly auth?: AuthHook<Env>;
+  /**
+   * Returns the principal that a request acts for, or refuses the request; `bearer()` of `mcp-edge/worker/auth` creates
+   * one that verifies access tokens.
+   *
+   * @default every caller is anonymous
+   */
+  readonly auth?: NoInfer<AuthHook<Env> & Partial<Pick<AuthPart<Env>, "mount">>>;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /**
@@ -209,7 +215,7 @@ export function watchForTasks(onError: ErrorReporter): (server: Registry) => voi
       .map(({ name }) => name);
     if (names.length === 0) return;
     isReported = true;
-    const message = `No client can call ${names.join(", ")}: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".`;
+    const message = `No client can call ${names.join(", ")}: task: "required" needs the option tasks: tasks() of "mcp-edge/worker/tasks".`;
     const where = { correlationId: crypto.randomUUID(), method: "(edge)" };
     server.report(new KitError("options-invalid", message), where, onError);
   };

@@ -163,7 +163,7 @@ function registryOf<Env>(source: ServerSource<Env>, onServer: (server: Registry)
 
 /** Creates the app, with the routes of the endpoint and of its parts. */
 function createApp<Env>(
-  { path = "/mcp", middleware = [], httpSse, page }: EdgeOptions<Env>,
+  { path = "/mcp", middleware = [], auth, httpSse, page }: EdgeOptions<Env>,
   endpoint: Endpoint,
   gateway: SessionGateway | undefined,
   onRequest: () => void,
@@ -173,6 +173,7 @@ function createApp<Env>(
   app.all(path, (context) => handle(context.req.raw, context.env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, gateway);
   const servePage = page?.mount(app, endpoint, path);
+  auth?.mount?.(app, path);
   const handle: Endpoint["handle"] = (request, env, execution) => {
     onRequest();
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);

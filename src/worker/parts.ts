@@ -7,7 +7,7 @@ import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import type { HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
+import type { AuthHook, HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
 import type { ObjectRole, RoleObject } from "./object.ts";
@@ -68,6 +68,23 @@ export interface PagePart {
    * @returns A function that serves requests for the page to the endpoint's path. It returns undefined for others.
    */
   mount<Env>(app: Hono<HonoEnv<Env>>, endpoint: Endpoint, path: string): TryServe;
+}
+
+/** A hook with routes of its own. Created by `bearer()` of `mcp-edge/worker/auth`; bundled only if imported. */
+export interface AuthPart<Env> {
+  /** Returns the principal that a request acts for, or the response that refuses it. */
+  (...given: Parameters<AuthHook<Env>>): ReturnType<AuthHook<Env>>;
+  /**
+   * Answers a request for the metadata of the resource. Undefined for other requests. Only a Worker that serves the
+   * endpoint below a path of another app calls it: for `/.well-known/oauth-protected-resource` and all paths below.
+   */
+  metadata(request: Request): Response | undefined;
+  /**
+   * Adds the paths of the metadata to the app. Called by `edge()`.
+   *
+   * @param path Path of the endpoint within the app.
+   */
+  mount<Own>(app: Hono<HonoEnv<Own>>, path: string): void;
 }
 
 export type TryServe = (

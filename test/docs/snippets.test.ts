@@ -31,6 +31,7 @@ const MODULES: Readonly<Record<string, string>> = {
   workflow: "mcp-edge/worker/workflows",
   httpSse: "mcp-edge/worker/http-sse",
   page: "mcp-edge/worker/page",
+  bearer: "mcp-edge/worker/auth",
 };
 
 interface Snippet {
@@ -151,6 +152,16 @@ async function useAsLegacy(worker: TestWorker, hasSessions: boolean, hasNotices:
   cut.abort();
 }
 
+/** Calls a server that needs a token without one, and follows its challenge. */
+async function useWithoutToken(worker: TestWorker): Promise<void> {
+  const refused = await fetch(worker.url("/mcp"), { method: "POST" });
+  const challenge = refused.headers.get("WWW-Authenticate") ?? "";
+  expect([refused.status, challenge]).toEqual([401, expect.stringMatching(/^Bearer .*resource_metadata="[^"]+"$/)]);
+  const { pathname } = new URL(challenge.slice(challenge.lastIndexOf("=") + 2, -1));
+  const metadata = await (await fetch(worker.url(pathname))).json();
+  expect(metadata).toMatchObject({ resource: expect.any(String), authorization_servers: [expect.any(String)] });
+}
+
 /** Uses the handler of a snippet: answers its questions. */
 const HANDLERS: Readonly<Record<string, (worker: TestWorker) => Promise<void>>> = {
   order: async (worker) => {
@@ -184,6 +195,7 @@ describe("servers in the documentation", () => {
     const objects = classes.filter((name) => name.endsWith("Object"));
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
+    if (source.includes("bearer(")) return await useWithoutToken(worker);
     await useAsLegacy(worker, /sessions\(|durable\(/.test(source), /hub\(|durable\(/.test(source));
     expect(await modern(worker, "tools/call", { name: "hello", arguments: {} })).toMatchObject({ result: HELLO });
     for (const [name, use] of Object.entries(HANDLERS)) if (source.includes(`server.tool("${name}"`)) await use(worker);

@@ -1,4 +1,5 @@
 /** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
+import { AUTH } from "./lists/auth.ts";
 import { CLIENT_ROOM } from "./lists/client.ts";
 import { CALLS } from "./lists/core.ts";
 import { EDGES } from "./lists/edges.ts";
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RARE,
   ...ROLE_CHANGES,
   ...CLIENT_ROOM,
+  ...AUTH,
 ];
 
 /** Changes that were considered and make no difference. */

@@ -10,6 +10,7 @@ import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
  */
 const NOW: Readonly<Record<string, number>> = {
   "test/size/stateless.ts": 33.5,
+  "test/size/auth.ts": 37.8,
   "test/size/sessions.ts": 59.3,
   "test/size/durable.ts": 77.5,
 };
@@ -58,4 +59,14 @@ test("the README says the sizes as deployed, and what the other import of zod co
   const { "stateless.ts": stateless = 0, "sessions.ts": sessions = 0, "named-stateless.ts": named = 0 } = DEPLOYED_NOW;
   expect(readme).toContain(`${stateless} KiB without sessions and ${sessions} KiB with sessions, hub and keys`);
   expect(readme).toContain(`\`import { z }\` bundles ${Math.round(named - stateless)} KiB more`);
+});
+
+test("bearer() adds at most 8 KiB, and only to a program that imports it", async () => {
+  const [without, durable, withIt] = await Promise.all(
+    ["stateless", "durable", "auth"].map((name) => sizeOf(`test/size/${name}.ts`)),
+  );
+  const modulesOf = (size = without) => size?.modules.filter((path) => path.startsWith("src/worker/auth/"));
+  expect((withIt?.gzip ?? 0) - (without?.gzip ?? 0)).toBeLessThanOrEqual(8 * 1024);
+  expect([modulesOf(without), modulesOf(durable)]).toEqual([[], []]);
+  expect(modulesOf(withIt)).toContain("src/worker/auth/jwt.ts");
 });

@@ -127,7 +127,7 @@ describe("tools that need a part", () => {
   test.each(["/bare", "/varying"])('A27: task: "required" without tasks() is reported once (%s)', async (path) => {
     for (let times = 0; times < 3; times += 1) await call(path, "hello");
     expect(await reported(path)).toEqual([
-      'options-invalid: No client can call background: task: "required" needs the option tasks. Write edge(server, { tasks: tasks() }), with tasks from "mcp-edge/worker/tasks".',
+      'options-invalid: No client can call background: task: "required" needs the option tasks: tasks() of "mcp-edge/worker/tasks".',
     ]);
   });
 

@@ -1,0 +1,64 @@
+/**
+ * The answers to requests that are not admitted, and the metadata of the resource.
+ *
+ * @module
+ * @see RFC 6750, section 3, and RFC 9728
+ */
+import { ErrorCode, encodeError, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+
+/** The path of the metadata. The path of the resource is added to it (RFC 9728, 3.1). */
+export const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+/** Why a request is not admitted. */
+export interface Denial {
+  readonly status: 400 | 401 | 403;
+  /** The error code of RFC 6750, section 3.1. Undefined if no token was sent. */
+  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  /** The reason, as a sentence that contains nothing of the token. */
+  readonly message: string;
+  /** All scopes that the request needs. */
+  readonly scopes: readonly string[];
+}
+
+/** Returns the response with its challenge. The values need no escapes: scopes are checked, and URLs have no quotes. */
+export function deny({ status, error, message, scopes }: Denial, resource: string): Response {
+  const parts = [
+    error && `error="${error}"`,
+    error && `error_description="${message}"`,
+    scopes.length > 0 && `scope="${scopes.join(" ")}"`,
+    `resource_metadata="${metadataUrl(resource)}"`,
+  ].filter((part) => part);
+  return answer(status, error ?? "unauthorized", message, { "WWW-Authenticate": `Bearer ${parts.join(", ")}` });
+}
+
+/** Returns the response if it is not known whether the token is valid. A 401 would make the client ask its user again. */
+export function unavailable(): Response {
+  const message = "The token cannot be verified at the moment.";
+  return answer(503, "unverified", message, { "Retry-After": "5" });
+}
+
+function answer(status: number, reason: string, message: string, more: Record<string, string>): Response {
+  const code = status === 503 ? ErrorCode.InternalError : ErrorCode.InvalidRequest;
+  const headers = { "Content-Type": "application/json", ...more };
+  return new Response(encodeError(undefined, { code, message, data: { reason } }), { status, headers });
+}
+
+/** Returns the URL of the metadata of a resource. */
+function metadataUrl(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return origin + WELL_KNOWN + (pathname === "/" ? "" : pathname);
+}
+
+/** Answers a request for the metadata. It is public, so every page may read it. */
+export function answerMetadata(method: string, metadata: JsonObject): Response {
+  const headers = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, HEAD",
+    "Access-Control-Allow-Headers": "*",
+    Allow: "GET, HEAD, OPTIONS",
+  };
+  if (method === "OPTIONS") return new Response(null, { status: 204, headers });
+  if (method !== "GET" && method !== "HEAD") return new Response(null, { status: 405, headers });
+  const init = { headers: { ...headers, "Cache-Control": "public, max-age=300" } };
+  return Response.json(metadata, init);
+}

@@ -1,0 +1,139 @@
+/**
+ * The `auth` hook that admits requests with an access token.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization
+ */
+import { KitError } from "../../core/protocol/errors.ts";
+import type { Execution } from "../../core/protocol/execution.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { splitUrl } from "../../http/origin.ts";
+import type { AuthPart } from "../parts.ts";
+import { answerMetadata, deny, unavailable, WELL_KNOWN } from "./answers.ts";
+import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
+import { type ClaimRules, readClaims } from "./claims.ts";
+import { byIntrospection } from "./introspection.ts";
+import { discoverKeys, IssuerKeys, loadKeys } from "./issuer-keys.ts";
+import { isSignedBy, parseJwt } from "./jwt.ts";
+import { byFunction, keeping, type Verify } from "./opaque.ts";
+import { including } from "./scopes.ts";
+import { readToken } from "./token.ts";
+
+/** The algorithms that are accepted by default. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
+
+/**
+ * Admits requests with an access token of one issuer, as the option `auth` of `edge()`. The token is a JWT that the
+ * issuer has signed, or it is verified by introspection or by a function. It acts for its `sub`, or for `client:` and its
+ * `client_id`; handlers get this as `ctx.principal`, with `scopes` and `claims`.
+ *
+ * Every other request gets 401 or 403 with a challenge that names the metadata of the resource, which the app then
+ * serves. If the issuer cannot be reached, the answer is 503.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @example
+ * ```ts
+ * export default edge(server, { auth: bearer({ issuer: "https://login.example.com" }) });
+ * ```
+ *
+ * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9068; RFC 9728
+ */
+export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env> {
+  checkBearerOptions(options);
+  const { scopes = [] } = options;
+  const verify = verifierOf(options);
+  const include = including(options.includes);
+  const auth = async (request: Request, env: Env, execution: Execution) => {
+    const resource = resourceAt(options, request.url);
+    const token = readToken(request);
+    if (typeof token !== "string") return deny({ ...token, scopes }, resource);
+    const answer = await verify(token, { request, env, resource }, execution).catch(unverified);
+    if (answer instanceof Response) return answer;
+    if (typeof answer === "string") {
+      return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource);
+    }
+    const principal = { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
+    if (!scopes.every((scope) => principal.scopes.includes(scope))) {
+      return deny({ status: 403, error: "insufficient_scope", message: "The token lacks a scope.", scopes }, resource);
+    }
+    return principal;
+  };
+  const metadata: AuthPart<Env>["metadata"] = (request) => metadataFor(options, request);
+  const mount: AuthPart<Env>["mount"] = (app, path) => {
+    // The URL of an endpoint whose path has variables is not known at the path without one.
+    const own = /[:*]/.test(path) ? undefined : path;
+    const given = options.resource && new URL(options.resource).pathname;
+    const paths = new Set([WELL_KNOWN + rootless(path), rootless(path) + WELL_KNOWN]);
+    if (own !== undefined || given !== undefined) paths.add(WELL_KNOWN);
+    if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
+    for (const each of paths) app.all(each, (context) => metadataFor(options, context.req.raw, own) as Response);
+  };
+  return Object.assign(auth, { metadata, mount });
+}
+
+/** Returns the URL that identifies the endpoint. */
+function resourceAt({ resource }: BearerOptions<never>, url: string, path = splitUrl(url).pathname): string {
+  return resource ?? splitUrl(url).origin + rootless(path);
+}
+
+/** Returns a path, or nothing for the root. */
+function rootless(path: string): string {
+  return path === "/" ? "" : path;
+}
+
+/** @param path Path of the endpoint, for a request that does not contain it. */
+function metadataFor(options: BearerOptions<never>, { url, method }: Request, path = "/"): Response | undefined {
+  const { pathname } = splitUrl(url);
+  if (!pathname.includes(WELL_KNOWN)) return undefined;
+  const { issuer, scopes, metadata } = options;
+  const document: JsonObject = {
+    resource: resourceAt(options, url, pathname.replace(WELL_KNOWN, "") || path),
+    authorization_servers: [issuer],
+    scopes_supported: scopes,
+    bearer_methods_supported: ["header"],
+    ...metadata,
+  };
+  return answerMetadata(method, document);
+}
+
+/** Returns the way in which tokens are verified. */
+function verifierOf(options: BearerOptions<never>): Verify {
+  const { issuer, audience, clockSkewMs = 30_000, introspection, verify, cacheMs = 60_000 } = options;
+  const rulesFor = (resource: string): ClaimRules => {
+    // The URL of a host has two forms, and clients may use either.
+    const { origin, pathname } = splitUrl(resource);
+    const audiences = audience ?? (pathname === "/" ? [origin, `${origin}/`] : resource);
+    return { issuer, audiences: [audiences].flat(), clockSkewMs, isVouchedFor: introspection !== undefined };
+  };
+  if (verify) return keeping(byFunction(issuer, verify), cacheMs);
+  if (introspection) return keeping(byIntrospection(introspection, rulesFor), cacheMs);
+  return bySignature(options, rulesFor);
+}
+
+/** Verifies JWTs. */
+function bySignature(
+  { issuer, jwks, algorithms = ALGORITHMS, keysMs = 600_000 }: BearerOptions<never>,
+  rulesFor: (resource: string) => ClaimRules,
+): Verify {
+  const load = typeof jwks === "object" ? async () => jwks.keys : () => (jwks ? loadKeys(jwks) : discoverKeys(issuer));
+  const keys = new IssuerKeys(load, keysMs);
+  return async (token, { resource }, execution) => {
+    const jwt = parseJwt(token);
+    if (!jwt) return "The token is not a JWT.";
+    if (!algorithms.some((algorithm) => algorithm === jwt.algorithm)) return "The algorithm is not accepted.";
+    // Before the signature: a token that is of no use here must not cause a request to the issuer.
+    const answer = readClaims(jwt.claims, rulesFor(resource));
+    if (typeof answer === "string") return answer;
+    for (const key of await keys.find(jwt.algorithm, jwt.kid, execution)) {
+      if (await isSignedBy(key, jwt)) return answer;
+    }
+    return "The signature is not valid.";
+  };
+}
+
+/** Answers a request whose token could not be verified. A mistake of the author is reported as one. */
+function unverified(error: unknown): Response {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: an access token could not be verified", error);
+  return unavailable();
+}

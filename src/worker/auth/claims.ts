@@ -1,0 +1,60 @@
+/**
+ * The claims of a token: whether it may be used here, and who it acts for.
+ *
+ * @module
+ */
+import type { Principal } from "../../core/protocol/client-facts.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+
+/** What a token must say. */
+export interface ClaimRules {
+  readonly issuer: string;
+  /** One of these must be among the audiences of the token. */
+  readonly audiences: readonly string[];
+  readonly clockSkewMs: number;
+  /** Whether the answer itself shows issuer and expiry, as that of an introspection endpoint does. */
+  readonly isVouchedFor: boolean;
+}
+
+/** A token that is accepted. */
+export interface Accepted {
+  readonly principal: Principal;
+  /** Milliseconds since 1970, with the clock skew. Infinity if the token does not say. */
+  readonly expiresAtMs: number;
+}
+
+/** Returns who a token acts for, or the reason for which it is refused. The reason contains nothing of the token. */
+export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | string {
+  const { iss, aud, exp, nbf, cnf, sub, client_id } = claims;
+  const { issuer, audiences, clockSkewMs, isVouchedFor } = rules;
+  if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is of another issuer.";
+  const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
+  // A token that is bound to a key must be used with a proof of that key.
+  if (cnf !== undefined) return "The token is bound to a key.";
+  const nowMs = Date.now();
+  const expiresAtMs = isVouchedFor && exp === undefined ? Infinity : timeOf(exp) + clockSkewMs;
+  // Written so that NaN, for a claim that is no number, refuses the token.
+  if (!(nowMs < expiresAtMs)) return "The token has expired.";
+  if (nbf !== undefined && !(nowMs >= timeOf(nbf) - clockSkewMs)) return "The token is not valid yet.";
+  // The prefix keeps a client from taking the name of a user.
+  const subject = textOf(sub) ?? (textOf(client_id) && `client:${client_id}`);
+  if (subject === undefined) return "The token names no subject.";
+  return { principal: { issuer, subject, scopes: scopesOf(claims), claims }, expiresAtMs };
+}
+
+/** Returns the milliseconds of a claim in seconds. */
+function timeOf(claim: unknown): number {
+  return typeof claim === "number" ? claim * 1000 : Number.NaN;
+}
+
+function textOf(claim: unknown): string | undefined {
+  return typeof claim === "string" && claim !== "" ? claim : undefined;
+}
+
+/** Returns the scopes of a token: `scope` (RFC 9068), or `scp`, as a text or a list. */
+function scopesOf({ scope, scp }: JsonObject): readonly string[] {
+  const given = scope ?? scp;
+  const list: readonly unknown[] = Array.isArray(given) ? given : String(given ?? "").split(" ");
+  return list.filter((each) => typeof each === "string" && each !== "") as readonly string[];
+}
