@@ -213,7 +213,26 @@ test("places in older objects are used again when the newer ones are full, so cl
       open.push(...(await openMany(isolate, 1)));
     }
   });
-  expect(placesOf(model).length).toBeLessThanOrEqual(4);
+  expect(placesOf(model)).toEqual([
+    ["hub:0", 10],
+    ["hub:0.1", 10],
+  ]);
+  expect([...model.objects.keys()]).toEqual(["hub:0", "hub:0.1"]);
+});
+
+test("streams that lose their sockets stay at their object although the hub has grown, and are notified of nothing they did not miss", async () => {
+  const heard: unknown[] = [];
+  const model = await inModel({}, async (model) => {
+    const isolate = new ModelIsolate(model);
+    for (let count = 0; count < 15; count += 1) await isolate.open(TOOLS, (notice) => heard.push(notice));
+    model.object(0, 0).cut();
+    await model.clock.pause(5_000);
+  });
+  expect(placesOf(model)).toEqual([
+    ["hub:0", 10],
+    ["hub:0.1", 5],
+  ]);
+  expect(heard).toEqual([]);
 });
 
 test("the streams of one principal meet in one object, where their number is limited", async () => {

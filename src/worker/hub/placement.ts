@@ -32,12 +32,14 @@ export class Placement {
   connector(fraction: number, { dial, grow }: ShardLinks): () => Promise<Response> {
     let last: number | undefined;
     return async () => {
+      let response!: Response;
       for (;;) {
         const objects = this.#known;
         const older = objects >> 1;
         const newer = older + Math.floor(fraction * (objects - older));
-        let response!: Response;
         for (const object of new Set([last ?? newer, newer, Math.floor(fraction * older)])) {
+          // An object does not hibernate while its answer is not read.
+          await response?.body?.cancel();
           response = await dial(object);
           const told = Number(response.headers.get(OBJECTS_HEADER));
           this.#learn(told);
