@@ -62,6 +62,9 @@ export interface HubRpc {
 /** Publishes through a branch of the root's shard. */
 type Forward = (shard: number, object: number, notices: readonly string[]) => Promise<number>;
 
+/** The start of the first tag of a socket. The size of the stream follows. */
+const SIZE_TAG = "size ";
+
 /** The key of the root's shard and of the number of its objects. */
 const OBJECTS = "objects";
 
@@ -97,11 +100,12 @@ export class HubObject implements RoleObject, HubRpc {
   }
 
   grow(shard: number, seen: number, max: number): number {
-    const [, before] = this.#size;
-    const objects = Math.max(before, Math.min(seen * 2, max));
-    this.#size = [shard, objects];
-    if (objects > before) this.#ctx.storage.kv.put(OBJECTS, this.#size);
-    return objects;
+    const objects = Math.min(seen * 2, max);
+    if (objects > this.#size[1]) {
+      this.#size = [shard, objects];
+      this.#ctx.storage.kv.put(OBJECTS, this.#size);
+    }
+    return this.#size[1];
   }
 
   /** Sends the notices on the sockets of this object, and returns how many of them failed. */
@@ -142,7 +146,7 @@ export class HubObject implements RoleObject, HubRpc {
     this.#chars += size;
     const { 0: theirs, 1: ours } = new WebSocketPair();
     // Tags survive hibernation. The size is the first tag.
-    this.#ctx.acceptWebSocket(ours, [`size ${size}`, "hub", ...(owner ? [owner] : [])]);
+    this.#ctx.acceptWebSocket(ours, [SIZE_TAG + size, "hub", ...(owner ? [owner] : [])]);
     return new Response(null, { status: 101, webSocket: theirs, headers });
   }
 
@@ -160,7 +164,10 @@ export class HubObject implements RoleObject, HubRpc {
     if (this.#streams >= streamsMax || this.#chars + size > charsMax) {
       const sockets = this.#open();
       this.#streams = sockets.length;
-      this.#chars = sockets.reduce((sum, socket) => sum + sizeTag(this.#ctx.getTags(socket)), 0);
+      this.#chars = sockets.reduce(
+        (sum, socket) => sum + Number(this.#ctx.getTags(socket)[0]?.slice(SIZE_TAG.length)),
+        0,
+      );
     }
     if (this.#streams >= streamsMax) return `${this.#streams} of ${streamsMax} streams are open (hub(): streamsMax)`;
     const chars = this.#chars + size;
@@ -217,9 +224,4 @@ export class HubObject implements RoleObject, HubRpc {
     }
     return admits;
   }
-}
-
-/** Returns the size of a stream from its tags. */
-function sizeTag([tag = ""]: readonly string[]): number {
-  return Number(tag.split(" ")[1] ?? 0);
 }

@@ -43,9 +43,11 @@ export class Placement {
           response = await dial(object);
           const told = Number(response.headers.get(OBJECTS_HEADER));
           this.#learn(told);
-          if (response.webSocket) last = object;
           // A refusal that does not tell the number is final, as are those of an older release.
-          if (response.webSocket || !told) return response;
+          if (response.webSocket || !told) {
+            last = object;
+            return response;
+          }
         }
         if (this.#known === objects && objects < this.#max) this.#learn(await grow(objects));
         if (this.#known === objects) return response;

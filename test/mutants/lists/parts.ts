@@ -135,7 +135,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "hub-number-not-stored",
     file: "src/worker/hub/hub-object.ts",
-    find: "if (objects > before) this.#ctx.storage.kv.put(OBJECTS, this.#size);",
+    find: "this.#ctx.storage.kv.put(OBJECTS, this.#size);",
     replace: "",
     tests: ["test/worker/hub.test.ts"],
     title: "the root still knows all of them",
@@ -152,7 +152,7 @@ export const PARTS: readonly Mutant[] = [
     id: "hub-every-ask-grows",
     file: "src/worker/hub/hub-object.ts",
     find: "Math.min(seen * 2, max)",
-    replace: "Math.min(before * 2, max)",
+    replace: "Math.min(this.#size[1] * 2, max)",
     tests: ["test/properties/hub.test.ts"],
     title: "at the same time make the hub grow once",
   },
