@@ -9,6 +9,7 @@ export const PROGRAMS = [
   { name: "the same with bearer()", entry: "test/size/auth.ts", gzipKibMax: 41.5 },
   { name: "the first with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 59.4 },
   { name: "the first with everything in durable()", entry: "test/size/durable.ts", gzipKibMax: 77.5 },
+  { name: "a client in a browser, as it is loaded at first", entry: "test/size/client.ts", gzipKibMax: 16 },
 ] as const;
 
 export interface Size {
@@ -20,6 +21,7 @@ export interface Size {
 
 /** Bundles one entry. Its path is relative to the project's root. */
 export async function sizeOf(entry: string): Promise<Size> {
+  if (entry === "test/size/client.ts") return firstLoadOf(entry);
   const result = await build({
     entryPoints: [`${ROOT}${entry}`],
     absWorkingDir: ROOT,
@@ -37,4 +39,36 @@ export async function sizeOf(entry: string): Promise<Size> {
   const inputs = Object.entries(output?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
   const modules = inputs.map(([path]) => path).filter((path) => path.startsWith("src/"));
   return { minified: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length, modules };
+}
+
+/** Bundles a program for browsers, and adds up the files that are loaded before anything is imported on demand. */
+async function firstLoadOf(entry: string): Promise<Size> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [`${ROOT}${entry}`],
+    absWorkingDir: ROOT,
+    outdir: ROOT,
+    bundle: true,
+    minify: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["browser"],
+  });
+  const loaded = new Set<string>();
+  const load = (path: string): void => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    for (const { kind, path: next } of metafile.outputs[path]?.imports ?? [])
+      if (kind === "import-statement") load(next);
+  };
+  load(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === entry)?.[0] ?? "");
+  const files = outputFiles.filter(({ path }) => loaded.has(path.slice(ROOT.length))).map(({ contents }) => contents);
+  const modules = [...loaded].flatMap((path) => Object.keys(metafile.outputs[path]?.inputs ?? {}));
+  return {
+    minified: files.reduce((sum, file) => sum + file.length, 0),
+    gzip: files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0),
+    modules: modules.filter((path) => path.startsWith("src/")),
+  };
 }

@@ -2,7 +2,7 @@ import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { Conversation } from "./conversation.ts";
-import { ClientError } from "./errors.ts";
+import { invalidAnswer } from "./errors.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type ListedPage, Listing } from "./listing.ts";
 import type { RequestOptions } from "./options.ts";
@@ -41,7 +41,7 @@ export interface CompleteOptions extends RequestOptions {
  * A client that is connected to one server. Created by `connect`.
  *
  * Every method works with servers of both eras. It rejects with an `McpError` if the server answers with an error, with a
- * {@link ClientError} if the connection or a limit fails or the server does not support the request, and with the reason
+ * `ClientError` if the connection or a limit fails or the server does not support the request, and with the reason
  * of `signal` if the caller cancels.
  */
 export class Client {
@@ -244,7 +244,7 @@ export class Client {
   #arrayOf<T>(method: string, result: JsonObject, member: string): readonly T[] {
     const value = result[member];
     if (Array.isArray(value)) return value as T[];
-    throw new ClientError("answer-invalid", `The answer to ${method} has no list "${member}".`, { mayHaveRun: true });
+    throw invalidAnswer(method, `it has no list "${member}"`);
   }
 
   #warn(message: string): void {

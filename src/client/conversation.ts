@@ -3,19 +3,21 @@
  *
  * @module
  */
+import type { Implementation } from "../core/protocol/client-facts.ts";
+import { pick } from "../core/protocol/content.ts";
 import { McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { metaOf } from "../core/protocol/lifecycle.ts";
 import { pause } from "../core/protocol/pause.ts";
+import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../core/protocol/spoken-versions.ts";
 import type { Transport } from "../core/protocol/transport.ts";
-import { serveVersions, type VersionRules } from "../core/protocol/versions.ts";
 import { Answers } from "./answers.ts";
 import { backoffMs } from "./backoff.ts";
 import { Deadline } from "./deadline.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, invalidAnswer } from "./errors.ts";
+import { readEvents } from "./event-reader.ts";
 import { type ClientEvent, printProblem } from "./events.ts";
 import { HttpLink } from "./http-link.ts";
-import { HttpSseTransport } from "./http-sse.ts";
 import type { Link } from "./link.ts";
 import { Listening } from "./listening.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
@@ -30,7 +32,6 @@ import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_
 import type { ServerFacts, Tool } from "./results.ts";
 import { answerRound, asksForInput } from "./rounds.ts";
 import { checkSupported } from "./supported.ts";
-import { TransportLink } from "./transport-link.ts";
 import { Wire } from "./wire.ts";
 
 /** Requests that run a handler of the server's author, so that progress is to be expected. */
@@ -86,10 +87,8 @@ export class Conversation {
   constructor(target: string | URL | Transport, options: ClientOptions) {
     this.amounts = resolveAmounts(options);
     this.#options = options;
-    const { name, version, title, description, websiteUrl, icons } = options;
-    const given = Object.entries({ name, version, title, description, websiteUrl, icons });
-    // name and version were checked above.
-    const info = Object.fromEntries(given.filter(([, value]) => value !== undefined)) as unknown as Negotiation["info"];
+    // The versions limit the members that are sent; name and version were checked above.
+    const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
     this.answers = new Answers(options);
     this.wire = new Wire({
       info,
@@ -113,7 +112,7 @@ export class Conversation {
     const isHttp = typeof target === "string" || target instanceof URL;
     this.#negotiation = {
       wire: this.wire,
-      versions: serveVersions(options.protocolVersions),
+      versions: speakVersions(options.protocolVersions),
       info,
       capabilities: () => this.answers.capabilities("legacy"),
       timeoutMs: this.amounts.timeoutMs,
@@ -125,14 +124,13 @@ export class Conversation {
 
   /** The facts about the server. */
   get facts(): ServerFacts {
-    if (!this.#facts) throw new ClientError("closed", "The client is not connected.");
-    return this.#facts;
+    // Set by connect(), before anyone gets a client.
+    return this.#facts as ServerFacts;
   }
 
-  get rules(): VersionRules {
-    const { rules } = this.wire;
-    if (!rules) throw new ClientError("closed", "The client is not connected.");
-    return rules;
+  get rules(): SpokenVersion {
+    // Set by every negotiation, before the first request.
+    return this.wire.rules as SpokenVersion;
   }
 
   /** Connects. A failed attempt leaves nothing open. */
@@ -200,7 +198,9 @@ export class Conversation {
       const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
       const { resultType = "complete" } = result;
       if (resultType === "complete" || this.rules.era === "legacy") return result;
-      if (!asksForInput(result)) throw unknownResult(method, resultType);
+      if (!asksForInput(result)) {
+        throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
+      }
       if (rounds >= this.amounts.roundsMax) throw tooManyRounds(method, rounds);
       round = await answerRound(method, result, this.answers, deadline);
       deadline.restart();
@@ -296,9 +296,9 @@ export class Conversation {
   /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
     const { wire, versions, open } = this.#negotiation;
-    const rules = versions.find(known.protocolVersion);
+    const rules = [...versions.modern, ...versions.legacy].find(({ version }) => version === known.protocolVersion);
     if (rules?.era === "modern" && known.transport !== "http-sse") {
-      await wire.use(open());
+      await wire.use(await open());
       wire.link.rules = rules;
       this.#facts = known;
       this.#isAssumed = true;
@@ -329,18 +329,21 @@ export class Conversation {
     return this.#facts.protocolVersion !== before;
   }
 
-  #open(target: string | URL | Transport, transport: "http-sse" | undefined): Link {
+  /** Creates a link. What few clients need is loaded on demand. */
+  async #open(target: string | URL | Transport, transport: "http-sse" | undefined): Promise<Link> {
     const { fetch, headers } = this.#options;
     const { messageBytesMax, reconnectsMax } = this.amounts;
     if (typeof target !== "string" && !(target instanceof URL)) {
+      const { TransportLink } = await import("./transport-link.ts");
       // A transport is started once, however often the era is detected.
       this.#pipe ??= new TransportLink(target);
       return this.#pipe;
     }
     const url = String(target);
     const http = { fetch, headers, messageBytesMax, reconnectsMax };
-    if (transport === "http-sse") return new TransportLink(new HttpSseTransport(url, http), "http-sse");
-    return new HttpLink(url, http);
+    if (transport === undefined) return new HttpLink(url, http);
+    const { linkOverHttpSse } = await import("./http-sse.ts");
+    return linkOverHttpSse(url, { ...http, readEvents });
   }
 
   /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */
@@ -357,11 +360,6 @@ export class Conversation {
     const { onNotification } = this.#options;
     this.wire.guard("onNotification", () => onNotification?.(method, params));
   }
-}
-
-function unknownResult(method: string, resultType: unknown): ClientError {
-  const text = `The answer to ${method} has the result type ${JSON.stringify(resultType)}, which this client does not know.`;
-  return new ClientError("answer-invalid", text, { mayHaveRun: true });
 }
 
 function tooManyRounds(method: string, rounds: number): ClientError {

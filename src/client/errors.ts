@@ -100,3 +100,17 @@ export class ClientError extends Error {
     return value instanceof ClientError || (value as { [BRAND]?: unknown } | undefined)?.[BRAND] === "ClientError";
   }
 }
+
+/** An answer that is not what the protocol defines. */
+export function invalidAnswer(method: string, problem: string, response?: RefusedResponse): ClientError {
+  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, {
+    mayHaveRun: true,
+    response,
+  });
+}
+
+/** The text of an error, with that of its cause: `fetch` of Node says "fetch failed", and the reason is in the cause. */
+export function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}

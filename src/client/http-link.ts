@@ -15,11 +15,10 @@ import {
   parseMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
-import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import { pause } from "../core/protocol/pause.ts";
-import type { VersionRules } from "../core/protocol/versions.ts";
+import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import { backoffMs } from "./backoff.ts";
-import { ClientError, type RefusedResponse } from "./errors.ts";
+import { ClientError, invalidAnswer, type RefusedResponse, textOf } from "./errors.ts";
 import { readEvents, readText } from "./event-reader.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
@@ -52,7 +51,7 @@ interface Reading {
 
 export class HttpLink implements Link {
   readonly transport = "streamable-http";
-  rules: VersionRules | undefined;
+  rules: SpokenVersion | undefined;
   readonly #url: string;
   readonly #options: HttpLinkOptions;
   readonly #closing = new AbortController();
@@ -123,8 +122,7 @@ export class HttpLink implements Link {
 
   /** Tells a legacy server that nobody waits for the answer any more. */
   #cancel(requestId: RequestId, reason: unknown): void {
-    const text = reason instanceof Error ? reason.message : String(reason);
-    const params = { requestId, reason: text };
+    const params = { requestId, reason: textOf(reason) };
     // The request is given up in any case, so a failure changes nothing.
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
   }
@@ -135,38 +133,21 @@ export class HttpLink implements Link {
     signal: AbortSignal,
     more: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
-    const own = {
+    const isModern = "method" in message && this.rules?.era === "modern";
+    const headers = await this.#headers({
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
-      ...("method" in message && this.#versionOf(message) !== undefined && this.#isModern(message)
-        ? standardHeaders(message.method, message.params)
-        : {}),
+      ...(isModern ? standardHeaders(message.method, message.params) : {}),
       ...more,
-    };
-    const headers = await this.#headers(own, "method" in message ? message : undefined);
+    });
     return this.#fetch({ method: "POST", headers, body: JSON.stringify(message), signal });
   }
 
-  #isModern(message: JSONRPCRequest | JSONRPCNotification): boolean {
-    return META.protocolVersion in metaOf(message.params) || this.rules?.era === "modern";
-  }
-
-  /** The version of a message: a modern one states it, a legacy one has that of its session. */
-  #versionOf(message: JSONRPCRequest | JSONRPCNotification | undefined): string | undefined {
-    const stated = metaOf(message?.params)[META.protocolVersion];
-    return typeof stated === "string" ? stated : this.rules?.version;
-  }
-
-  async #headers(
-    own: Readonly<Record<string, string>> = {},
-    message?: JSONRPCRequest | JSONRPCNotification,
-  ): Promise<Record<string, string>> {
+  async #headers(own: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
     const { headers } = this.#options;
-    const given = typeof headers === "function" ? await headers() : headers;
-    const version = this.#versionOf(message);
-    const all = new Headers(given);
+    const all = new Headers(typeof headers === "function" ? await headers() : headers);
     for (const [name, value] of Object.entries(own)) all.set(name, value);
-    if (version !== undefined) all.set("mcp-protocol-version", version);
+    if (this.rules) all.set("mcp-protocol-version", this.rules.version);
     if (this.#sessionId !== undefined) all.set("mcp-session-id", this.#sessionId);
     return Object.fromEntries(all);
   }
@@ -177,7 +158,7 @@ export class HttpLink implements Link {
       return await send(this.#url, init);
     } catch (cause) {
       init.signal?.throwIfAborted();
-      const text = `${init.method} ${this.#url} had no response: ${messageOf(cause)}`;
+      const text = `${init.method} ${this.#url} had no response: ${textOf(cause)}`;
       // The connection may have broken after the server had read the request, unless there was none.
       throw new ClientError("unreachable", text, { cause, mayHaveRun: !wasRefused(cause) });
     }
@@ -347,13 +328,6 @@ function refusal(what: string, response: Response, text: string, isGone: boolean
   });
 }
 
-function invalidAnswer(method: string, problem: string, response?: RefusedResponse): ClientError {
-  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, {
-    mayHaveRun: true,
-    response,
-  });
-}
-
 /** The stream was open, so the request had been received, whatever the refusal of its continuation says. */
 function afterStart(method: string | undefined, error: ClientError): ClientError {
   if (method === undefined) return error;
@@ -364,7 +338,7 @@ function afterStart(method: string | undefined, error: ClientError): ClientError
 
 function streamLost(method: string | undefined, cause: unknown): ClientError {
   const what = method === undefined ? "The stream of notifications" : `The stream of ${method}`;
-  const reason = cause === undefined ? "it ended" : messageOf(cause);
+  const reason = cause === undefined ? "it ended" : textOf(cause);
   return new ClientError("stream-lost", `${what} broke before its answer and could not be resumed: ${reason}.`, {
     cause,
     mayHaveRun: true,
@@ -380,11 +354,4 @@ function wasRefused(error: unknown): boolean {
 
 function closedError(): ClientError {
   return new ClientError("closed", "The client is closed.", { mayHaveRun: true });
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // Node's fetch says "fetch failed"; the reason is in the cause.
-  const cause = isObject(error.cause) && typeof error.cause.message === "string" ? ` (${error.cause.message})` : "";
-  return `${error.message}${cause}`;
 }

@@ -7,14 +7,18 @@
  */
 import type { JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
-import { ClientError } from "./errors.ts";
-import { readEvents } from "./event-reader.ts";
+import { ClientError, textOf } from "./errors.ts";
+import type { readEvents } from "./event-reader.ts";
+import type { Link } from "./link.ts";
 import type { FetchFunction, HeadersOption } from "./options.ts";
+import { TransportLink } from "./transport-link.ts";
 
 export interface HttpSseOptions {
   readonly fetch?: FetchFunction | undefined;
   readonly headers?: HeadersOption | undefined;
   readonly messageBytesMax: number;
+  /** Handed in, so that this file, which few clients load, shares no code with the others. */
+  readonly readEvents: typeof readEvents;
 }
 
 export class HttpSseTransport implements Transport {
@@ -87,7 +91,7 @@ export class HttpSseTransport implements Transport {
       return false;
     };
     try {
-      await readEvents(body, this.#options.messageBytesMax, { event, retry: () => undefined });
+      await this.#options.readEvents(body, this.#options.messageBytesMax, { event, retry: () => undefined });
     } catch (error) {
       if (this.#endpoint === undefined) throw error;
       if (!this.#closing.signal.aborted) this.onerror?.(error as Error);
@@ -120,8 +124,13 @@ export class HttpSseTransport implements Transport {
     try {
       return await (own ? own(url, whole) : fetch(url, whole));
     } catch (cause) {
-      const text = `${init.method} ${url} had no response: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const text = `${init.method} ${url} had no response: ${textOf(cause)}`;
       throw new ClientError("unreachable", text, { cause, mayHaveRun: init.method === "POST" });
     }
   }
+}
+
+/** Returns a link over HTTP+SSE. */
+export function linkOverHttpSse(url: string, options: HttpSseOptions): Link {
+  return new TransportLink(new HttpSseTransport(url, options), "http-sse");
 }

@@ -11,7 +11,7 @@ import type {
   JSONRPCResultResponse,
   RequestId,
 } from "../core/protocol/jsonrpc.ts";
-import type { VersionRules } from "../core/protocol/versions.ts";
+import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { ClientEvent } from "./events.ts";
 
 export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
@@ -39,7 +39,7 @@ export interface Link {
   /** The name of the transport. */
   readonly transport: "streamable-http" | "http-sse" | "pipe";
   /** The rules of the negotiated version; undefined before `initialize` is answered. */
-  rules: VersionRules | undefined;
+  rules: SpokenVersion | undefined;
   /** Opens the channel; called once, before anything else. */
   start(receiver: LinkReceiver): Promise<void>;
   /**

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { pause } from "../core/protocol/pause.ts";
 import { backoffMs } from "./backoff.ts";
 import { Deadline } from "./deadline.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, textOf } from "./errors.ts";
 import type { EventHook } from "./events.ts";
 import type { ClientOptions } from "./options.ts";
 import type { LogMessage } from "./questions.ts";
@@ -238,7 +238,7 @@ export class Listening {
       const attempt = this.#attempts;
       if (attempt > reconnectsMax) {
         this.#stream = undefined;
-        const text = `The listen stream was lost: ${failure instanceof Error ? failure.message : String(failure)}`;
+        const text = `The listen stream was lost: ${textOf(failure)}`;
         return report({ type: "stream-lost", error: new ClientError("stream-lost", text, { cause: failure }) });
       }
       const delayMs = backoffMs(attempt, undefined);

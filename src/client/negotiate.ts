@@ -13,7 +13,7 @@ import { pick } from "../core/protocol/content.ts";
 import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
-import type { ServedVersions, VersionRules } from "../core/protocol/versions.ts";
+import type { SpokenVersion, SpokenVersions } from "../core/protocol/spoken-versions.ts";
 import { Deadline } from "./deadline.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
@@ -22,7 +22,7 @@ import type { Wire } from "./wire.ts";
 
 export interface Negotiation {
   readonly wire: Wire;
-  readonly versions: ServedVersions;
+  readonly versions: SpokenVersions;
   readonly info: Implementation;
   /** The capabilities for `initialize`. */
   capabilities(): JsonObject;
@@ -30,7 +30,7 @@ export interface Negotiation {
   readonly probeTimeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Creates a link. The argument is "http-sse" for a fallback to that transport. */
-  readonly open: (transport?: "http-sse") => Link;
+  readonly open: (transport?: "http-sse") => Promise<Link>;
   /** Whether a refused `initialize` may be followed by HTTP+SSE. */
   readonly hasHttpSse: boolean;
 }
@@ -56,7 +56,7 @@ const MODERN_CODES: readonly number[] = [
 export async function negotiate(negotiation: Negotiation, isLegacy = false): Promise<ServerFacts> {
   const { wire, versions, open } = negotiation;
   let reason: string | undefined;
-  await wire.use(open());
+  await wire.use(await open());
   if (!isLegacy && versions.modern.length > 0) {
     const outcome = await probe(negotiation);
     if (typeof outcome === "object") return connected(negotiation, outcome);
@@ -83,7 +83,7 @@ function connected({ wire }: Negotiation, facts: ServerFacts, reason?: string): 
 /** Sends `server/discover`. Returns the facts of a modern server, or the reason to take the server for a legacy one. */
 async function probe(negotiation: Negotiation): Promise<ServerFacts | string> {
   const { wire, versions } = negotiation;
-  let rules = versions.modern[0] as VersionRules;
+  let rules = versions.modern[0] as SpokenVersion;
   // A server may refuse a version that it then lists, so the second try may have the same version.
   for (let attempt = 1; ; attempt += 1) {
     wire.link.rules = rules;
@@ -106,7 +106,7 @@ async function probe(negotiation: Negotiation): Promise<ServerFacts | string> {
 }
 
 /** Returns the modern version to use after -32022, if client and server have one in common. */
-function supportedBy(error: unknown, versions: ServedVersions): VersionRules | undefined {
+function supportedBy(error: unknown, versions: SpokenVersions): SpokenVersion | undefined {
   if (!McpError.is(error) || error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
   const supported = listOf(isObject(error.data) ? error.data.supported : undefined);
   return versions.modern.find(({ version }) => supported.includes(version));
@@ -117,7 +117,7 @@ function supportedBy(error: unknown, versions: ServedVersions): VersionRules | u
  *
  * @throws {ClientError} `version-unsupported` if the server offers only versions that this client does not speak.
  */
-function reasonForLegacy(error: unknown, versions: ServedVersions): string | undefined {
+function reasonForLegacy(error: unknown, versions: SpokenVersions): string | undefined {
   if (McpError.is(error)) {
     if (!MODERN_CODES.includes(error.code)) return `server/discover was answered with error ${error.code}`;
     if (error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
@@ -145,6 +145,8 @@ function reasonForLegacy(error: unknown, versions: ServedVersions): string | und
 }
 
 function discovered({ wire, versions }: Negotiation, result: JsonObject): ServerFacts | string {
+  // Some legacy servers answer every unknown method with an empty result.
+  if (!Array.isArray(result.supportedVersions)) return "the answer to server/discover names no versions";
   const supported = listOf(result.supportedVersions);
   const rules = versions.modern.find(({ version }) => supported.includes(version));
   if (!rules) {
@@ -159,7 +161,7 @@ function discovered({ wire, versions }: Negotiation, result: JsonObject): Server
 
 async function initialize(negotiation: Negotiation): Promise<ServerFacts> {
   const { wire, versions, info } = negotiation;
-  const newest = versions.legacy[0] as VersionRules;
+  const newest = versions.legacy[0] as SpokenVersion;
   const params = {
     protocolVersion: newest.version,
     capabilities: negotiation.capabilities(),
@@ -176,7 +178,7 @@ async function initialize(negotiation: Negotiation): Promise<ServerFacts> {
 async function initializeOverHttpSse(negotiation: Negotiation, refused: unknown): Promise<ServerFacts> {
   const { wire, open } = negotiation;
   try {
-    await wire.use(open("http-sse"));
+    await wire.use(await open("http-sse"));
   } catch {
     // Not a server of 2024-11-05 either. The answer to the POST says more about the reason.
     throw refused;
@@ -204,7 +206,7 @@ async function ask(
   }
 }
 
-function factsOf(link: Link, rules: VersionRules, result: JsonObject, info: Implementation | undefined): ServerFacts {
+function factsOf(link: Link, rules: SpokenVersion, result: JsonObject, info: Implementation | undefined): ServerFacts {
   const { capabilities, instructions } = result;
   return {
     protocolVersion: rules.version,
@@ -215,13 +217,13 @@ function factsOf(link: Link, rules: VersionRules, result: JsonObject, info: Impl
   };
 }
 
-function noCommonVersion(versions: ServedVersions, offered: readonly string[]): ClientError {
+function noCommonVersion(versions: SpokenVersions, offered: readonly string[]): ClientError {
   const own = namesOf([...versions.modern, ...versions.legacy]);
   const text = `No common protocol version: the server offers ${offered.join(", ") || "none"}, this client speaks ${own}.`;
   return new ClientError("version-unsupported", text);
 }
 
-function namesOf(versions: readonly VersionRules[]): string {
+function namesOf(versions: readonly SpokenVersion[]): string {
   return versions.map(({ version }) => version).join(", ");
 }
 

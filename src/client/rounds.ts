@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { Answers } from "./answers.ts";
 import { type Deadline, untilAborted } from "./deadline.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 
 /** The requests that may be answered with questions. */
 const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
@@ -32,12 +32,12 @@ export async function answerRound(
 ): Promise<JsonObject> {
   const { inputRequests, requestState } = result;
   const state = typeof requestState === "string" ? { requestState } : {};
-  if (!MAY_ASK.includes(method)) throw invalidRound(method, "this request must not be answered with questions");
+  if (!MAY_ASK.includes(method)) throw invalidAnswer(method, "this request must not be answered with questions");
   if (inputRequests === undefined && requestState === undefined) {
-    throw invalidRound(method, "it has neither inputRequests nor requestState");
+    throw invalidAnswer(method, "it has neither inputRequests nor requestState");
   }
   if (inputRequests !== undefined && !isObject(inputRequests))
-    throw invalidRound(method, "inputRequests is not an object");
+    throw invalidAnswer(method, "inputRequests is not an object");
   const release = deadline.hold();
   try {
     const questions = Object.entries(inputRequests ?? {});
@@ -58,17 +58,14 @@ async function answerOne(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   if (!isObject(question) || typeof question.method !== "string")
-    throw invalidRound(method, "a question has no method");
+    throw invalidAnswer(method, "a question has no method");
   try {
     return await answers.answer(question.method, isObject(question.params) ? question.params : {}, { signal });
   } catch (cause) {
     signal.throwIfAborted();
-    const reason = cause instanceof Error ? cause.message : String(cause);
     // A modern answer cannot say that it failed, so the request ends here.
-    throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${reason}`, { cause });
+    throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${textOf(cause)}`, {
+      cause,
+    });
   }
-}
-
-function invalidRound(method: string, problem: string): ClientError {
-  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, { mayHaveRun: true });
 }

@@ -1,5 +1,5 @@
 import { isObject } from "../core/protocol/jsonrpc.ts";
-import type { VersionRules } from "../core/protocol/versions.ts";
+import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import { ClientError } from "./errors.ts";
 import type { ServerCapabilities } from "./results.ts";
 
@@ -19,17 +19,17 @@ const NEEDS: Readonly<Record<string, string>> = {
 };
 
 /** Methods that only one era has, with the replacement in the other. */
-const ERA_ONLY: Readonly<Record<VersionRules["era"], Readonly<Record<string, string>>>> = {
+const ERA_ONLY: Readonly<Record<SpokenVersion["era"], Readonly<Record<string, string>>>> = {
   legacy: {
-    initialize: "connect() has done this already",
-    ping: "send server/discover to learn whether the server answers",
-    "logging/setLevel": "use client.setLevel(), which sends the level with each request",
-    "resources/subscribe": "use client.subscribe(), which opens a listen stream",
-    "resources/unsubscribe": "call the function that client.subscribe() returned",
+    initialize: "connect() has sent it",
+    ping: "send server/discover",
+    "logging/setLevel": "use client.setLevel()",
+    "resources/subscribe": "use client.subscribe()",
+    "resources/unsubscribe": "use client.unsubscribe()",
   },
   modern: {
-    "server/discover": "client.server has what initialize brought",
-    "subscriptions/listen": "use client.subscribe() and the handlers of changes",
+    "server/discover": "read client.server",
+    "subscriptions/listen": "use client.subscribe()",
   },
 };
 
@@ -38,7 +38,7 @@ const ERA_ONLY: Readonly<Record<VersionRules["era"], Readonly<Record<string, str
  *
  * @throws {ClientError} `method-missing` or `capability-missing`, with the replacement or the capability.
  */
-export function checkSupported(method: string, rules: VersionRules, capabilities: ServerCapabilities): void {
+export function checkSupported(method: string, rules: SpokenVersion, capabilities: ServerCapabilities): void {
   const other = rules.era === "modern" ? "legacy" : "modern";
   const instead = Object.hasOwn(ERA_ONLY[other], method) ? ERA_ONLY[other][method] : undefined;
   if (instead !== undefined) {

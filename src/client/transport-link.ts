@@ -6,9 +6,9 @@ import {
   parseMessage,
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
+import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Transport } from "../core/protocol/transport.ts";
-import type { VersionRules } from "../core/protocol/versions.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 import type { Answer, Link, LinkReceiver, SendOptions } from "./link.ts";
 
 interface Pending {
@@ -23,7 +23,7 @@ interface Pending {
  */
 export class TransportLink implements Link {
   readonly transport: "http-sse" | "pipe";
-  rules: VersionRules | undefined;
+  rules: SpokenVersion | undefined;
   readonly #channel: Transport;
   readonly #pending = new Map<RequestId, Pending>();
   #receiver: LinkReceiver | undefined;
@@ -49,7 +49,7 @@ export class TransportLink implements Link {
       await channel.start();
     } catch (cause) {
       if (ClientError.is(cause)) throw cause;
-      throw new ClientError("unreachable", `The transport could not be started: ${String(cause)}`, { cause });
+      throw new ClientError("unreachable", `The transport could not be started: ${textOf(cause)}`, { cause });
     }
   }
 
@@ -95,7 +95,7 @@ export class TransportLink implements Link {
       await this.#channel.send(message);
     } catch (cause) {
       if (ClientError.is(cause)) throw cause;
-      const text = `${what} could not be sent: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const text = `${what} could not be sent: ${textOf(cause)}`;
       throw new ClientError(this.#isClosed ? "closed" : "unreachable", text, { cause, mayHaveRun: true });
     }
   }
@@ -104,7 +104,7 @@ export class TransportLink implements Link {
     if (!this.#pending.delete(id)) return;
     // The specification forbids it for initialize, and a server that does not know a modern request would not expect it.
     if (method === "initialize") return;
-    const params = { requestId: id, reason: reason instanceof Error ? reason.message : String(reason) };
+    const params = { requestId: id, reason: textOf(reason) };
     // The request is given up in any case, so a failure changes nothing.
     this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
   }
@@ -142,10 +142,6 @@ export class TransportLink implements Link {
     }
     this.#pending.clear();
   }
-}
-
-function invalidAnswer(method: string, problem: string): ClientError {
-  return new ClientError("answer-invalid", `The answer to ${method} is not valid: ${problem}.`, { mayHaveRun: true });
 }
 
 function describeIgnored(parsed: ReturnType<typeof parseMessage>): string {

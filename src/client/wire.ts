@@ -17,9 +17,10 @@ import {
 } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { Era, VersionRules } from "../core/protocol/versions.ts";
+import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
+import type { Era } from "../core/protocol/versions.ts";
 import { type Deadline, untilAborted } from "./deadline.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, textOf } from "./errors.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
 import type { Link, LinkReceiver } from "./link.ts";
 import type { Progress } from "./results.ts";
@@ -70,12 +71,12 @@ export class Wire implements LinkReceiver {
   }
 
   get link(): Link {
-    if (!this.#link) throw new ClientError("closed", "The client is not connected.");
-    return this.#link;
+    // Set by the negotiation, before the first request.
+    return this.#link as Link;
   }
 
   /** The rules of the version, once it is negotiated. */
-  get rules(): VersionRules | undefined {
+  get rules(): SpokenVersion | undefined {
     return this.#link?.rules;
   }
 
@@ -104,7 +105,7 @@ export class Wire implements LinkReceiver {
     this.#lastId += 1;
     const id = this.#lastId;
     const token = options.progressToken === true ? id : options.progressToken;
-    const request = this.#requestOf(id, method, params, token);
+    const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(params, token) };
     const call: Call = { id, options };
     if (token !== undefined) this.#claimToken(token, call);
     this.#calls.set(id, call);
@@ -121,8 +122,7 @@ export class Wire implements LinkReceiver {
 
   /** Sends a notification. */
   async notify(method: string, params?: JsonObject): Promise<void> {
-    const whole = this.rules?.era === "modern" ? this.#withEnvelope(params, undefined) : params;
-    await this.link.send({ jsonrpc: "2.0", method, ...(whole ? { params: whole } : {}) });
+    await this.link.send({ jsonrpc: "2.0", method, ...this.#withMeta(params) });
   }
 
   message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
@@ -143,19 +143,6 @@ export class Wire implements LinkReceiver {
     this.#handlers.report(event);
   }
 
-  #requestOf(
-    id: RequestId,
-    method: string,
-    params: JsonObject | undefined,
-    token: string | number | undefined,
-  ): JSONRPCRequest {
-    const isModern = this.rules?.era === "modern";
-    const meta = { ...metaOf(params), ...(token === undefined ? {} : { progressToken: token }) };
-    const plain = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
-    const whole = isModern ? this.#withEnvelope(params, token) : plain;
-    return { jsonrpc: "2.0", id, method, ...(whole ? { params: whole } : {}) };
-  }
-
   #claimToken(token: string | number, call: Call): void {
     if (this.#tokens.has(token)) {
       throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
@@ -163,18 +150,28 @@ export class Wire implements LinkReceiver {
     this.#tokens.set(token, call);
   }
 
-  /** Adds the fields that each modern request has. */
-  #withEnvelope(params: JsonObject | undefined, token: string | number | undefined): JsonObject {
-    const { info } = this.#handlers;
-    const meta: JsonObject = {
-      ...metaOf(params),
-      [META.protocolVersion]: this.rules?.version,
-      [META.clientInfo]: pick(info, this.rules?.implementationFields ?? []),
-      [META.clientCapabilities]: this.#handlers.capabilities("modern"),
+  /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
+  #withMeta(params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
+    const meta = metaOf(params);
+    const whole: JsonObject = {
+      ...meta,
+      ...this.#envelope(),
+      ...(progressToken === undefined ? {} : { progressToken }),
     };
-    if (this.logLevel !== undefined) meta[META.logLevel] = this.logLevel;
-    if (token !== undefined) meta.progressToken = token;
-    return { ...params, _meta: meta };
+    if (Object.keys(whole).length > 0) return { params: { ...params, _meta: whole } };
+    return params ? { params } : {};
+  }
+
+  /** The fields that each modern message has. */
+  #envelope(): JsonObject {
+    const { rules, logLevel } = this;
+    if (rules?.era !== "modern") return {};
+    return {
+      [META.protocolVersion]: rules.version,
+      [META.clientInfo]: pick(this.#handlers.info, rules.implementationFields),
+      [META.clientCapabilities]: this.#handlers.capabilities("modern"),
+      ...(logLevel === undefined ? {} : { [META.logLevel]: logLevel }),
+    };
   }
 
   #progress(params: JsonObject): void {
@@ -219,8 +216,7 @@ export class Wire implements LinkReceiver {
       if (question.signal.aborted) return;
       await this.link.send({ jsonrpc: "2.0", id, ...answer });
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${text}` });
+      this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
     } finally {
       this.#questions.delete(id);
       for (const release of releases) release();

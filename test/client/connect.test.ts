@@ -117,6 +117,7 @@ describe("other servers", () => {
     ["400 with an error of its own", ({ message }, response) => error(response, 400, message?.id, -32000)],
     ["404 as text", (_, response) => response.writeHead(404, { "content-type": "text/plain" }).end("Not found")],
     ["200 with -32601", ({ message }, response) => error(response, 200, message?.id, -32601)],
+    ["an empty result", ({ message }, response) => result(response, message?.id, {})],
     ["500 as text", (_, response) => response.writeHead(500).end("oops")],
     [
       "a stream that ends without an answer",

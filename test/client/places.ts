@@ -1,5 +1,6 @@
 /** Every way to reach the same server: transports and versions. Every message is checked. */
 
+import { readEvents } from "../../src/client/event-reader.ts";
 import { HttpSseTransport } from "../../src/client/http-sse.ts";
 import { type Client, type ClientOptions, connect } from "../../src/client/index.ts";
 import { connect as serve } from "../../src/core/index.ts";
@@ -79,7 +80,7 @@ export class Lab implements AsyncDisposable {
     if (transport === "streamable-http") return this.http("/mcp", pinned);
     const oracle = new WireOracle();
     if (transport === "http-sse") {
-      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000 });
+      const stream = new HttpSseTransport(this.url("/sse"), { messageBytesMax: 1_000_000, readEvents });
       const client = await connect(watch(stream, oracle), { ...ME, ...pinned });
       return this.#keep({ client, oracle, tap: undefined });
     }

@@ -186,6 +186,30 @@ describe("a modern server that asks", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
+  test("an accepted form is sent with the defaults of the fields that were left out", async () => {
+    const answers: unknown[] = [];
+    const properties = {
+      a: { type: "string", default: "x" },
+      b: { type: "integer", default: 0 },
+      c: { type: "boolean" },
+      d: { type: "boolean", default: true },
+    };
+    const form = { message: "Fill in", requestedSchema: { type: "object", properties } };
+    await using server = await scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      if (message?.params?.inputResponses === undefined) {
+        const inputRequests = { form: { method: "elicitation/create", params: form } };
+        return result(response, message?.id, { resultType: "input_required", inputRequests });
+      }
+      answers.push(message.params.inputResponses);
+      return result(response, message.id, { content: [] });
+    });
+    const onElicit = (): ElicitResult => ({ action: "accept", content: { d: false } });
+    const client = await connect(server.url, { ...ME, onElicit });
+    await client.callTool("fill");
+    expect(answers).toEqual([{ form: { action: "accept", content: { a: "x", b: 0, d: false } } }]);
+  });
+
   test("a server that asks without end is stopped after roundsMax rounds", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());

@@ -112,15 +112,21 @@ describe("a session that is gone", () => {
   });
 
   test("is reopened once for all requests that meet it, and never for the second refusal of one", async () => {
-    let sessions = 0;
-    await using server = await scripted(({ method, headers, message }, response) => {
+    let [sessions, refused, answered] = [0, 0, 0];
+    await using server = await scripted(async ({ method, headers, message }, response) => {
       if (message?.method === "initialize") {
         sessions += 1;
         return result(response, message.id, initialized("2025-11-25"), { "mcp-session-id": `s${sessions}` });
       }
       if (method !== "POST" || message?.id === undefined)
         return response.writeHead(method === "POST" ? 202 : 405).end();
-      if (headers["mcp-session-id"] === "s2") return result(response, message.id, { tools: [] });
+      if (headers["mcp-session-id"] === "s2") {
+        answered += 1;
+        return result(response, message.id, { tools: [] });
+      }
+      refused += 1;
+      // The last refusal arrives after the new session is in use.
+      if (refused === 3) await until("a request of the new session", () => answered === 2);
       return response.writeHead(404).end();
     });
     const { client } = await join(server.url, NEWEST_LEGACY);

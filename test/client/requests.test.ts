@@ -157,7 +157,7 @@ describe.each(PLACES)("in $name", (place) => {
 
   test("with resetTimeoutOnProgress: false progress does not extend the time limit", async () => {
     const { client } = await lab.visit(place);
-    const options = { timeoutMs: 300, resetTimeoutOnProgress: false };
+    const options = { timeoutMs: 300, resetTimeoutOnProgress: false, onProgress: () => undefined };
     const error = await errorOf(client.callTool("slow", { steps: 50, stepMs: 40 }, options));
     expect(error).toMatchObject({ code: "timeout" });
   });

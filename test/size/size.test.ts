@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { DEPLOYED, deployedKib } from "../../scripts/deployed-size.ts";
 import { PROGRAMS, sizeOf } from "../../scripts/size-of.ts";
@@ -13,6 +14,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/auth.ts": 37.8,
   "test/size/sessions.ts": 59.3,
   "test/size/durable.ts": 77.5,
+  "test/size/client.ts": 16,
 };
 
 test.each(PROGRAMS)("$name is within its budget and has the recorded size", async ({ entry, gzipKibMax }) => {
@@ -69,4 +71,21 @@ test("bearer() adds at most 8 KiB, and only to a program that imports it", async
   expect((withIt?.gzip ?? 0) - (without?.gzip ?? 0)).toBeLessThanOrEqual(8 * 1024);
   expect([modulesOf(without), modulesOf(durable)]).toEqual([[], []]);
   expect(modulesOf(withIt)).toContain("src/worker/auth/jwt.ts");
+});
+
+test("a client in a browser loads what few clients need on demand", async () => {
+  const { modules } = await sizeOf("test/size/client.ts");
+  expect(modules).toContain("src/client/http-link.ts");
+  expect(modules.filter((path) => /http-sse|transport-link/.test(path))).toEqual([]);
+});
+
+test.each([["browser"], ["workerd"]])("the client bundles under the condition %s alone", async (condition) => {
+  const { outputFiles } = await build({
+    entryPoints: ["test/size/client.ts"],
+    bundle: true,
+    write: false,
+    format: "esm",
+    conditions: [condition],
+  });
+  expect(outputFiles[0]?.text).not.toMatch(/from ?"node:|require\(/);
 });

@@ -1,0 +1,27 @@
+/**
+ * Runs the client scenarios of the official conformance suite on Node and in workerd, and prints a table. Exits with 1
+ * unless every scenario is clean. The scenarios of authorization and of skills are not in the list yet.
+ */
+import { type ClientScenario, isCleanRun, RUNTIMES, runClientSuite } from "./official-client-suite.ts";
+
+for (const runtime of RUNTIMES) {
+  const scenarios = await runClientSuite(runtime);
+  console.log(`\nthe client on ${runtime}: success/failure/warning`);
+  for (const scenario of scenarios) print(scenario);
+  console.log(`  ${scenarios.filter(isCleanRun).length} of ${scenarios.length} scenarios are clean`);
+  if (!scenarios.every(isCleanRun)) process.exitCode = 1;
+}
+
+function print(scenario: ClientScenario): void {
+  const { version, name, checks, exitCode, output } = scenario;
+  const isClean = isCleanRun(scenario);
+  const counts = (["SUCCESS", "FAILURE", "WARNING"] as const).map((status) => {
+    return checks.filter((check) => check.status === status).length;
+  });
+  console.log(`  ${(isClean ? "clean" : "NOT CLEAN").padEnd(9)} ${version} ${name.padEnd(40)} ${counts.join("/")}`);
+  if (isClean) return;
+  if (exitCode !== 0) console.log(`            exit code ${exitCode}: ${output.slice(-500)}`);
+  for (const { id, status, errorMessage } of checks) {
+    if (status === "FAILURE" || status === "WARNING") console.log(`            ${status} ${id}: ${errorMessage ?? ""}`);
+  }
+}

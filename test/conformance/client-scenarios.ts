@@ -1,0 +1,89 @@
+/** What our client does in the scenarios of the official suite, on any runtime. */
+import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
+
+type Drive = (client: Client, context: Context) => Promise<unknown>;
+
+/** The part of the suite's context that the scenarios use. */
+export interface Context {
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments: Record<string, unknown> }[];
+}
+
+/** Lists the tools, if the server has some: a request that it has not declared is not sent. */
+async function list(client: Client) {
+  return client.server.capabilities.tools ? client.tools().all() : [];
+}
+
+async function jsonSchemaEcho(client: Client): Promise<unknown> {
+  const tool = (await list(client)).find(({ name }) => name === "json_schema_2020_12_tool");
+  return client.callTool("json_schema_echo", { schema: tool?.inputSchema });
+}
+
+async function standardHeaders(client: Client): Promise<void> {
+  await list(client);
+  await client.callTool("test_headers");
+  await client.resources().all();
+  await client.readResource("file:///path/to/file%20name.txt");
+  await client.prompts().all();
+  await client.getPrompt("test_prompt");
+}
+
+async function customHeaders(client: Client, context: Context): Promise<void> {
+  await list(client);
+  for (const { name, arguments: args } of context.toolCalls ?? []) await client.callTool(name, args);
+}
+
+async function requestState(client: Client): Promise<void> {
+  await list(client);
+  const echo = client.callTool("test_mrtr_echo_state");
+  await Promise.all([echo, client.callTool("test_mrtr_unrelated")]);
+  await client.callTool("test_mrtr_no_state");
+  await client.callTool("test_mrtr_no_result_type");
+}
+
+/** What the client does in each scenario. */
+const SCENARIOS: Readonly<Record<string, Drive>> = {
+  initialize: list,
+  tools_call: async (client) => {
+    await list(client);
+    await client.callTool("add_numbers", { a: 5, b: 3 });
+  },
+  "elicitation-sep1034-client-defaults": async (client) => {
+    await list(client);
+    await client.callTool("test_client_elicitation_defaults");
+  },
+  "sse-retry": async (client) => {
+    await list(client);
+    await client.callTool("test_reconnection");
+  },
+  "request-metadata": list,
+  "http-standard-headers": standardHeaders,
+  "http-custom-headers": customHeaders,
+  "http-invalid-tool-headers": async (client) => {
+    const names = (await list(client)).map(({ name }) => name);
+    for (const name of names) await client.callTool(name, { region: "us-west1" });
+  },
+  "sep-2322-client-request-state": requestState,
+  "json-schema-ref-no-deref": list,
+  "json-schema-2020-12-preservation": jsonSchemaEcho,
+};
+
+/**
+ * Connects to the server of a scenario and does what the scenario asks for.
+ *
+ * @throws {Error} if the scenario is unknown, so that it cannot pass without a request.
+ */
+export async function runScenario(name: string, url: string, context: Context): Promise<readonly ClientEvent[]> {
+  const drive = SCENARIOS[name];
+  if (!drive) throw new Error(`unknown scenario "${name}"`);
+  const events: ClientEvent[] = [];
+  const options: ClientOptions = {
+    name: "mcp-edge-conformance",
+    version: "1.0.0",
+    onElicit: () => ({ action: "accept" }),
+    onEvent: (event) => events.push(event),
+  };
+  const client = await connect(url, options);
+  await drive(client, context);
+  await client.close();
+  return events;
+}

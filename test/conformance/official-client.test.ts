@@ -1,0 +1,32 @@
+/** The client scenarios of the official suite, except those of authorization and skills. */
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  CLIENT_SCENARIOS,
+  type ClientScenario,
+  isCleanRun,
+  RUNTIMES,
+  run,
+  runClientSuite,
+} from "../../scripts/official-client-suite.ts";
+
+const NAMES = Object.entries(CLIENT_SCENARIOS).flatMap(([version, names]) =>
+  names.map((name) => [version, name] as const),
+);
+
+describe.each(RUNTIMES)("the client on %s", (runtime) => {
+  let results: readonly ClientScenario[];
+  beforeAll(async () => {
+    results = await runClientSuite(runtime);
+  }, 240_000);
+
+  test.each(NAMES)("%s %s succeeds without failure and warning, and the client exits with 0", (version, name) => {
+    const found = results.find((result) => result.version === version && result.name === name);
+    expect(found && isCleanRun(found), found?.output).toBe(true);
+  });
+});
+
+test("a scenario that the client does not know is not clean", async () => {
+  const { exitCode, output } = await run("2025-11-25", "auth/metadata-default");
+  expect(exitCode).not.toBe(0);
+  expect(output).toContain("unknown scenario");
+});
