@@ -15,10 +15,10 @@ const [clients = 1_000_000, perIsolate = 500] = process.argv.slice(2).map(Number
 const COSTS = {
   hop: (random: () => number) => 10 + 40 * random(),
   request: 0.1,
-  send: 0.02,
+  send: 0.07,
   call: 0.05,
   write: 10,
-  receive: 0.2,
+  receive: 0.15,
 };
 
 /** Dollars each, from the published prices of Workers Paid, after the included amounts. */
