@@ -16,19 +16,27 @@ export interface Bundle {
 export interface BundleSettings {
   /** Number of tools besides `emit`. @default 52 */
   readonly echoTools?: number;
-  /** Counts requests to objects and rows they write: see counted.ts. */
-  readonly isCounted?: boolean;
+  /** Counts requests to objects and rows they write: `calls` with counted.ts, `cost` with scripts/cost/counted-worker.ts. */
+  readonly counter?: keyof typeof COUNTERS;
 }
+
+const COUNTERS = { calls: "./counted.ts", cost: "../scripts/cost/counted-worker.ts" } as const;
 
 /** In node_modules, so that linters and type checkers ignore it. */
 const BUILD = join(import.meta.dirname, "node_modules/.bench");
 
 export async function bundle(contestant: Contestant, settings: BundleSettings = {}): Promise<Bundle> {
-  const { echoTools = 52, isCounted = false } = settings;
+  const { echoTools = 52, counter } = settings;
   const entry = join(import.meta.dirname, "contestants", `${contestant.entry}.ts`);
   const result = await build({
-    ...(isCounted
-      ? { stdin: { contents: countedEntry(contestant, entry), resolveDir: import.meta.dirname, loader: "ts" } }
+    ...(counter
+      ? {
+          stdin: {
+            contents: countedEntry(contestant, entry, COUNTERS[counter]),
+            resolveDir: import.meta.dirname,
+            loader: "ts",
+          },
+        }
       : { entryPoints: [entry] }),
     bundle: true,
     minify: true,
@@ -45,16 +53,16 @@ export async function bundle(contestant: Contestant, settings: BundleSettings = 
   });
   const bytes = result.outputFiles[0]?.contents ?? new Uint8Array();
   mkdirSync(BUILD, { recursive: true });
-  const path = join(BUILD, `${contestant.entry}-${echoTools}${isCounted ? "-counted" : ""}.js`);
+  const path = join(BUILD, `${contestant.entry}-${echoTools}${counter ?? ""}.js`);
   writeFileSync(path, bytes);
   return { path, minifiedBytes: bytes.length, gzipBytes: gzipSync(bytes, { level: 9 }).length };
 }
 
-function countedEntry({ objects = {} }: Contestant, entry: string): string {
+function countedEntry({ objects = {} }: Contestant, entry: string, counter: string): string {
   const classes = Object.values(objects);
   return [
     `import * as worker from ${JSON.stringify(entry)};`,
-    `import { countedObject, countedWorker } from "./counted.ts";`,
+    `import { countedObject, countedWorker } from ${JSON.stringify(counter)};`,
     `export default countedWorker(worker.default);`,
     ...classes.map((name) => `export const ${name} = countedObject(worker.${name});`),
   ].join("\n");

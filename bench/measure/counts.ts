@@ -11,7 +11,7 @@ const CALLS = 20;
 const ASK = Buffer.from("GET /counts HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
 export async function counts(contestant: Contestant): Promise<Figures> {
-  const { path } = await bundle(contestant, { isCounted: true });
+  const { path } = await bundle(contestant, { counter: "calls" });
   await using workerd = await Workerd.start(contestant, path);
   return await withConnection(workerd, async (connection) => {
     const session = await openSession(connection, contestant);

@@ -1,0 +1,103 @@
+/** Writes docs/cost.md from counts and the published prices. */
+import type { Counted } from "./shapes.ts";
+
+/** Published prices of Workers Paid in US dollars, without the included amounts. */
+export const PRICES = {
+  readOn: "2026-11-21",
+  workerRequest: 0.3e-6,
+  objectRequest: 0.15e-6,
+  /** A WebSocket message into an object is a twentieth of a request. */
+  message: 0.15e-6 / 20,
+  rowRead: 0.001e-6,
+  rowWritten: 1e-6,
+  /** One second of an object in memory: 128 MB at $12.50 per million GB-s. */
+  objectSecond: 0.128 * 12.5e-6,
+} as const;
+
+/** Sessions a day. */
+const SESSIONS = 1_000_000;
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** A server in the document: its name, and its counts by shape. */
+export interface Server {
+  readonly name: string;
+  readonly counts: Readonly<Record<string, Counted>>;
+}
+
+/** Returns what a million sessions of a shape cost in a day, in dollars. */
+export function dollarsOf(counted: Counted): number {
+  const seconds = counted.held?.isAwake ? DAY_SECONDS : 0;
+  const one =
+    counted.workerRequests * PRICES.workerRequest +
+    (counted.requests + counted.alarms) * PRICES.objectRequest +
+    counted.messages * PRICES.message +
+    counted.rowsRead * PRICES.rowRead +
+    counted.rowsWritten * PRICES.rowWritten +
+    seconds * PRICES.objectSecond;
+  return one * SESSIONS;
+}
+
+/** Returns the whole document. */
+export function pageOf(servers: readonly Server[], shapes: readonly string[]): string {
+  const head = ["shape", "server", "Worker requests", "object requests", "messages", "alarms", "rows read"];
+  const heads = [...head, "rows written", "object in memory", "a day"];
+  const lines = shapes.flatMap((shape) =>
+    servers.flatMap(({ name, counts }) => {
+      const found = counts[shape];
+      return found ? [[shape, name, ...cellsOf(found)]] : [];
+    }),
+  );
+  return `${INTRODUCTION}
+${table([heads, heads.map(() => "---"), ...lines])}
+
+${NOTES}`;
+}
+
+function cellsOf(found: Counted): string[] {
+  const { workerRequests, requests, messages, alarms, rowsRead, rowsWritten, held } = found;
+  const numbers = [workerRequests, requests, messages, alarms, rowsRead, rowsWritten].map(short);
+  if (held?.isRefused) return [...numbers, "-", "GET is refused"];
+  return [...numbers, held?.isAwake ? "all day" : "only while it works", formatDollars(dollarsOf(found))];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+function short(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function formatDollars(value: number): string {
+  return `$${value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+}
+
+const INTRODUCTION = `# What a million sessions a day cost
+
+\`npm run cost\` replays each shape of use once on workerd, counts what Cloudflare bills, and writes this page. The last
+column is the price of a million such sessions a day on the Workers Paid plan, in US dollars, without the amounts that the
+plan includes. All servers offer the same number of tools. The counts of mcp-edge (\`sessions()\`, \`hub()\` and \`keys()\`
+with default options) are compared by a test: those of a call with progress depend a little on the machine.
+`;
+
+const NOTES = `## What is counted
+
+- **Prices** of Workers and Durable Objects, read on ${PRICES.readOn}: a Worker request costs $0.30 per million; a request
+  to an object, or an alarm, $0.15 per million; a WebSocket message into an object a twentieth of that; rows read $0.001 and
+  rows written $1.00 per million; an object in memory $12.50 per million GB-s, that is $1.60 per million seconds. Every
+  month includes 10 million Worker requests, 1 million requests to objects, 50 million written rows and 400,000 GB-s.
+- **Until the end of a session**: the clock is then moved ahead by a month, so that the alarms which delete rows, and the
+  rows that they write, are counted. Clients leave without DELETE, as most do. What an isolate does once, such as reading its
+  sealing keys, is not counted. Rows are those that SQLite counts; tables that an object creates are rows too.
+- **Progress** is reported without a pause in the handler, except for an \`await\` between two notifications. mcp-edge
+  stores such notifications together. Notifications that are more than 10 ms apart are a row each.
+- **A GET stream** is held for 27 seconds, then a ping shows whether its object hibernated meanwhile. An object in memory
+  for a day costs $0.14. "Only while it works" is milliseconds per request: 10 ms would add $0.016 per million requests. A
+  stream without heartbeats is cut by Cloudflare's edge about every five minutes, so its client opens it 288 times a day; one
+  with heartbeats, as of mcp-edge, stays open.
+- **Not counted**: CPU time of the Worker ($0.02 per million ms) and storage ($0.20 per GB-month). A millisecond of CPU in
+  each of three requests would add $0.06; the 5,760 heartbeats of a stream in a day, at 0.05 ms each, $5.76.
+
+The other servers are set up as in \`bench/contestants\`, with the versions in the table. SDK v2 keeps no sessions: each of its
+requests stands alone, it sends nothing between requests, and a lost connection loses the call.
+`;

@@ -1,0 +1,24 @@
+/** The stored counts, and the document that is written from them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../tools.ts";
+import { pageOf, type Server } from "./page.ts";
+import { SHAPES } from "./shapes.ts";
+
+/** The generated document. */
+export const PAGE: string = join(ROOT, "docs/cost.md");
+/** The counts of mcp-edge, and those of the other servers. */
+export const OURS: string = join(import.meta.dirname, "ours.json");
+export const PEERS: string = join(import.meta.dirname, "peers.json");
+
+export function readServers(path: string): Server[] {
+  return JSON.parse(readFileSync(path, "utf8")) as Server[];
+}
+
+/** Returns the document of the stored counts. */
+export function pageOfStored(): string {
+  return pageOf(
+    [...readServers(OURS), ...readServers(PEERS)],
+    SHAPES.map(({ what }) => what),
+  );
+}
