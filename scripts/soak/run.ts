@@ -2,9 +2,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { choosePort } from "../../src/testing/port.ts";
 import { Random } from "../../test/chaos/random.ts";
 import { ROOT } from "../tools.ts";
 import { CLIENTS, Unexpected } from "./clients.ts";
+import { heapMib } from "./heap.ts";
 import type { Leak } from "./leaks.ts";
 
 export interface SoakOptions {
@@ -22,6 +24,9 @@ export interface SoakOptions {
 
 /** What is measured while no client is connected and no object is in memory. */
 export interface Level {
+  /** What objects of JavaScript use. */
+  readonly heapMib: number;
+  /** The resident memory of workerd, which keeps what it needed at its busiest moment. */
   readonly memoryMib: number;
   readonly descriptors: number;
 }
@@ -37,35 +42,39 @@ export interface Soak {
   readonly findings: readonly string[];
 }
 
-/** MiB by which memory may differ: the heap is not compacted at the moment of the measurement. */
-const MEMORY_MIB_MAX = 32;
+/** MiB by which the heap may differ: compiled code, and garbage that was not collected yet. */
+const HEAP_MIB_MAX = 4;
 /** workerd keeps some connections to itself and to Node open. */
 const DESCRIPTORS_MAX = 16;
 /** Milliseconds after which every session has expired and every idle object has left memory: ten seconds after its last use. */
-const SETTLE_MS = 20_000;
+const SETTLE_MS = 16_000;
 /** Milliseconds in which the last alarms may run. */
-const ALARMS_MS = 30_000;
+const ALARMS_MS = 15_000;
 /** Findings that are kept. */
 const FINDINGS_MAX = 20;
 
 export async function soak(options: SoakOptions): Promise<Soak> {
+  const inspectorPort = await choosePort();
   await using worker = await startWorker({
+    inspectorPort,
     entry: "scripts/soak/worker.ts",
     root: ROOT,
     objects: ["McpObject"],
     bindings: { MCP_KEYS: newKeys(), ...(options.leak ? { LEAK: options.leak } : {}) },
   });
-  return await new Run(worker, options).all();
+  return await new Run(worker, inspectorPort, options).all();
 }
 
 class Run {
   readonly #worker: TestWorker;
+  readonly #inspectorPort: number;
   readonly #options: SoakOptions;
   readonly #random: Random;
   readonly #findings: string[] = [];
   #clients = new Map<string, number>();
 
-  constructor(worker: TestWorker, options: SoakOptions) {
+  constructor(worker: TestWorker, inspectorPort: number, options: SoakOptions) {
+    this.#inspectorPort = inspectorPort;
     this.#worker = worker;
     this.#options = options;
     this.#random = new Random(options.seed);
@@ -110,7 +119,8 @@ class Run {
   async #settled(): Promise<Level> {
     this.#options.report?.(`${[...this.#clients.values()].reduce((sum, each) => sum + each, 0)} clients have left`);
     await pause(SETTLE_MS);
-    return { memoryMib: this.#memoryMib(), descriptors: readdirSync(`/proc/${this.#worker.pid}/fd`).length };
+    const descriptors = readdirSync(`/proc/${this.#worker.pid}/fd`).length;
+    return { heapMib: await heapMib(this.#worker, this.#inspectorPort), memoryMib: this.#memoryMib(), descriptors };
   }
 
   #memoryMib(): number {
@@ -142,8 +152,8 @@ class Run {
   }
 
   #compare(before: Level, after: Level, { rows, alarms }: Soak["left"]): void {
-    const grown = after.memoryMib - before.memoryMib;
-    if (grown > MEMORY_MIB_MAX) this.#find(`memory grew by ${grown} MiB, from ${before.memoryMib}`);
+    const grown = after.heapMib - before.heapMib;
+    if (grown > HEAP_MIB_MAX) this.#find(`memory grew by ${grown.toFixed(1)} MiB, from ${before.heapMib} MiB`);
     const opened = after.descriptors - before.descriptors;
     if (opened > DESCRIPTORS_MAX) this.#find(`${opened} descriptors more are open than before`);
     if (rows > 0) this.#find(`${rows} rows were not deleted`);
@@ -155,6 +165,6 @@ class Run {
   }
 }
 
-function describe({ memoryMib, descriptors }: Level): string {
-  return `${memoryMib} MiB, ${descriptors} descriptors`;
+function describe({ heapMib, memoryMib, descriptors }: Level): string {
+  return `a heap of ${heapMib} MiB, ${memoryMib} MiB resident, ${descriptors} descriptors`;
 }

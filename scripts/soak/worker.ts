@@ -15,13 +15,13 @@ interface Env {
   readonly LEAK?: readonly Leak[];
 }
 
-const server = new McpServer<Env>({ name: "soak", version: "1.0.0" });
+const server = new McpServer<Env>({ name: "soak", version: "1.0.0", onError: () => undefined });
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** What a leaking server keeps. */
-const kept: string[] = [];
+const kept: Uint8Array[] = [];
 
 server.tool("plain", {}, (_, ctx) => {
-  if (ctx.env.LEAK?.includes("memory")) kept.push("x".repeat(64 * 1024) + kept.length);
+  if (ctx.env.LEAK?.includes("memory")) kept.push(new Uint8Array(256 * 1024));
   return "done";
 });
 server.tool("telling", { input: z.object({ count: z.number().int() }) }, async ({ count }, ctx) => {
@@ -52,6 +52,8 @@ const app = edge(server, {
   httpSse: httpSse(),
   once: once({ ttlMs: 3_000 }),
   heartbeatMs: 500,
+  // A handler that asks keeps its session until it is answered, or this time is over.
+  limits: { elicitTimeoutMs: 2_000 },
 });
 export default app;
 

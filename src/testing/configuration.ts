@@ -33,6 +33,12 @@ export interface WorkerOptions {
   readonly compatibilityFlags?: readonly string[];
   /** Answers every fetch of the Worker in place of the internet. Without it the fetches go to the network. */
   readonly outbound?: (request: Request) => Response | Promise<Response>;
+  /**
+   * Port of 127.0.0.1 at which developer tools can attach: to debug, profile, or read the size of the heap.
+   *
+   * @default none
+   */
+  readonly inspectorPort?: number;
   /** If true, a second isolate of the same Worker uses the objects of the first. The first calls it with the binding TWIN. */
   readonly twin?: boolean;
 }
@@ -50,6 +56,7 @@ export interface PreparedWorker {
   readonly classes: ReadonlyMap<string, string>;
   /** Bindings of the control Worker that move a clock, one for each isolate. */
   readonly clocks: readonly string[];
+  readonly inspectorPort: number | undefined;
 }
 
 /** Reads the configuration and bundles the Worker. */
@@ -110,7 +117,7 @@ export async function prepare(options: WorkerOptions): Promise<PreparedWorker> {
     serviceBindings: Object.fromEntries(clocks.map((name) => [name, { name, entrypoint: CLOCK }])),
   };
   const workers = [...(options.twin ? withTwin(first, shared) : [first]), control, ...others];
-  return { workers, classes, clocks };
+  return { workers, classes, clocks, inspectorPort: options.inspectorPort };
 }
 
 type Configured = Pick<BundleOptions, "define" | "alias" | "tsconfig"> & {

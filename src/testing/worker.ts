@@ -100,7 +100,9 @@ export class TestWorker implements AsyncDisposable {
     await this.kill();
     const { Miniflare, convertV4MiniflareOptions } = await loadMiniflare(this.#root);
     this.#port ??= await choosePort();
+    const { inspectorPort } = this.#prepared;
     const options = convertV4MiniflareOptions({
+      ...(inspectorPort === undefined ? {} : { inspectorPort }),
       workers: this.#prepared.workers as never,
       resourcePersistencePath: this.stateFolder,
       host: "127.0.0.1",

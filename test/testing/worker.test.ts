@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { choosePort } from "../../src/testing/port.ts";
 import { load } from "../../src/testing/tools.ts";
 
 const ENTRY = "test/testing/fixtures/counter.ts";
@@ -248,4 +249,12 @@ test("A26: a tool that is too old is skipped if there is one that is new enough"
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test("developer tools can attach to the Worker at inspectorPort", async () => {
+  const inspectorPort = await choosePort();
+  await using inspected = await startWorker({ entry: { source: "export default {}" }, inspectorPort });
+  expect(inspected.pid).toBeGreaterThan(0);
+  const listed = (await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json()) as { id: string }[];
+  expect(listed.map(({ id }) => id)).toContain("core:user:worker");
 });

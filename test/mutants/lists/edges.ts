@@ -335,6 +335,14 @@ export const EDGES: readonly Mutant[] = [
     tests: CLI,
   },
   {
+    id: "inspector-port-ignored",
+    file: "src/testing/worker.ts",
+    find: "const { inspectorPort } = this.#prepared;",
+    replace: "const inspectorPort = undefined;",
+    tests: ["test/testing/worker.test.ts"],
+    title: "developer tools can attach",
+  },
+  {
     id: "testing-alarm-blocks-the-test",
     file: "src/testing/worker.ts",
     find: 'return this.#alarm(binding, name, { ask: "alarm", onlyIfDue: false });',
