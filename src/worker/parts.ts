@@ -5,6 +5,7 @@
  */
 import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
+import type { CallerFacts, Definition } from "../core/define/server-options.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { AuthHook, HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
@@ -74,6 +75,11 @@ export interface PagePart {
 export interface AuthPart<Env> {
   /** Returns the principal that a request acts for, or the response that refuses it. */
   (...given: Parameters<AuthHook<Env>>): ReturnType<AuthHook<Env>>;
+  /**
+   * Whether a caller has the scopes that a definition needs, for the option `visible` of the server: it hides from lists,
+   * and from calls, what the caller may not use. A caller without a principal, as on stdio, has no scopes.
+   */
+  visible<Own>(definition: Definition<Own>, caller: Pick<CallerFacts<Own>, "principal">): boolean;
   /**
    * Answers a request for the metadata of the resource. Undefined for other requests. Only a Worker that serves the
    * endpoint below a path of another app calls it: for `/.well-known/oauth-protected-resource` and all paths below.

@@ -125,6 +125,13 @@ describe("the keys of the issuer", () => {
     expect(await statusOf(await tokenFor("/keys", {}, key, { kid: undefined }), "/keys")).toBe(401);
   });
 
+  test("are found behind keys of another kind", async () => {
+    await forget();
+    const others = await Promise.all([1, 2, 3, 4].map((at) => newKey(at % 2 ? "Ed25519" : "ES384", `other ${at}`)));
+    issuer.published = [...others.map(({ jwk }) => jwk), key.jwk];
+    expect(await statusOf(await tokenFor("/keys", {}, key, { kid: undefined }), "/keys")).toBe(200);
+  });
+
   test("may be given by their URL", async () => {
     const before = issuer.requests.length;
     expect(await statusOf(await tokenFor("/url", { iss: "https://other.example.com" }), "/url")).toBe(200);
@@ -158,9 +165,9 @@ describe("an issuer that is not available", () => {
   test.each([
     ["whose metadata has an error", METADATA, { status: 500 }],
     ["whose metadata is not JSON", METADATA, { status: 200, text: "<html>" }],
-    ["whose metadata names another issuer", METADATA, { status: 200, text: '{"issuer":"https://other.example.com"}' }],
     ["whose metadata redirects", METADATA, { status: 302, headers: { Location: "/elsewhere" } }],
     ["whose keys have an error", KEYS, { status: 503 }],
+    ["whose keys come with an error", KEYS, { status: 500, text: '{"keys":[]}' }],
     ["whose keys are not a set", KEYS, { status: 200, text: '{"keys":"none"}' }],
     ["whose keys redirect", KEYS, { status: 307, headers: { Location: "/elsewhere" } }],
     ["whose keys are very many", KEYS, { status: 200, text: `{"keys":[${'"none",'.repeat(60_000)}""]}` }],
@@ -178,6 +185,19 @@ describe("an issuer that is not available", () => {
     issuer.faults.clear();
     await advance(3);
     expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
+  });
+
+  test.each([
+    ["another issuer", { issuer: "https://other.example.com" }],
+    ["keys without TLS", { jwks_uri: "http://login.example.com/jwks" }],
+    ["no keys", { jwks_uri: undefined }],
+  ])("because its metadata names %s gets 503, and its keys are not requested", async (_, metadata) => {
+    await forget();
+    issuer.metadata = metadata;
+    const before = issuer.keyRequests;
+    expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(503);
+    expect(issuer.keyRequests).toBe(before);
+    issuer.metadata = {};
   });
 
   test("is asked at most once in two seconds", async () => {
@@ -297,6 +317,7 @@ describe("an opaque token", () => {
     ] as const) {
       expect([token, await statusOf(token, "/function")]).toEqual([token, status]);
     }
+    expect((await read<string[]>("/log")).at(-1)).toContain("verify of bearer() returned");
     const before = (await read<string[]>("/verified")).length;
     for (const [seconds, calls] of [
       [0, 1],

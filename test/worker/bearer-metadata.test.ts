@@ -158,6 +158,11 @@ describe("the options of bearer()", () => {
     ["a verify that is no function", { ...base, verify: true }, /verify of bearer/],
     ["introspection without TLS", { ...base, introspection: { url: "http://a.example" } }, /introspection.url is/],
     ["too large a skew", { ...base, clockSkewMs: 300_001 }, /clockSkewMs is 300001/],
+    ["needs with a wrong scope", { ...base, needs: { tools: { a: ["b c"] } } }, /needs.tools has "b c"/],
+    ["needs without a list", { ...base, needs: { prompts: { a: "b" } } }, /needs.prompts is not a list/],
+    ["needs that are a list", { ...base, needs: { tools: ["a"] } }, /needs.tools is not an object/],
+    ["needs of another kind", { ...base, needs: { tool: {} } }, /no option "tool".*tools/],
+    ["needs of a broken template", { ...base, needs: { resources: { "a:{": ["b"] } } }, /a:\{/],
     ["an unknown option", { ...base, scope: ["a"] }, /no option "scope".*scopes/],
   ])("%s are refused", (_, options, message) => {
     expect(() => makeBearer(options as never)).toThrow(message);

@@ -18,7 +18,7 @@ export function setUp(): void {
     key = await newKey("ES256", "one");
     worker = await startWorker({
       entry: "test/worker/fixtures/bearer.ts",
-      objects: ["McpObject"],
+      objects: ["McpObject", "FilesObject", "OwnObject"],
       bindings: { ISSUER: issuer.url },
     });
   });

@@ -11,6 +11,7 @@ import { checkUrl } from "./fetch-json.ts";
 import type { IntrospectionOptions } from "./introspection.ts";
 import type { JsonWebKeySet } from "./issuer-keys.ts";
 import { schemeOf, type TokenAlgorithm } from "./jwt.ts";
+import type { ScopeNeeds } from "./needs.ts";
 import type { VerifyToken } from "./opaque.ts";
 
 /** Options of {@link bearer}. */
@@ -61,6 +62,14 @@ export interface BearerOptions<Env = unknown> {
    * @default none
    */
   readonly includes?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * The scopes that single tools, prompts, resources and methods need, in addition to `scopes`. A request whose token
+   * lacks one gets 403 with all scopes that it needs. To hide what a caller may not use, pass the function `visible` of
+   * `bearer()` to the server.
+   *
+   * @default none
+   */
+  readonly needs?: ScopeNeeds;
   /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */
   readonly introspection?: IntrospectionOptions;
   /** Verifies each token, in place of the kit. */
@@ -76,6 +85,7 @@ export interface BearerOptions<Env = unknown> {
   readonly metadata?: JsonObject;
 }
 
+const NEEDS: OptionTable<ScopeNeeds> = { tools: null, prompts: null, resources: null, methods: null };
 const MINUTE_MS = 60_000;
 
 const OPTIONS: OptionTable<BearerOptions<never>> = {
@@ -88,6 +98,7 @@ const OPTIONS: OptionTable<BearerOptions<never>> = {
   keysMs: [1_000, 24 * 60 * MINUTE_MS],
   scopes: null,
   includes: null,
+  needs: null,
   introspection: null,
   verify: null,
   cacheMs: TIMER_OR_ZERO,
@@ -97,7 +108,7 @@ const OPTIONS: OptionTable<BearerOptions<never>> = {
 /** @throws {KitError} `options-invalid` naming the option. */
 export function checkBearerOptions(options: BearerOptions<never>): void {
   checkOptions("bearer(): ", options, OPTIONS);
-  const { issuer, resource, audience, jwks, algorithms, scopes, includes, introspection, verify } = options;
+  const { issuer, resource, audience, jwks, algorithms, scopes, introspection, verify } = options;
   checkUrl("bearer(): issuer", issuer);
   if (resource !== undefined) checkUrl("bearer(): resource", resource);
   if (typeof jwks === "string") checkUrl("bearer(): jwks", jwks);
@@ -112,12 +123,22 @@ export function checkBearerOptions(options: BearerOptions<never>): void {
   checkTexts("algorithms", algorithms, /^.+$/);
   const unknown = algorithms?.find((algorithm) => !schemeOf(algorithm));
   if (unknown !== undefined) throw invalid("algorithms", `has ${quote(unknown)}, which is not an asymmetric algorithm`);
-  if (includes !== undefined && !isObject(includes)) throw invalid("includes", "is not an object");
-  for (const [scope, narrower] of Object.entries(includes ?? {})) checkTexts("includes", [scope, ...narrower], SCOPE);
+  checkScopes("includes", options.includes);
+  checkOptions("bearer(): needs: ", options.needs ?? {}, NEEDS);
+  for (const [kind, needed] of Object.entries(options.needs ?? {})) checkScopes(`needs.${kind}`, needed);
 }
 
 /** The characters of a scope (RFC 6749, 3.3). */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** Checks lists of scopes by name, which may be empty. */
+function checkScopes(option: string, byName: unknown): void {
+  if (byName === undefined) return;
+  if (!isObject(byName)) throw invalid(option, "is not an object");
+  for (const scopes of Object.values(byName)) {
+    if (!Array.isArray(scopes) || scopes.length > 0) checkTexts(option, scopes as readonly unknown[], SCOPE);
+  }
+}
 
 function checkTexts(option: string, texts: readonly unknown[] | undefined, form: RegExp): void {
   if (texts === undefined) return;

@@ -15,6 +15,7 @@ import { type ClaimRules, readClaims } from "./claims.ts";
 import { byIntrospection } from "./introspection.ts";
 import { discoverKeys, IssuerKeys, loadKeys } from "./issuer-keys.ts";
 import { isSignedBy, parseJwt } from "./jwt.ts";
+import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
@@ -43,6 +44,7 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
   const { scopes = [] } = options;
   const verify = verifierOf(options);
   const include = including(options.includes);
+  const needs = new Needs(options.needs ?? {});
   const auth = async (request: Request, env: Env, execution: Execution) => {
     const resource = resourceAt(options, request.url);
     const token = readToken(request);
@@ -53,10 +55,20 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
       return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource);
     }
     const principal = { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
-    if (!scopes.every((scope) => principal.scopes.includes(scope))) {
-      return deny({ status: 403, error: "insufficient_scope", message: "The token lacks a scope.", scopes }, resource);
+    const holds = (scope: string) => principal.scopes.includes(scope);
+    if (scopes.every(holds) && needs.all.every(holds)) return principal;
+    // Only now is the body of interest.
+    const more = await needs.ofRequest(request);
+    if (more instanceof Response) return more;
+    const all = [...new Set([...scopes, ...more])];
+    if (!all.every(holds)) {
+      const message = "The token lacks a scope.";
+      return deny({ status: 403, error: "insufficient_scope", message, scopes: all }, resource);
     }
     return principal;
+  };
+  const visible: AuthPart<Env>["visible"] = (definition, { principal }) => {
+    return needs.ofDefinition(definition).every((scope) => principal?.scopes?.includes(scope));
   };
   const metadata: AuthPart<Env>["metadata"] = (request) => metadataFor(options, request);
   const mount: AuthPart<Env>["mount"] = (app, path) => {
@@ -68,7 +80,7 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
     for (const each of paths) app.all(each, (context) => metadataFor(options, context.req.raw, own) as Response);
   };
-  return Object.assign(auth, { metadata, mount });
+  return Object.assign(auth, { visible, metadata, mount });
 }
 
 /** Returns the URL that identifies the endpoint. */

@@ -9,4 +9,5 @@ export type { BearerOptions } from "./bearer-options.ts";
 export type { IntrospectionOptions } from "./introspection.ts";
 export type { JsonWebKeySet } from "./issuer-keys.ts";
 export type { Jwk, TokenAlgorithm } from "./jwt.ts";
+export type { ScopeNeeds } from "./needs.ts";
 export type { TokenRequest, VerifiedToken, VerifyToken } from "./opaque.ts";

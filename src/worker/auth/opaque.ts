@@ -75,7 +75,7 @@ export function keeping(verify: Verify, cacheMs: number): Verify {
     if (known && Date.now() < known.untilMs) return known;
     kept.delete(key);
     const answer = await verify(token, given, execution);
-    if (typeof answer === "string" || cacheMs === 0) return answer;
+    if (typeof answer === "string") return answer;
     const [oldest] = kept.keys();
     if (kept.size >= KEPT_MAX && oldest !== undefined) kept.delete(oldest);
     kept.set(key, { ...answer, untilMs: Math.min(answer.expiresAtMs, Date.now() + cacheMs) });

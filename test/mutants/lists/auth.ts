@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 
 const TOKENS = ["test/worker/bearer.test.ts"];
 const KEYS = ["test/worker/bearer-keys.test.ts"];
+const SCOPES = ["test/worker/bearer-scopes.test.ts"];
 const METADATA = ["test/worker/bearer-metadata.test.ts"];
 
 const claims = "src/worker/auth/claims.ts";
@@ -14,6 +15,7 @@ const answers = "src/worker/auth/answers.ts";
 const fetchJson = "src/worker/auth/fetch-json.ts";
 const issuerKeys = "src/worker/auth/issuer-keys.ts";
 const introspection = "src/worker/auth/introspection.ts";
+const needs = "src/worker/auth/needs.ts";
 const opaque = "src/worker/auth/opaque.ts";
 
 export const AUTH: readonly Mutant[] = [
@@ -219,15 +221,15 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-scopes-unchecked",
     file: bearer,
-    find: "if (!scopes.every(",
-    replace: "if (scopes.length > 9 && !scopes.every(",
+    find: "if (!all.every(",
+    replace: "if (scopes.length > 9 && !all.every(",
     tests: METADATA,
   },
   {
     id: "auth-scopes-any",
     file: bearer,
-    find: "if (!scopes.every(",
-    replace: "if (scopes.length > 0 && !scopes.some(",
+    find: "if (!all.every(",
+    replace: "if (scopes.length > 0 && !all.some(",
     tests: METADATA,
   },
   {
@@ -438,13 +440,6 @@ export const AUTH: readonly Mutant[] = [
     tests: KEYS,
   },
   {
-    id: "auth-answer-kept-always",
-    file: opaque,
-    find: "cacheMs === 0) return answer;",
-    replace: "cacheMs < 0) return answer;",
-    tests: KEYS,
-  },
-  {
     id: "auth-function-expiry",
     file: opaque,
     find: "if (!(Date.now() < expiresAtMs)) return",
@@ -457,5 +452,90 @@ export const AUTH: readonly Mutant[] = [
     find: '|| verified.subject === "") {',
     replace: '|| verified.subject === "") if (token === "") {',
     tests: KEYS,
+  },
+  {
+    id: "auth-needs-any-path",
+    file: bearer,
+    find: "if (scopes.every(holds) && needs.all.every(holds)) return principal;",
+    replace: "if (scopes.every(holds)) return principal;",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-told-alone",
+    file: bearer,
+    find: "const all = [...new Set([...scopes, ...more])];",
+    replace: "const all = [...new Set(more)];",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-visible-anyone",
+    file: bearer,
+    find: "every((scope) => principal?.scopes?.includes(scope));",
+    replace: "every((scope) => principal !== undefined || scope);",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-body-unread",
+    file: needs,
+    find: 'if (request.method !== "POST" ||',
+    replace: 'if (request.method !== "PUT" ||',
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-body-taken",
+    file: needs,
+    find: "await readBody(request.clone(), DEFAULT_LIMITS)",
+    replace: "await readBody(request, DEFAULT_LIMITS)",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-body-too-large",
+    file: needs,
+    find: "if (body.refusal) return refuse(body.refusal);",
+    replace: "if (body.refusal) return [];",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-of-a-batch",
+    file: needs,
+    find: "Array.isArray(body.value) ? body.value : [body.value]",
+    replace: "[body.value]",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-of-a-completion",
+    file: needs,
+    find: 'return [...own, ...this.#of("prompts", asked.name), ...this.#of("resources", asked.uri)];',
+    replace: "return own;",
+    tests: SCOPES,
+  },
+  { id: "auth-needs-of-a-subscription", file: needs, find: 'case "resources/subscribe":', replace: "", tests: SCOPES },
+  {
+    id: "auth-needs-of-a-listen",
+    file: needs,
+    find: 'Array.isArray(uris) ? uris.flatMap((each) => this.#of("resources", each)) : []',
+    replace: "[]",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-of-templates",
+    file: needs,
+    find: 'if (exact || kind !== "resources") return exact ?? [];',
+    replace: "return exact ?? [];",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-of-exact-uris",
+    file: needs,
+    find: 'if (exact || kind !== "resources") return exact ?? [];',
+    replace: 'if (kind !== "resources") return exact ?? [];',
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-of-one-template",
+    file: needs,
+    find: "return this.#templates.flatMap(([template, scopes]) => (template.match(name) ? scopes : []));",
+    replace: "return this.#templates.find(([template]) => template.match(name))?.[1] ?? [];",
+    tests: SCOPES,
   },
 ];

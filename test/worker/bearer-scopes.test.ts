@@ -1,0 +1,204 @@
+/** The scopes that single tools, prompts, resources and methods need, in both eras, in sessions and over HTTP+SSE. */
+import { describe, expect, test } from "vitest";
+import { type Members, request } from "../http/messages.ts";
+import { type Client, LegacyClient, ModernClient, readAnswer } from "./client.ts";
+import { bearer, setUp, tokenFor, url } from "./protected.ts";
+
+setUp();
+
+type Era = "modern" | "in a session" | "without sessions";
+
+/** A client of one era with a token of these scopes. */
+async function clientWith(era: Era, scope: string, path = pathOf(era)): Promise<Client> {
+  const token = await tokenFor(path, { scope });
+  if (era === "in a session") return LegacyClient.open(url(path), { token });
+  if (era === "modern") {
+    const client = new ModernClient(url(path));
+    const request: Client["request"] = (method, params) => client.request(method, params, { headers: bearer(token) });
+    return { era: "modern", request, call: (name, args) => request("tools/call", { name, arguments: args ?? {} }) };
+  }
+  const send: Client["request"] = (method, params) => {
+    const headers = { "content-type": "application/json", accept: "application/json", ...bearer(token) };
+    return fetch(url(path), { method: "POST", headers, body: JSON.stringify(request(method, params)) });
+  };
+  return { era: "legacy", request: send, call: (name, args) => send("tools/call", { name, arguments: args ?? {} }) };
+}
+
+function pathOf(era: Era): string {
+  return era === "without sessions" ? "/stateless" : "/files";
+}
+
+/** The status of an answer, and the scopes of its challenge. */
+async function resultOf(response: Promise<Response>): Promise<readonly [number, string | undefined]> {
+  const { status, headers, body } = await response;
+  await body?.cancel();
+  const challenge = headers.get("WWW-Authenticate") ?? undefined;
+  if (challenge !== undefined) {
+    expect(challenge).toContain('error="insufficient_scope"');
+    expect(challenge).toMatch(/resource_metadata="[^"]+\/oauth-protected-resource\/(files|stateless)"$/);
+  }
+  return [status, /[ ,]scope="([^"]*)"/.exec(challenge ?? "")?.[1]];
+}
+
+const ERAS: readonly Era[] = ["modern", "in a session", "without sessions"];
+
+/** Each operation, and the scopes that it needs beside "mcp". */
+const OPERATIONS: readonly (readonly [string, Members, string])[] = [
+  ["tools/call", { name: "write", arguments: {} }, "files:write"],
+  ["tools/call", { name: "audit", arguments: {} }, "audit files:read"],
+  ["prompts/get", { name: "summary" }, "files:read"],
+  ["resources/read", { uri: "file:///report" }, "files:read"],
+  [
+    "completion/complete",
+    { ref: { type: "ref/prompt", name: "summary" }, argument: { name: "tone", value: "" } },
+    "files:read",
+  ],
+  [
+    "completion/complete",
+    { ref: { type: "ref/resource", uri: "file:///{path}" }, argument: { name: "path", value: "" } },
+    "files:read",
+  ],
+  ["example.com/stats", {}, "audit"],
+];
+
+const OPEN: readonly (readonly [string, Members])[] = [
+  ["tools/call", { name: "list", arguments: {} }],
+  ["prompts/get", { name: "plain" }],
+  ["resources/read", { uri: "file:///public" }],
+  ["resources/read", { uri: "other://one" }],
+  ["tools/list", {}],
+];
+
+describe.each(ERAS)("an operation (%s)", (era) => {
+  test.each(OPERATIONS)(
+    "%s of %j is refused with all scopes that it needs, and served with them",
+    async (method, params, needed) => {
+      const narrow = await clientWith(era, "mcp");
+      expect(await resultOf(narrow.request(method, params))).toEqual([403, `mcp ${needed}`]);
+      for (const one of needed.split(" ").slice(1)) {
+        expect(await resultOf((await clientWith(era, `mcp ${one}`)).request(method, params))).toEqual([
+          403,
+          `mcp ${needed}`,
+        ]);
+      }
+      // The step up: the same request with the scopes of the challenge.
+      const answer = await readAnswer((await clientWith(era, `mcp ${needed}`)).request(method, params));
+      expect([answer.status, answer.raw]).toEqual([200, expect.stringContaining('"result"')]);
+    },
+  );
+
+  test.each(OPEN)("%s of %j needs only the scopes of every request", async (method, params) => {
+    const answer = await readAnswer((await clientWith(era, "mcp")).request(method, params));
+    expect([answer.status, answer.raw]).toEqual([200, expect.stringContaining('"result"')]);
+  });
+
+  test("is served with a broader scope", async () => {
+    const client = await clientWith(era, "mcp files");
+    for (const [method, params, needed] of OPERATIONS) {
+      const isIncluded = needed.startsWith("files");
+      expect([method, params, (await resultOf(client.request(method, params)))[0]]).toEqual([
+        method,
+        params,
+        isIncluded ? 200 : 403,
+      ]);
+    }
+  });
+});
+
+test.each(["modern", "in a session"] as const)(
+  "a definition is shown only to callers with its scopes if the server has the function visible (%s)",
+  async (era) => {
+    const shown = async (scope: string) => {
+      const client = await clientWith(era, scope, "/own");
+      const lists = ["tools", "prompts", "resources", "resources/templates"].map(async (list) => {
+        const { messages } = await readAnswer(client.request(`${list}/list`, {}));
+        const result = (messages.at(-1)?.result ?? {}) as Record<string, Members[] | undefined>;
+        const entries = result.tools ?? result.prompts ?? result.resources ?? result.resourceTemplates ?? [];
+        return entries.map(({ name, uri, uriTemplate }) => uriTemplate ?? uri ?? name);
+      });
+      return (await Promise.all(lists)).flat().sort();
+    };
+    const open = ["file:///public", "list", "other://one", "plain"];
+    expect(await shown("mcp")).toEqual(open);
+    expect(await shown("mcp files:read")).toEqual([...open, "file:///{path}", "summary"].sort());
+    expect(await shown("mcp files audit")).toEqual([...open, "file:///{path}", "summary", "audit", "write"].sort());
+  },
+);
+
+describe("several operations", () => {
+  test("of a batch need the scopes of all of them", async () => {
+    const token = await tokenFor("/files", { scope: "mcp" });
+    const client = await LegacyClient.open(url("/files"), { version: "2025-03-26", token });
+    const batch = ["list", "write", "audit"].map((name, id) => request("tools/call", { name, arguments: {} }, id));
+    expect(await resultOf(client.send(batch))).toEqual([403, "mcp files:write audit files:read"]);
+    expect(await resultOf(client.send(batch.slice(0, 1)))).toEqual([200, undefined]);
+  });
+
+  test("of a subscription need the scopes of all of its resources", async () => {
+    const client = await clientWith("modern", "mcp");
+    const listen = (...uris: string[]) =>
+      client.request("subscriptions/listen", { notifications: { resourceSubscriptions: uris } });
+    expect(await resultOf(listen("file:///public", "file:///report"))).toEqual([403, "mcp files:read"]);
+    expect(await resultOf(listen("file:///public"))).toEqual([200, undefined]);
+    const session = await clientWith("in a session", "mcp");
+    expect(await resultOf(session.request("resources/subscribe", { uri: "file:///report" }))).toEqual([
+      403,
+      "mcp files:read",
+    ]);
+  });
+
+  test("that one URI is, because it matches several templates, need the scopes of all of them", async () => {
+    const client = await clientWith("modern", "mcp");
+    expect(await resultOf(client.request("resources/read", { uri: "file:///a/key" }))).toEqual([
+      403,
+      "mcp audit files:read",
+    ]);
+    expect(await resultOf(client.request("resources/read", { uri: "file:///key" }))).toEqual([403, "mcp files:read"]);
+  });
+});
+
+describe("a request", () => {
+  test("over HTTP+SSE is refused at the POST, which is answered with the challenge", async () => {
+    const token = await tokenFor("/files", { scope: "mcp" });
+    const stop = new AbortController();
+    const headers = { accept: "text/event-stream", ...bearer(token) };
+    const stream = await fetch(url("/files"), { headers, signal: stop.signal });
+    const { value } = (await stream.body?.getReader().read()) ?? {};
+    const [, endpoint = ""] = /data: (\S+)\n/.exec(new TextDecoder().decode(value)) ?? [];
+    const post = (name: string) => {
+      const body = JSON.stringify(request("tools/call", { name, arguments: {} }));
+      return fetch(url(endpoint), {
+        method: "POST",
+        headers: { "content-type": "application/json", ...bearer(token) },
+        body,
+      });
+    };
+    expect(await resultOf(post("write"))).toEqual([403, "mcp files:write"]);
+    expect((await post("list")).status).toBe(202);
+    stop.abort();
+  });
+
+  test("that lacks a scope of every request is told those of its operation too", async () => {
+    const client = await clientWith("modern", "audit");
+    expect(await resultOf(client.call("write"))).toEqual([403, "mcp files:write"]);
+  });
+
+  test("with a body that cannot be read is refused as by an endpoint without scopes", async () => {
+    const token = await tokenFor("/files", { scope: "mcp" });
+    const post = async (body: string) => {
+      const headers = { "content-type": "application/json", accept: "application/json", ...bearer(token) };
+      return (await fetch(url("/files"), { method: "POST", headers, body })).status;
+    };
+    expect(await post("{")).toBe(400);
+    expect(await post("null")).toBe(400);
+  });
+
+  test("that exceeds the default limits is refused, although the endpoint would read it", async () => {
+    const args = JSON.parse(`${'{"deep":'.repeat(80)}7${"}".repeat(80)}`) as Members;
+    const send = async (scope: string) => {
+      return (await readAnswer((await clientWith("without sessions", scope)).call("write", args))).status;
+    };
+    expect(await send("mcp")).toBe(400);
+    expect(await send("mcp files audit")).toBe(200);
+  });
+});
