@@ -15,8 +15,8 @@ export interface Contestant {
   readonly sessionPath?: string;
   /** Whether the stream of a finished call can be resumed from an event id. */
   readonly resumes?: boolean;
-  /** Durable Objects: binding name to class name. */
-  readonly objects?: Readonly<Record<string, string>>;
+  /** Durable Objects: binding name to class name, or classes without a binding. */
+  readonly objects?: Readonly<Record<string, string>> | readonly string[];
   /** The newest version it serves by `initialize`. @default "2025-11-25" */
   readonly legacyVersion?: string;
 }
