@@ -62,7 +62,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     hasStateless: false,
     sessions: "durable",
     resumes: true,
-    objects: ["McpObject"],
+    objects: { MCP: "McpObject" },
   },
   { name: "sdk-v2", entry: "sdk-v2", what: "@modelcontextprotocol/server", hasModern: true, hasStateless: true },
   { name: "sdk-v1", entry: "sdk-v1", what: "@modelcontextprotocol/sdk", hasModern: false, hasStateless: true },

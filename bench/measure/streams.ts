@@ -1,7 +1,16 @@
 /** Streams a call that reports progress many times, and resumes it after it has finished. */
-import type { Answer } from "../client.ts";
+import type { Answer, Connection } from "../client.ts";
 import type { Contestant } from "../contestants.ts";
-import { type Events, emitCall, modernEmitCall, openSession, resume } from "../requests.ts";
+import {
+  assertServed,
+  type Events,
+  emitCall,
+  modernEmitCall,
+  openSession,
+  resume,
+  type Session,
+  sessionCall,
+} from "../requests.ts";
 import type { Figures } from "../scenarios.ts";
 import type { Workerd } from "../workerd.ts";
 import { withConnection } from "./load.ts";
@@ -38,16 +47,27 @@ export const STREAMS: Readonly<Record<string, StreamScenario>> = {
     takes: (contestant) => contestant.resumes === true && hasPace(contestant),
     measure: (workerd) => resumed(workerd, AWAITED),
   },
+  "timed-modern": {
+    takes: (contestant) => contestant.hasModern && hasPace(contestant),
+    measure: (workerd) => modernProgress(workerd, TIMED),
+  },
   timed: {
     takes: (contestant) => hasSessions(contestant) && hasPace(contestant),
     measure: (workerd) => progress(workerd, TIMED),
   },
 };
 
-/** Makes one call in a new session and returns the milliseconds to its first and last event. */
+/** Opens a session and makes a plain call in it, so that its object exists before the measured call. */
+async function openUsedSession(connection: Connection, { contestant }: Workerd): Promise<Session> {
+  const session = await openSession(connection, contestant);
+  assertServed(contestant, await connection.send(sessionCall(session)));
+  return session;
+}
+
+/** Makes one call in a used session and returns the milliseconds to its first and last event. */
 export function progress(workerd: Workerd, events: Events): Promise<Figures> {
   return withConnection(workerd, async (connection) => {
-    const session = await openSession(connection, workerd.contestant);
+    const session = await openUsedSession(connection, workerd);
     return timed(workerd, events, (onBytes) => connection.send(emitCall(session, events), onBytes));
   });
 }
@@ -77,7 +97,7 @@ async function timed(
 /** Returns the milliseconds from a GET with the first event's id to the result. */
 export function resumed(workerd: Workerd, events: Events): Promise<Figures> {
   return withConnection(workerd, async (connection) => {
-    const session = await openSession(connection, workerd.contestant);
+    const session = await openUsedSession(connection, workerd);
     const { body } = await connection.send(emitCall(session, events));
     const firstId = /^id: (.+?)\r?\n/m.exec(body)?.[1];
     if (firstId === undefined) throw new Error(`${workerd.contestant.name} gave its events no ids.`);
