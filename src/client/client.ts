@@ -7,6 +7,7 @@ import { KnownTools } from "./known-tools.ts";
 import { type ListedPage, Listing } from "./listing.ts";
 import type { RequestOptions } from "./options.ts";
 import type { Root } from "./questions.ts";
+import { IDEMPOTENCY_KEY } from "./recovery.ts";
 import type {
   CallToolResult,
   Completion,
@@ -124,12 +125,15 @@ export class Client {
     options?: RequestOptions,
   ): Promise<CallToolResult> {
     const name = typeof tool === "string" ? tool : tool.name;
+    // A server that declares the key recognises a repeated call, so that it runs once.
+    const hasKeys = this.server.capabilities.experimental?.[IDEMPOTENCY_KEY] !== undefined;
+    const key = hasKeys ? { _meta: { [IDEMPOTENCY_KEY]: crypto.randomUUID() } } : {};
     const parts = {
       headers: () => this.#tools.headersFor(name, args),
       refresh: () => this.tools().all(),
       tool: () => (typeof tool === "string" ? this.#tools.find(name) : tool),
     };
-    const result = await this.#conversation.request("tools/call", { name, arguments: args }, options, parts);
+    const result = await this.#conversation.request("tools/call", { name, arguments: args, ...key }, options, parts);
     // Servers of 2024-11-05 may leave out the content of an empty result.
     return { ...result, content: Array.isArray(result.content) ? result.content : [] };
   }

@@ -296,17 +296,16 @@ export class Conversation {
   /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
     const { wire, versions, open } = this.#negotiation;
-    const rules = [...versions.modern, ...versions.legacy].find(({ version }) => version === known.protocolVersion);
-    if (rules?.era === "modern" && known.transport !== "http-sse") {
-      await wire.use(await open());
-      wire.link.rules = rules;
-      this.#facts = known;
-      this.#isAssumed = true;
-      return true;
-    }
-    if (rules?.era !== "legacy") return false;
+    const isKnown = ({ version }: SpokenVersion) => version === known.protocolVersion;
+    const rules = versions.modern.find(isKnown);
     try {
-      this.#facts = await negotiate(this.#negotiation, true);
+      if (rules) {
+        await wire.use(await open());
+        wire.link.rules = rules;
+        this.#facts = known;
+        this.#isAssumed = true;
+      } else if (versions.legacy.some(isKnown)) this.#facts = await negotiate(this.#negotiation, true);
+      else return false;
       this.listening.start();
       return true;
     } catch (error) {

@@ -71,7 +71,7 @@ export class Deadline {
     this.stop();
     const condition =
       code === "timeout" ? `without progress for ${ms} ms (timeoutMs)` : `after ${ms} ms (totalTimeoutMs)`;
-    const text = `${this.#options.what} was not answered ${condition}; the client has stopped waiting.`;
+    const text = `${this.#options.what} was not answered ${condition}.`;
     this.#controller.abort(new ClientError(code, text, { mayHaveRun: true }));
   }
 }

@@ -39,6 +39,5 @@ export type EventHook = (event: ClientEvent) => void;
 
 /** Without a hook, warnings and failed handlers are printed, so that they do not go unnoticed. */
 export function printProblem(event: ClientEvent): void {
-  if (event.type === "warning") console.warn(`mcp-edge/client: ${event.message}`);
-  if (event.type === "handler-failed") console.warn(`mcp-edge/client: ${event.handler} failed:`, event.error);
+  if (event.type === "warning" || event.type === "handler-failed") console.warn("mcp-edge/client:", event);
 }

@@ -3,20 +3,13 @@ import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import { ClientError } from "./errors.ts";
 import type { ServerCapabilities } from "./results.ts";
 
-/** The capability that a method needs, as a path. */
-const NEEDS: Readonly<Record<string, string>> = {
-  "tools/list": "tools",
-  "tools/call": "tools",
-  "prompts/list": "prompts",
-  "prompts/get": "prompts",
-  "resources/list": "resources",
-  "resources/read": "resources",
-  "resources/templates/list": "resources",
-  "resources/subscribe": "resources.subscribe",
-  "resources/unsubscribe": "resources.subscribe",
-  "completion/complete": "completions",
-  "logging/setLevel": "logging",
-};
+/** Returns the capability that a method needs, as a path; undefined if it needs none. */
+function capabilityOf(method: string): string | undefined {
+  if (/^resources\/(un)?subscribe$/.test(method)) return "resources.subscribe";
+  if (method === "completion/complete") return "completions";
+  if (method === "logging/setLevel") return "logging";
+  return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
+}
 
 /** Methods that only one era has, with the replacement in the other. */
 const ERA_ONLY: Readonly<Record<SpokenVersion["era"], Readonly<Record<string, string>>>> = {
@@ -44,7 +37,7 @@ export function checkSupported(method: string, rules: SpokenVersion, capabilitie
   if (instead !== undefined) {
     throw new ClientError("method-missing", `${method} does not exist in ${rules.version}: ${instead}.`);
   }
-  const needed = Object.hasOwn(NEEDS, method) ? NEEDS[method] : undefined;
+  const needed = capabilityOf(method);
   if (needed === undefined) return;
   // Servers of versions without this capability complete without declaring it.
   if (needed === "completions" && !rules.completionsCapability) return;

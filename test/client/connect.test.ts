@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type ClientError, type ClientEvent, connect, McpError } from "../../src/client/index.ts";
 import { connect as serve } from "../../src/core/index.ts";
 import { createPair } from "../harness/pair.ts";
+import { until } from "../http/wire.ts";
 import { createServer } from "./fixtures/server.ts";
 import { Lab, LEGACY, ME, MODERN } from "./places.ts";
 import { discovered, error, initialized, json, result, scripted } from "./scripted.ts";
@@ -61,6 +62,21 @@ describe("our own endpoints", () => {
     expect(client.server).toEqual(first.server);
     expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ content: [{ text: "3" }] });
     expect(tap?.exchanges.map(({ requestBody }) => requestBody).join()).not.toContain("server/discover");
+  });
+
+  test("a client with facts of an earlier connection hears of changes", async () => {
+    const { client: first } = await lab.http("/mcp");
+    let changes = 0;
+    const { client } = await lab.http("/mcp", {
+      known: first.server,
+      onToolsChanged: () => {
+        changes += 1;
+      },
+    });
+    await until("the change arrives", async () => {
+      await client.callTool("change");
+      return changes > 0;
+    });
   });
 
   test("facts that say modern are dropped when the server turns out to be legacy", async () => {

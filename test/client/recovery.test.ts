@@ -237,6 +237,44 @@ describe("a modern request whose connection breaks", () => {
   });
 });
 
+describe("a server that declares the idempotency key", () => {
+  test.each([
+    ["in 2026-07-28", {}],
+    ["in 2025-11-25", NEWEST_LEGACY],
+  ])("runs a call once, however often its connection breaks (%s)", async (name, options) => {
+    const { client } = await join(proxy.url("/keyed/mcp"), options);
+    let cuts = 0;
+    const onProgress = () => {
+      cuts += 1;
+      if (cuts <= 2) proxy.cut("rst");
+    };
+    const outcome = await client.callTool("charge", { key: name }, { onProgress }).catch((error: unknown) => error);
+    // A modern server treats a lost connection as cancellation, so the repeated call may learn that it was interrupted.
+    expect(JSON.stringify(outcome)).toMatch(/charged|interrupted/);
+    expect(await client.callTool("runs", { key: name })).toMatchObject({ content: [{ text: "1" }] });
+  });
+
+  test("gets one key for all attempts of a call, and another for the next", async () => {
+    const keys: unknown[] = [];
+    await using server = await scripted(({ message }, response) => {
+      const capabilities = { tools: {}, experimental: { "mcp-edge/idempotencyKey": {} } };
+      if (message?.method === "server/discover")
+        return result(response, message.id, discovered(undefined, capabilities));
+      const meta = message?.params?._meta as Record<string, unknown> | undefined;
+      keys.push(meta?.["mcp-edge/idempotencyKey"]);
+      return keys.length === 1 ? response.destroy() : result(response, message?.id, { content: [] });
+    });
+    const { client } = await join(server.url);
+    await client.callTool("pay");
+    await client.callTool("pay");
+    expect(keys).toEqual([
+      expect.stringMatching(/^[0-9a-f-]{36}$/),
+      keys[0],
+      expect.not.stringMatching(String(keys[0])),
+    ]);
+  });
+});
+
 describe("the stream of changes", () => {
   test.each([
     ["a legacy session", NEWEST_LEGACY, undefined],

@@ -41,8 +41,8 @@ describe.each(PLACES)("in $name", (place) => {
     const second = await client.listTools({ cursor: String(first.nextCursor) });
     expect(second.tools[0]?.name).toBe("hold");
     const names = (await client.tools().all()).map(({ name }) => name);
-    expect(names.slice(0, 7)).toEqual(["add", "fail", "slow", "hold", "noted", "heard", "regional"]);
-    expect(names).toHaveLength(15);
+    expect(names.slice(0, 7)).toEqual(["add", "fail", "slow", "hold", "charge", "runs", "noted"]);
+    expect(names).toHaveLength(17);
     const uris: string[] = [];
     for await (const { uri } of client.resources()) uris.push(uri);
     expect(uris).toEqual([1, 2, 3, 4].map((number) => `test://notes/${number}`));
@@ -239,7 +239,7 @@ describe("options", () => {
     const { content } = await client.callTool("regional", { region: "west" });
     expect(content).toMatchObject([{ text: "west" }]);
     const methods = tap?.exchanges.map(({ requestHeaders }) => requestHeaders["mcp-method"]);
-    const lists = Array(5).fill("tools/list");
+    const lists = Array(6).fill("tools/list");
     expect(methods).toEqual(["server/discover", "tools/call", ...lists, "tools/call"]);
   });
 

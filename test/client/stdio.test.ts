@@ -41,7 +41,7 @@ describe.each([MODERN, ...LEGACY])("in %s", (version) => {
     const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
-    expect(await client.tools().all()).toHaveLength(18);
+    expect(await client.tools().all()).toHaveLength(20);
     await client.close();
     expect(isAlive(transport.pid)).toBe(false);
     oracle.expectClean();

@@ -273,4 +273,21 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     tests: STDIO,
     title: "deaf",
   },
+  {
+    id: "client-key-for-nobody",
+    file: "src/client/client.ts",
+    find: "const hasKeys = this.server.capabilities.experimental?.[IDEMPOTENCY_KEY] !== undefined;",
+    replace: "const hasKeys = false;",
+    tests: RECOVERY,
+    title: "gets one key",
+  },
+  {
+    id: "client-known-server-not-listened-to",
+    file: "src/client/conversation.ts",
+    find: "} else if (versions.legacy.some(isKnown)) this.#facts = await negotiate(this.#negotiation, true);",
+    replace:
+      "return true;} else if (versions.legacy.some(isKnown)) this.#facts = await negotiate(this.#negotiation, true);",
+    tests: CONNECT,
+    title: "hears of changes",
+  },
 ];
