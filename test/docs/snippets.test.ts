@@ -196,6 +196,9 @@ describe("servers in the documentation", () => {
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
     if (source.includes("bearer(")) return await useWithoutToken(worker);
+    if (/cloudflareAccess\(|userId/.test(source)) {
+      return expect((await fetch(worker.url("/mcp"), { method: "POST" })).status).toBe(401);
+    }
     await useAsLegacy(worker, /sessions\(|durable\(/.test(source), /hub\(|durable\(/.test(source));
     expect(await modern(worker, "tools/call", { name: "hello", arguments: {} })).toMatchObject({ result: HELLO });
     for (const [name, use] of Object.entries(HANDLERS)) if (source.includes(`server.tool("${name}"`)) await use(worker);

@@ -4,24 +4,19 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization
  */
-import { KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { splitUrl } from "../../http/origin.ts";
 import type { AuthPart } from "../parts.ts";
-import { answerMetadata, deny, unavailable, WELL_KNOWN } from "./answers.ts";
+import { answerMetadata, deny, WELL_KNOWN } from "./answers.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
-import { type ClaimRules, readClaims } from "./claims.ts";
+import { bySignature, unverified } from "./by-signature.ts";
+import type { ClaimRules } from "./claims.ts";
 import { byIntrospection } from "./introspection.ts";
-import { discoverKeys, IssuerKeys, loadKeys } from "./issuer-keys.ts";
-import { isSignedBy, parseJwt } from "./jwt.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
-
-/** The algorithms that are accepted by default. */
-const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 
 /**
  * Admits requests with an access token of one issuer, as the option `auth` of `edge()`. The token is a JWT that the
@@ -120,32 +115,4 @@ function verifierOf(options: BearerOptions<never>): Verify {
   if (verify) return keeping(byFunction(issuer, verify), cacheMs);
   if (introspection) return keeping(byIntrospection(introspection, rulesFor), cacheMs);
   return bySignature(options, rulesFor);
-}
-
-/** Verifies JWTs. */
-function bySignature(
-  { issuer, jwks, algorithms = ALGORITHMS, keysMs = 600_000 }: BearerOptions<never>,
-  rulesFor: (resource: string) => ClaimRules,
-): Verify {
-  const load = typeof jwks === "object" ? async () => jwks.keys : () => (jwks ? loadKeys(jwks) : discoverKeys(issuer));
-  const keys = new IssuerKeys(load, keysMs);
-  return async (token, { resource }, execution) => {
-    const jwt = parseJwt(token);
-    if (!jwt) return "The token is not a JWT.";
-    if (!algorithms.some((algorithm) => algorithm === jwt.algorithm)) return "The algorithm is not accepted.";
-    // Before the signature: a token that is of no use here must not cause a request to the issuer.
-    const answer = readClaims(jwt.claims, rulesFor(resource));
-    if (typeof answer === "string") return answer;
-    for (const key of await keys.find(jwt.algorithm, jwt.kid, execution)) {
-      if (await isSignedBy(key, jwt)) return answer;
-    }
-    return "The signature is not valid.";
-  };
-}
-
-/** Answers a request whose token could not be verified. A mistake of the author is reported as one. */
-function unverified(error: unknown): Response {
-  if (KitError.is(error)) throw error;
-  console.error("mcp-edge: an access token could not be verified", error);
-  return unavailable();
 }

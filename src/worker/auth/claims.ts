@@ -25,7 +25,7 @@ export interface Accepted {
 
 /** Returns who a token acts for, or the reason for which it is refused. The reason contains nothing of the token. */
 export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | string {
-  const { iss, aud, exp, nbf, cnf, sub, client_id } = claims;
+  const { iss, aud, exp, nbf, cnf, sub, client_id, common_name } = claims;
   const { issuer, audiences, clockSkewMs, isVouchedFor } = rules;
   if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is of another issuer.";
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
@@ -38,7 +38,9 @@ export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | st
   if (!(nowMs < expiresAtMs)) return "The token has expired.";
   if (nbf !== undefined && !(nowMs >= timeOf(nbf) - clockSkewMs)) return "The token is not valid yet.";
   // The prefix keeps a client from taking the name of a user.
-  const subject = textOf(sub) ?? (textOf(client_id) && `client:${client_id}`);
+  // Cloudflare Access names a service token by `common_name`, and its `sub` is empty.
+  const client = textOf(client_id) ?? textOf(common_name);
+  const subject = textOf(sub) ?? (client && `client:${client}`);
   if (subject === undefined) return "The token names no subject.";
   return { principal: { issuer, subject, scopes: scopesOf(claims), claims }, expiresAtMs };
 }

@@ -4,6 +4,7 @@
  * @module
  */
 export type { AuthPart } from "../parts.ts";
+export { type AccessOptions, cloudflareAccess } from "./access.ts";
 export { bearer } from "./bearer.ts";
 export type { BearerOptions } from "./bearer-options.ts";
 export type { IntrospectionOptions } from "./introspection.ts";

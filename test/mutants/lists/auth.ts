@@ -3,11 +3,14 @@ import type { Mutant } from "../mutant.ts";
 
 const TOKENS = ["test/worker/bearer.test.ts"];
 const KEYS = ["test/worker/bearer-keys.test.ts"];
+const ACCESS = ["test/worker/access.test.ts"];
 const SCOPES = ["test/worker/bearer-scopes.test.ts"];
 const METADATA = ["test/worker/bearer-metadata.test.ts"];
 
 const claims = "src/worker/auth/claims.ts";
 const jwt = "src/worker/auth/jwt.ts";
+const access = "src/worker/auth/access.ts";
+const bySignature = "src/worker/auth/by-signature.ts";
 const bearer = "src/worker/auth/bearer.ts";
 const scopes = "src/worker/auth/scopes.ts";
 const token = "src/worker/auth/token.ts";
@@ -96,7 +99,7 @@ export const AUTH: readonly Mutant[] = [
     replace: "timeOf(nbf)",
     tests: TOKENS,
   },
-  { id: "auth-client-as-user", file: claims, find: "`client:${client_id}`", replace: "`${client_id}`", tests: TOKENS },
+  { id: "auth-client-as-user", file: claims, find: "`client:${client}`", replace: "`${client}`", tests: TOKENS },
   {
     id: "auth-subject-missing",
     file: claims,
@@ -192,14 +195,14 @@ export const AUTH: readonly Mutant[] = [
   { id: "auth-key-broken-throws", file: jwt, find: "  } catch {", replace: "  } finally {", tests: KEYS },
   {
     id: "auth-algorithm-unpinned",
-    file: bearer,
+    file: bySignature,
     find: "if (!algorithms.some((algorithm) => algorithm === jwt.algorithm))",
     replace: "if (algorithms.length === 0)",
     tests: TOKENS,
   },
   {
     id: "auth-claims-after-keys",
-    file: bearer,
+    file: bySignature,
     find: 'if (typeof answer === "string") return answer;',
     replace: 'if (answer === "") return answer;',
     tests: [...TOKENS, ...KEYS],
@@ -241,7 +244,7 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-mistake-as-outage",
-    file: bearer,
+    file: bySignature,
     find: "if (KitError.is(error)) throw error;",
     replace: "",
     tests: KEYS,
@@ -537,5 +540,33 @@ export const AUTH: readonly Mutant[] = [
     find: "return this.#templates.flatMap(([template, scopes]) => (template.match(name) ? scopes : []));",
     replace: "return this.#templates.find(([template]) => template.match(name))?.[1] ?? [];",
     tests: SCOPES,
+  },
+  {
+    id: "auth-access-header-optional",
+    file: access,
+    find: "if (token === null) return null;",
+    replace: 'if (token === null) return { issuer: "access", subject: "any" };',
+    tests: ACCESS,
+  },
+  {
+    id: "auth-access-unverified",
+    file: access,
+    find: 'return typeof answer === "string" ? null : answer.principal;',
+    replace: 'return typeof answer === "string" ? { issuer: "access", subject: answer } : answer.principal;',
+    tests: ACCESS,
+  },
+  {
+    id: "auth-access-algorithms",
+    file: access,
+    find: '["RS256"] as const',
+    replace: '["RS256", "ES256"] as const',
+    tests: ACCESS,
+  },
+  {
+    id: "auth-access-service",
+    file: claims,
+    find: "textOf(client_id) ?? textOf(common_name)",
+    replace: "textOf(client_id)",
+    tests: ACCESS,
   },
 ];

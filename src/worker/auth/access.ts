@@ -1,0 +1,58 @@
+/**
+ * Requests that Cloudflare Access has let through.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import type { Principal } from "../../core/protocol/client-facts.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { Execution } from "../../core/protocol/execution.ts";
+import { bySignature, unverified } from "./by-signature.ts";
+import { checkUrl } from "./fetch-json.ts";
+
+/** Options of {@link cloudflareAccess}. */
+export interface AccessOptions {
+  /** The URL of the team, such as `https://example.cloudflareaccess.com`, without a slash at its end. */
+  readonly teamDomain: string;
+  /** The audience tag of the Access application, or those of several. */
+  readonly audience: string | readonly string[];
+}
+
+const OPTIONS: OptionTable<AccessOptions> = { teamDomain: null, audience: null };
+
+/** The header in which Access passes its JWT on. The tokens of MCP clients are opaque, and are verified by Access. */
+const HEADER = "Cf-Access-Jwt-Assertion";
+
+/**
+ * Admits requests that Cloudflare Access has let through, as the option `auth` of `edge()`. It verifies the JWT in the
+ * header `Cf-Access-Jwt-Assertion`, so a request that does not pass Access, such as one to the workers.dev address, gets
+ * 401. The principal is the `sub` of the JWT, or `client:` and the `common_name` of a service token; its claims have the
+ * `email`.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @example
+ * ```ts
+ * const auth = cloudflareAccess({ teamDomain: "https://example.cloudflareaccess.com", audience: "audience tag" });
+ * ```
+ */
+export function cloudflareAccess(
+  options: AccessOptions,
+): (request: Request, env: unknown, execution: Execution) => Promise<Principal | null | Response> {
+  checkOptions("cloudflareAccess(): ", options, OPTIONS);
+  const { teamDomain, audience } = options;
+  checkUrl("cloudflareAccess(): teamDomain", teamDomain);
+  const audiences = [audience].flat();
+  if (audiences.length === 0 || !audiences.every((tag) => typeof tag === "string" && tag !== "")) {
+    throw new KitError("options-invalid", "cloudflareAccess(): audience is not the audience tag of an application.");
+  }
+  const rules = { issuer: teamDomain, audiences, clockSkewMs: 30_000, isVouchedFor: false };
+  const keys = { issuer: teamDomain, jwks: `${teamDomain}/cdn-cgi/access/certs`, algorithms: ["RS256"] as const };
+  const verify = bySignature(keys, () => rules);
+  return async (request, env, execution) => {
+    const token = request.headers.get(HEADER);
+    if (token === null) return null;
+    const answer = await verify(token, { request, env, resource: teamDomain }, execution).catch(unverified);
+    if (answer instanceof Response) return answer;
+    return typeof answer === "string" ? null : answer.principal;
+  };
+}

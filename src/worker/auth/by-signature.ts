@@ -1,0 +1,45 @@
+/**
+ * Verifies signed tokens with the keys of their issuer.
+ *
+ * @module
+ */
+import { KitError } from "../../core/protocol/errors.ts";
+import { unavailable } from "./answers.ts";
+import type { BearerOptions } from "./bearer-options.ts";
+import { type ClaimRules, readClaims } from "./claims.ts";
+import { discoverKeys, IssuerKeys, loadKeys } from "./issuer-keys.ts";
+import { isSignedBy, parseJwt } from "./jwt.ts";
+import type { Verify } from "./opaque.ts";
+
+/** The algorithms that are accepted by default. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
+
+type SignatureOptions = Pick<BearerOptions<never>, "issuer" | "jwks" | "algorithms" | "keysMs">;
+
+/** Verifies JWTs. */
+export function bySignature(
+  { issuer, jwks, algorithms = ALGORITHMS, keysMs = 600_000 }: SignatureOptions,
+  rulesFor: (resource: string) => ClaimRules,
+): Verify {
+  const load = typeof jwks === "object" ? async () => jwks.keys : () => (jwks ? loadKeys(jwks) : discoverKeys(issuer));
+  const keys = new IssuerKeys(load, keysMs);
+  return async (token, { resource }, execution) => {
+    const jwt = parseJwt(token);
+    if (!jwt) return "The token is not a JWT.";
+    if (!algorithms.some((algorithm) => algorithm === jwt.algorithm)) return "The algorithm is not accepted.";
+    // Before the signature: a token that is of no use here must not cause a request to the issuer.
+    const answer = readClaims(jwt.claims, rulesFor(resource));
+    if (typeof answer === "string") return answer;
+    for (const key of await keys.find(jwt.algorithm, jwt.kid, execution)) {
+      if (await isSignedBy(key, jwt)) return answer;
+    }
+    return "The signature is not valid.";
+  };
+}
+
+/** Answers a request whose token could not be verified. A mistake of the author is reported as one. */
+export function unverified(error: unknown): Response {
+  if (KitError.is(error)) throw error;
+  console.error("mcp-edge: an access token could not be verified", error);
+  return unavailable();
+}

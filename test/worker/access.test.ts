@@ -1,0 +1,89 @@
+/** `cloudflareAccess()` on workerd, with the JWTs that Access adds to requests. */
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { cloudflareAccess } from "../../src/worker/auth/index.ts";
+import { newKey, type SigningKey, signJwt } from "../harness/issuer.ts";
+import type { Members } from "../http/messages.ts";
+import { ModernClient, readAnswer } from "./client.ts";
+import { advance, issuer, nowS, setUp, url } from "./protected.ts";
+
+setUp();
+
+const CERTS = "/cdn-cgi/access/certs";
+let rsa: SigningKey;
+let ec: SigningKey;
+beforeAll(async () => {
+  rsa = await newKey("RS256", "access", { alg: "RS256", use: "sig" });
+  ec = await newKey("ES256", "curve");
+});
+beforeEach(async () => {
+  issuer.faults.set(CERTS, { status: 200, text: JSON.stringify({ keys: [rsa.jwk, ec.jwk], public_certs: [] }) });
+  await advance(601);
+});
+
+const USER: Members = { sub: "7335d417", email: "ada@example.com", type: "app" };
+
+function assertion(claims: Members = {}, key = rsa): Promise<string> {
+  const all = { iss: issuer.url, aud: ["tag"], exp: nowS() + 300, nbf: nowS(), ...USER, ...claims };
+  return signJwt(key, all, { typ: undefined });
+}
+
+async function call(headers: Record<string, string>): Promise<readonly [number, Members]> {
+  const { status, text } = await readAnswer(new ModernClient(url("/access")).call("who", {}, { headers }));
+  return [status, JSON.parse(text ?? "{}") as Members];
+}
+
+const HEADER = "Cf-Access-Jwt-Assertion";
+
+describe("a request that passed Access", () => {
+  test("acts for its user, whose e-mail address is among the claims", async () => {
+    const [status, principal] = await call({ [HEADER]: await assertion() });
+    expect([status, principal]).toEqual([
+      200,
+      expect.objectContaining({ issuer: issuer.url, subject: "7335d417", claims: expect.objectContaining(USER) }),
+    ]);
+  });
+
+  test("of another application that is allowed is served too", async () => {
+    expect((await call({ [HEADER]: await assertion({ aud: ["other tag"] }) }))[0]).toBe(200);
+  });
+
+  test("with a service token acts for the id of the token", async () => {
+    const [, principal] = await call({ [HEADER]: await assertion({ sub: "", common_name: "id.access" }) });
+    expect(principal).toMatchObject({ subject: "client:id.access" });
+  });
+
+  test("may have the opaque token of its client, which is ignored", async () => {
+    expect((await call({ [HEADER]: await assertion(), authorization: "Bearer opaque" }))[0]).toBe(200);
+  });
+
+  test("gets 503 while the keys of Access are not available", async () => {
+    issuer.faults.set(CERTS, { status: 500 });
+    expect((await call({ [HEADER]: await assertion() }))[0]).toBe(503);
+  });
+});
+
+describe("a request that did not pass Access", () => {
+  test.each<[string, () => Promise<Record<string, string>>]>([
+    ["has no JWT", async () => ({})],
+    ["has its JWT in another header", async () => ({ authorization: `Bearer ${await assertion()}` })],
+    ["has no token in the header", async () => ({ [HEADER]: "yes" })],
+    ["has a JWT of another application", async () => ({ [HEADER]: await assertion({ aud: ["foreign"] }) })],
+    ["has a JWT of another team", async () => ({ [HEADER]: await assertion({ iss: "https://other.example.com" }) })],
+    ["has an expired JWT", async () => ({ [HEADER]: await assertion({ exp: nowS() - 31 }) })],
+    ["has a JWT of another key", async () => ({ [HEADER]: await assertion({}, await newKey("RS256", "access")) })],
+    ["has a JWT of another algorithm", async () => ({ [HEADER]: await assertion({}, ec) })],
+    ["has a JWT without a name", async () => ({ [HEADER]: await assertion({ sub: "" }) })],
+  ])("because it %s gets 401", async (_, headers) => {
+    expect(await call(await headers())).toEqual([401, {}]);
+  });
+});
+
+test.each<[string, object, RegExp]>([
+  ["no team", { audience: "tag" }, /teamDomain is undefined/],
+  ["a team without scheme", { teamDomain: "example.cloudflareaccess.com", audience: "tag" }, /teamDomain is/],
+  ["no audience", { teamDomain: "https://a.cloudflareaccess.com" }, /audience is not/],
+  ["an empty audience", { teamDomain: "https://a.cloudflareaccess.com", audience: "" }, /audience is not/],
+  ["no audiences", { teamDomain: "https://a.cloudflareaccess.com", audience: [] }, /audience is not/],
+])("cloudflareAccess() with %s is refused", (_, options, message) => {
+  expect(() => cloudflareAccess(options as never)).toThrow(message);
+});
