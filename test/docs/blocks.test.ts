@@ -120,7 +120,7 @@ describe("servers in the documentation", () => {
     });
     // A server that needs a token answers with a challenge.
     if (/bearer\(|cloudflareAccess\(|userId/.test(source) && response.status === 401)
-      return expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer /);
+      return expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer\b/);
     expect(await response.json()).toMatchObject({ result: { supportedVersions: ["2026-07-28"] } });
   });
 });
