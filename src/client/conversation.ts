@@ -273,7 +273,7 @@ export class Conversation {
       await this.#reopening;
     } catch (cause) {
       const { code, message, mayHaveRun, response } = lost;
-      throw new ClientError(code, `${message} A new one could not be opened.`, { mayHaveRun, response, cause });
+      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
     }
   }
 

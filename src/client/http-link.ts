@@ -86,6 +86,7 @@ export class HttpLink implements Link {
 
   async send(message: JSONRPCNotification | Answer): Promise<void> {
     const response = await this.#post(message, this.#closing.signal);
+    if (!response.ok) throw await this.#refusal("method" in message ? message.method : "an answer", response);
     await response.body?.cancel();
   }
 
@@ -170,11 +171,19 @@ export class HttpLink implements Link {
     const text = await this.#read(response, request.method);
     const messages = type === "application/json" ? parseBody(text) : [];
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
-    const isGone = response.status === 404 && this.#sessionId !== undefined;
     // An error without an id and with such a status refuses the POST, whatever it contains.
     const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
-    if (answer && !isGone && !isRefused) return answer;
-    throw refusal(request.method, response, text, isGone);
+    if (answer && !isRefused && !this.#isGone(response)) return answer;
+    throw await this.#refusal(request.method, response, text);
+  }
+
+  /** Whether a response says that the server no longer knows the session. */
+  #isGone({ status }: Response): boolean {
+    return status === 404 && this.#sessionId !== undefined;
+  }
+
+  async #refusal(what: string, response: Response, text?: string): Promise<ClientError> {
+    return refusal(what, response, text ?? (await this.#read(response, what)), this.#isGone(response));
   }
 
   async #read(response: Response, method: string): Promise<string> {
@@ -288,8 +297,7 @@ export class HttpLink implements Link {
     const headers = await this.#headers({ accept: "text/event-stream", ...cursor });
     const response = await this.#fetch({ method: "GET", headers, signal });
     if (response.ok && contentTypeOf(response) === "text/event-stream") return response;
-    const isGone = response.status === 404 && this.#sessionId !== undefined;
-    throw refusal("GET", response, await this.#read(response, "GET"), isGone);
+    throw await this.#refusal("GET", response);
   }
 }
 
@@ -339,7 +347,7 @@ function afterStart(method: string | undefined, error: ClientError): ClientError
 function streamLost(method: string | undefined, cause: unknown): ClientError {
   const what = method === undefined ? "The stream of notifications" : `The stream of ${method}`;
   const reason = cause === undefined ? "it ended" : textOf(cause);
-  return new ClientError("stream-lost", `${what} broke before its answer and could not be resumed: ${reason}.`, {
+  return new ClientError("stream-lost", `${what} broke: ${reason}.`, {
     cause,
     mayHaveRun: true,
     response: ClientError.is(cause) ? cause.response : undefined,

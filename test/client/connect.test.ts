@@ -308,6 +308,16 @@ describe("other servers", () => {
     await expect(client.callTool("add")).rejects.toMatchObject({ code: "answer-invalid" });
   });
 
+  test("L7 a notification that the server refuses rejects", async () => {
+    await using server = await scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      return response.writeHead(400).end("no such notification");
+    });
+    const client = await connect(server.url, ME);
+    const refused = { code: "http-status", response: { status: 400, body: "no such notification" } };
+    await expect(client.notify("notifications/mine")).rejects.toMatchObject(refused);
+  });
+
   test("a request of a modern server is not answered", async () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
