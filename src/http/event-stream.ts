@@ -42,7 +42,7 @@ export class EventStream {
   readonly #late = new Map<string, string>();
   /** Bytes written that the client had not read at the last check. */
   #queued = 0;
-  /** The time at which the client was last seen to read something. */
+  /** The time at which the client was last seen to read something, or from which something has waited for it. */
   #takenAtMs = 0;
   /** Called with the number of bytes that the client has read. */
   onTaken: (bytes: number) => void = nothing;
@@ -135,7 +135,6 @@ export class EventStream {
 
   #begin(controller: Controller): void {
     this.#controller = controller;
-    this.#takenAtMs = Date.now();
     if (this.#held.length === 0) this.#enqueue(controller, HEARTBEAT);
     for (const bytes of this.#held.splice(0)) this.#enqueue(controller, bytes);
     if (this.#isOver) controller.close();
@@ -144,6 +143,7 @@ export class EventStream {
   }
 
   #enqueue(controller: Controller, bytes: Uint8Array): void {
+    if (this.#queued <= 0) this.#takenAtMs = Date.now();
     this.#queued += bytes.byteLength;
     controller.enqueue(bytes);
   }
@@ -167,13 +167,10 @@ export class EventStream {
     const controller = this.#controller;
     if (!controller) return;
     this.#checkReader(controller);
-    if ((controller.desiredSize ?? 0) > 0) {
-      if (!this.#isWithinFrame) this.#enqueue(controller, HEARTBEAT);
-    } else if (Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
-      // The buffer is full and the client has read nothing for too long.
+    if (this.#queued > 0 && Date.now() - this.#takenAtMs > this.#limits.slowReaderMs) {
       this.#leave();
       controller.error(new Error("The client has stopped reading."));
-    }
+    } else if (!this.#isWithinFrame && (controller.desiredSize ?? 0) > 0) this.#enqueue(controller, HEARTBEAT);
   }
 
   #leave(): void {

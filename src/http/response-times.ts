@@ -23,8 +23,8 @@ export interface ResponseTimes {
    */
   readonly heartbeatMs?: number;
   /**
-   * The time, in milliseconds, for which a client may read nothing of a stream while more than
-   * `limits.streamBufferBytesMax` waits for it. Then the stream is cut.
+   * The time, in milliseconds, for which a client may read nothing of a stream while something waits for it.
+   * Then the stream is cut, and a client that can resume it may do so.
    *
    * @default 300,000
    */

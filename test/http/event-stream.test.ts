@@ -61,6 +61,31 @@ test("the stream of a reader that reads nothing for longer than slowReaderMs fai
   await expect(body?.getReader().read()).rejects.toThrow("The client has stopped reading.");
 });
 
+test("the stream of a reader that reads nothing fails although its buffer is not full", async () => {
+  vi.useFakeTimers();
+  const limits = resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100, limits: { streamBufferBytesMax: 10_000 } });
+  const stream = new EventStream(limits);
+  stream.respond();
+  stream.write("data: not read\n\n");
+  vi.advanceTimersByTime(120);
+  expect(stream.signal.aborted).toBe(true);
+});
+
+test("a reader that has read everything is not blamed for what was written a moment ago", async () => {
+  vi.useFakeTimers();
+  const stream = new EventStream(resolveHttpLimits({ heartbeatMs: 10, slowReaderMs: 100 }));
+  const reader = stream.respond().body?.pipeThrough(new TextDecoderStream()).getReader();
+  // No heartbeat is written between the parts of a frame.
+  stream.write("data: first part");
+  let text = "";
+  while (!text.endsWith("part")) text += (await reader?.read())?.value;
+  vi.advanceTimersByTime(200);
+  stream.write("\n\n");
+  vi.advanceTimersByTime(10);
+  expect(stream.signal.aborted).toBe(false);
+  stream.end();
+});
+
 test("a stream that has ended sends no more heartbeats and accepts no more frames", async () => {
   vi.useFakeTimers();
   const stream = new EventStream(resolveHttpLimits({}));

@@ -7,7 +7,7 @@ import { until } from "../http/wire.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { useTaps } from "./taps.ts";
 
-const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Placed"] as const;
+const KINDS = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Hasty", "Placed"] as const;
 
 let worker: Workerd;
 const tapped = useTaps();

@@ -12,7 +12,7 @@ beforeAll(async () => {
   worker = await startWorker({
     entry: "test/worker/fixtures/durable.ts",
     objects: Object.fromEntries(
-      ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Placed"].map((name) => [
+      ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Hasty", "Placed"].map((name) => [
         name.toUpperCase(),
         `${name}Object`,
       ]),

@@ -9,7 +9,7 @@ import { ModernClient, Reading, readAnswer } from "./client.ts";
 let worker: Workerd;
 
 beforeAll(async () => {
-  const objects = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Placed"].map(
+  const objects = ["Plain", "Small", "Full", "Brief", "Idle", "Shared", "Large", "Hasty", "Placed"].map(
     (name) => `${name}Object`,
   );
   worker = await Workerd.start({
@@ -26,9 +26,9 @@ interface Look {
   readonly alarm: number | null;
 }
 
-/** The contents of all objects of the plain endpoint. */
-async function look(): Promise<Look[]> {
-  return (await fetch(`${worker.origin}/look/PlainObject`)).json() as Promise<Look[]>;
+/** The contents of all objects of an endpoint. */
+async function look(kind = "Plain"): Promise<Look[]> {
+  return (await fetch(`${worker.origin}/look/${kind}Object`)).json() as Promise<Look[]>;
 }
 
 const plain = () => `${worker.origin}/plain/mcp`;
@@ -136,6 +136,20 @@ describe("a reader that is behind", () => {
     await stream.has("all messages", (each) => each.messages.length === messages);
     expect(stream.messages.every(({ method }) => method === "notifications/message")).toBe(true);
     stream.cut();
+  });
+
+  test("is cut when it has read nothing for slowReaderMs, and then nothing is kept for it", async () => {
+    const session = await Session.open(`${worker.origin}/hasty/mcp`);
+    const key = newKey();
+    const late = session.with({}, `${worker.origin}/read-late/hasty/mcp?until=${key}-read`);
+    const stream = await late.stream("flood", { key, events, size: 20_000 });
+    await release(key);
+    const rows = async () => (await look("Hasty")).flatMap((each) => Object.keys(each.rows));
+    await until("the events are stored", async () => (await rows()).length > 0);
+    await until("nothing is stored any more", async () => (await rows()).length === 0);
+    await release(`${key}-read`);
+    await stream.has("its end", ({ isOver }) => isOver);
+    expect(stream.messages.length).toBeLessThan(events);
   });
 
   test("is disconnected when its session is deleted", async () => {

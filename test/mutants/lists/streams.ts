@@ -130,6 +130,20 @@ export const STREAMS: readonly Mutant[] = [
     tests: ["test/http/event-stream.test.ts"],
   },
   {
+    id: "slow-reader-of-a-part",
+    file: "src/http/event-stream.ts",
+    find: "if (this.#queued > 0 && Date.now()",
+    replace: "if ((controller.desiredSize ?? 0) <= 0 && Date.now()",
+    tests: ["test/http/event-stream.test.ts"],
+  },
+  {
+    id: "slow-reader-since-before",
+    file: "src/http/event-stream.ts",
+    find: "if (this.#queued <= 0) this.#takenAtMs = Date.now();",
+    replace: "",
+    tests: ["test/http/event-stream.test.ts"],
+  },
+  {
     id: "heartbeat-after-the-end",
     file: "src/http/event-stream.ts",
     find: "clearInterval(this.#heartbeat);",
