@@ -115,7 +115,7 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "heartbeat-missing",
     file: "src/http/event-stream.ts",
-    find: "if (!this.#isWithinFrame) this.#enqueue(controller, HEARTBEAT);",
+    find: "else if (!this.#isWithinFrame && (controller.desiredSize ?? 0) > 0) this.#enqueue(controller, HEARTBEAT);",
     replace: "",
     tests: ["test/worker/streams.test.ts"],
     title: "keeps beating",
@@ -123,8 +123,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "heartbeat-within-a-frame",
     file: "src/http/event-stream.ts",
-    find: "if (!this.#isWithinFrame) this.#enqueue(controller, HEARTBEAT);",
-    replace: "this.#enqueue(controller, HEARTBEAT);",
+    find: "else if (!this.#isWithinFrame && (controller.desiredSize ?? 0) > 0)",
+    replace: "else if ((controller.desiredSize ?? 0) > 0)",
     tests: ["test/http/event-stream.test.ts"],
   },
   {
