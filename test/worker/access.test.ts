@@ -73,6 +73,10 @@ describe("a request that did not pass Access", () => {
     ["has a JWT of another key", async () => ({ [HEADER]: await assertion({}, await newKey("RS256", "access")) })],
     ["has a JWT of another algorithm", async () => ({ [HEADER]: await assertion({}, ec) })],
     ["has a JWT without a name", async () => ({ [HEADER]: await assertion({ sub: "" }) })],
+    [
+      "has a JWT of a user with the name of a client",
+      async () => ({ [HEADER]: await assertion({ sub: "client:id" }) }),
+    ],
   ])("because it %s gets 401", async (_, headers) => {
     expect(await call(await headers())).toEqual([401, {}]);
   });
@@ -81,6 +85,8 @@ describe("a request that did not pass Access", () => {
 test.each<[string, object, RegExp]>([
   ["no team", { audience: "tag" }, /teamDomain is undefined/],
   ["a team without scheme", { teamDomain: "example.cloudflareaccess.com", audience: "tag" }, /teamDomain is/],
+  ["a team with a slash", { teamDomain: "https://a.cloudflareaccess.com/", audience: "tag" }, /after the host/],
+  ["a team with a path", { teamDomain: "https://a.cloudflareaccess.com/x", audience: "tag" }, /after the host/],
   ["no audience", { teamDomain: "https://a.cloudflareaccess.com" }, /audience is not/],
   ["an empty audience", { teamDomain: "https://a.cloudflareaccess.com", audience: "" }, /audience is not/],
   ["no audiences", { teamDomain: "https://a.cloudflareaccess.com", audience: [] }, /audience is not/],

@@ -1,8 +1,10 @@
 /** Where `bearer()` gets its keys and answers from: discovery, rotation, introspection and the author's function. */
 import { describe, expect, test } from "vitest";
 import { newKey, signJwt } from "../harness/issuer.ts";
+import { ModernClient, readAnswer } from "./client.ts";
 import {
   advance,
+  bearer,
   claimsFor,
   issuer,
   key,
@@ -12,6 +14,7 @@ import {
   setUp,
   statusOf,
   tokenFor,
+  url,
   who,
 } from "./protected.ts";
 
@@ -106,6 +109,54 @@ describe("the keys of the issuer", () => {
     const fit = await newKey("ES256", "fit", { use: "sig", alg: "ES256", key_ops: ["verify"] });
     issuer.published = [fit.jwk];
     expect(await statusOf(await tokenFor("/keys", {}, fit), "/keys")).toBe(200);
+  });
+
+  test.each([
+    ["an empty list of operations", "ES256", { key_ops: [] }],
+    ["null as their operations", "ES256", { key_ops: null }],
+    ["null as their algorithm and use", "ES256", { alg: null, use: null }],
+    ["null as every member that their kind does not have", "RS256", { crv: null, x: null, y: null }],
+  ])("may have %s", async (_, algorithm, members) => {
+    await forget();
+    const fit = await newKey(algorithm, "fit");
+    issuer.published = [{ ...fit.jwk, ...members }];
+    expect(await statusOf(await tokenFor("/keys", {}, fit), "/keys")).toBe(200);
+  });
+
+  test("are not used if their operations are no list, which is no fault of the issuer's other keys", async () => {
+    await forget();
+    issuer.published = [{ ...key.jwk, key_ops: 7 }];
+    expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(401);
+    await forget();
+    const other = await newKey("ES256", "other");
+    issuer.published = [{ ...other.jwk, key_ops: 7 }, key.jwk];
+    expect(await statusOf(await tokenFor("/keys"), "/keys")).toBe(200);
+  });
+
+  test.each([undefined, null])("without an id (%s) serve a token that names one, if no other key fits", async (kid) => {
+    const named = { kid: "named" };
+    const curve = await newKey("ES384", "curve");
+    const other = await newKey("ES256", "other");
+    for (const [published, status] of [
+      [[curve.jwk, { ...key.jwk, kid }], 200],
+      [[other.jwk, { ...key.jwk, kid }], 401],
+      [
+        [
+          { ...other.jwk, kid },
+          { ...key.jwk, kid },
+        ],
+        401,
+      ],
+    ] as const) {
+      await forget();
+      issuer.published = [...published];
+      expect(await statusOf(await tokenFor("/keys", {}, key, named), "/keys")).toBe(status);
+    }
+  });
+
+  test("with an id do not serve a token that names another one, even if no other key fits", async () => {
+    await forget();
+    expect(await statusOf(await tokenFor("/keys", {}, key, { kid: "another" }), "/keys")).toBe(401);
   });
 
   test("are refused if they are RSA keys of fewer than 2,048 bits", async () => {
@@ -281,6 +332,7 @@ describe("an opaque token", () => {
     ["of another issuer", { iss: "https://other.example.com" }],
     ["expired", { exp: 1 }],
     ["bound to a key", { cnf: { jkt: "thumbprint" } }],
+    ["a user's with the name of a client", { sub: "client:app" }],
   ])("that is %s is refused", async (what, more) => {
     issuer.tokens.set(`unfit-${what.length}`, active("/opaque", more));
     expect(await statusOf(`unfit-${what.length}`, "/opaque")).toBe(401);
@@ -294,7 +346,7 @@ describe("an opaque token", () => {
     expect(await statusOf("later", "/opaque")).toBe(200);
   });
 
-  test("is verified by the author's function, once a minute", async () => {
+  test("is verified by the author's function, for each request", async () => {
     const before = (await read<string[]>("/verified")).length;
     for (let call = 0; call < 3; call += 1) {
       expect(await principalOf("good", "/function")).toEqual({
@@ -305,7 +357,33 @@ describe("an opaque token", () => {
       });
     }
     const calls = (await read<string[]>("/verified")).slice(before);
-    expect(calls).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/function$/)]);
+    expect(calls).toEqual([url("/function"), url("/function"), url("/function")]);
+  });
+
+  /** The statuses of requests that have a proof, or not. */
+  async function statusesOf(path: string, proofs: readonly string[]): Promise<readonly number[]> {
+    const statuses: number[] = [];
+    for (const proof of proofs) {
+      const headers = { ...bearer("good-with-proof"), "X-Proof": proof };
+      statuses.push((await readAnswer(new ModernClient(url(path)).call("who", {}, { headers }))).status);
+    }
+    return statuses;
+  }
+
+  test("is refused if the author's function refuses the request, although it has accepted another one", async () => {
+    expect(await statusesOf("/function", ["no", "yes", "no"])).toEqual([401, 200, 401]);
+  });
+
+  test("is verified by the author's function once for each resource and cacheMs, whatever else the requests have", async () => {
+    const before = (await read<string[]>("/verified")).length;
+    expect(await statusesOf("/kept/a", ["no", "yes", "no"])).toEqual([401, 200, 200]);
+    expect(await statusesOf("/kept/b", ["no"])).toEqual([401]);
+    await advance(59);
+    expect(await statusesOf("/kept/a", ["no"])).toEqual([200]);
+    await advance(2);
+    expect(await statusesOf("/kept/a", ["no"])).toEqual([401]);
+    const calls = (await read<string[]>("/verified")).slice(before);
+    expect(calls).toEqual(["/kept/a", "/kept/a", "/kept/b", "/kept/a"].map((path) => url(path)));
   });
 
   test("is refused as the author's function says, with 503 or 500 for a mistake in it, and asked about when it expires", async () => {
@@ -325,7 +403,7 @@ describe("an opaque token", () => {
       [2, 2],
     ] as const) {
       await advance(seconds);
-      expect(await statusOf("short", "/function")).toBe(200);
+      expect(await statusOf("short", "/kept/a")).toBe(200);
       expect((await read<string[]>("/verified")).length - before).toBe(calls);
     }
   });

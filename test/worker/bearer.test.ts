@@ -104,6 +104,23 @@ describe("a valid token", () => {
     ]);
   });
 
+  test("has a subject that begins with client: only if it has no user, so a user cannot be a client", async () => {
+    for (const sub of ["client:alice", "client:"]) {
+      expect(await refusalOf(await tokenFor("/mcp", { sub, client_id: "app" }))).toEqual([
+        401,
+        invalid("The subject of the token is reserved for clients."),
+      ]);
+    }
+    expect(await principalOf(await tokenFor("/mcp", { sub: "clients" }))).toMatchObject({ subject: "clients" });
+  });
+
+  test("is not the token of a client because of its common_name, which users may choose", async () => {
+    expect(await refusalOf(await tokenFor("/mcp", { sub: undefined, common_name: "app" }))).toEqual([
+      401,
+      invalid("The token names no subject."),
+    ]);
+  });
+
   test.each([
     ["a text", { scope: "read write" }, ["read", "write"]],
     ["scp as a list", { scope: undefined, scp: ["read", "write"] }, ["read", "write"]],

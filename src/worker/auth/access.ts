@@ -7,12 +7,13 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
+import { quote } from "../../core/protocol/quote.ts";
 import { bySignature, unverified } from "./by-signature.ts";
 import { checkUrl } from "./fetch-json.ts";
 
 /** Options of {@link cloudflareAccess}. */
 export interface AccessOptions {
-  /** The URL of the team, such as `https://example.cloudflareaccess.com`, without a slash at its end. */
+  /** The URL of the team, such as `https://example.cloudflareaccess.com`, without a path or a slash at its end. */
   readonly teamDomain: string;
   /** The audience tag of the Access application, or those of several. */
   readonly audience: string | readonly string[];
@@ -41,11 +42,19 @@ export function cloudflareAccess(
   checkOptions("cloudflareAccess(): ", options, OPTIONS);
   const { teamDomain, audience } = options;
   checkUrl("cloudflareAccess(): teamDomain", teamDomain);
+  const { origin } = new URL(teamDomain);
+  // The JWTs of the team name it in this form, so those for any other form would all be refused.
+  if (teamDomain !== origin) {
+    const text = `cloudflareAccess(): teamDomain is ${quote(teamDomain)}; write ${quote(origin)}, with nothing after the host.`;
+    throw new KitError("options-invalid", text);
+  }
   const audiences = [audience].flat();
   if (audiences.length === 0 || !audiences.every((tag) => typeof tag === "string" && tag !== "")) {
     throw new KitError("options-invalid", "cloudflareAccess(): audience is not the audience tag of an application.");
   }
-  const rules = { issuer: teamDomain, audiences, clockSkewMs: 30_000, isVouchedFor: false };
+  // The `sub` of a service token is empty, and its `common_name` is its id.
+  const clientClaim = "common_name";
+  const rules = { issuer: teamDomain, audiences, clockSkewMs: 30_000, isVouchedFor: false, clientClaim } as const;
   const keys = { issuer: teamDomain, jwks: `${teamDomain}/cdn-cgi/access/certs`, algorithms: ["RS256"] as const };
   const verify = bySignature(keys, () => rules);
   return async (request, env, execution) => {

@@ -72,13 +72,14 @@ export interface BearerOptions<Env = unknown> {
   readonly needs?: ScopeNeeds;
   /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */
   readonly introspection?: IntrospectionOptions;
-  /** Verifies each token, in place of the kit. */
+  /** Verifies the token of each request, in place of the kit. Its answers are kept only if `cacheMs` is set. */
   readonly verify?: VerifyToken<Env>;
   /**
    * Milliseconds for which an isolate keeps the answer of `introspection` or `verify` about an accepted token. A token
-   * that is revoked is still accepted for this time. 0 keeps none.
+   * that is revoked is still accepted for this time. 0 keeps none. An answer is kept for the token and the resource, and
+   * for nothing else. So set it for a `verify` only if nothing else in its request or `env` matters to its answer.
    *
-   * @default 60_000 (1 minute)
+   * @default 60_000 (1 minute) for `introspection`, 0 for `verify`
    */
   readonly cacheMs?: number;
   /** Members that are added to the metadata of the resource, such as `resource_name` (RFC 9728, section 2). */

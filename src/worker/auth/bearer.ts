@@ -105,14 +105,16 @@ function metadataFor(options: BearerOptions<never>, { url, method }: Request, pa
 
 /** Returns the way in which tokens are verified. */
 function verifierOf(options: BearerOptions<never>): Verify {
-  const { issuer, audience, clockSkewMs = 30_000, introspection, verify, cacheMs = 60_000 } = options;
+  const { issuer, audience, clockSkewMs = 30_000, introspection, verify, cacheMs } = options;
   const rulesFor = (resource: string): ClaimRules => {
     // The URL of a host has two forms, and clients may use either.
     const { origin, pathname } = splitUrl(resource);
     const audiences = audience ?? (pathname === "/" ? [origin, `${origin}/`] : resource);
-    return { issuer, audiences: [audiences].flat(), clockSkewMs, isVouchedFor: introspection !== undefined };
+    const isVouchedFor = introspection !== undefined;
+    return { issuer, audiences: [audiences].flat(), clockSkewMs, isVouchedFor, clientClaim: "client_id" };
   };
-  if (verify) return keeping(byFunction(issuer, verify), cacheMs);
-  if (introspection) return keeping(byIntrospection(introspection, rulesFor), cacheMs);
+  // The function sees the whole request, so only its author knows whether an answer holds for another one.
+  if (verify) return keeping(byFunction(issuer, verify), cacheMs ?? 0);
+  if (introspection) return keeping(byIntrospection(introspection, rulesFor), cacheMs ?? 60_000);
   return bySignature(options, rulesFor);
 }

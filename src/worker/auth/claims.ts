@@ -14,7 +14,12 @@ export interface ClaimRules {
   readonly clockSkewMs: number;
   /** Whether the answer itself shows issuer and expiry, as that of an introspection endpoint does. */
   readonly isVouchedFor: boolean;
+  /** The claim that names the client of a token without a user. Any other claim may be one that users choose. */
+  readonly clientClaim: "client_id" | "common_name";
 }
+
+/** Begins the subjects of clients. No user may have such a subject, or a user could act for a client. */
+const CLIENT = "client:";
 
 /** A token that is accepted. */
 export interface Accepted {
@@ -25,8 +30,8 @@ export interface Accepted {
 
 /** Returns who a token acts for, or the reason for which it is refused. The reason contains nothing of the token. */
 export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | string {
-  const { iss, aud, exp, nbf, cnf, sub, client_id, common_name } = claims;
-  const { issuer, audiences, clockSkewMs, isVouchedFor } = rules;
+  const { iss, aud, exp, nbf, cnf, sub } = claims;
+  const { issuer, audiences, clockSkewMs, isVouchedFor, clientClaim } = rules;
   if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is of another issuer.";
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
@@ -37,10 +42,10 @@ export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | st
   // Written so that NaN, for a claim that is no number, refuses the token.
   if (!(nowMs < expiresAtMs)) return "The token has expired.";
   if (nbf !== undefined && !(nowMs >= timeOf(nbf) - clockSkewMs)) return "The token is not valid yet.";
-  // The prefix keeps a client from taking the name of a user.
-  // Cloudflare Access names a service token by `common_name`, and its `sub` is empty.
-  const client = textOf(client_id) ?? textOf(common_name);
-  const subject = textOf(sub) ?? (client && `client:${client}`);
+  const user = textOf(sub);
+  if (user?.startsWith(CLIENT)) return "The subject of the token is reserved for clients.";
+  const client = textOf(claims[clientClaim]);
+  const subject = user ?? (client && CLIENT + client);
   if (subject === undefined) return "The token names no subject.";
   return { principal: { issuer, subject, scopes: scopesOf(claims), claims }, expiresAtMs };
 }

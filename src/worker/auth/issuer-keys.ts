@@ -22,7 +22,7 @@ const UNKNOWN_PAUSE_MS = 30_000;
 const FAILURE_PAUSE_MS = 2_000;
 /** Milliseconds that a caller waits for the request of another one: the longest time of two answers, and a little more. */
 const WAIT_MS = 12_000;
-/** Keys that are tried for a token. A token without `kid` fits every key of its algorithm. */
+/** Keys that are tried for a token. Every key of its algorithm may have signed a token without `kid`. */
 const TRIED_MAX = 4;
 
 interface Known {
@@ -105,8 +105,11 @@ export class IssuerKeys {
   }
 }
 
+/** Returns the keys that may have signed a token: with its `kid`, or the only one of its algorithm if that has none. */
 function fitting(keys: readonly Jwk[], algorithm: string, kid: string | undefined): readonly Jwk[] {
-  return keys.filter((key) => isFit(key, algorithm, kid)).slice(0, TRIED_MAX);
+  const fit = keys.filter((key) => isFit(key, algorithm));
+  const isOnly = fit.length === 1 && (fit[0]?.kid ?? undefined) === undefined;
+  return fit.filter((key) => kid === undefined || key.kid === kid || isOnly).slice(0, TRIED_MAX);
 }
 
 /** Requests a key set. @throws {Error} if there is none. */

@@ -32,7 +32,7 @@ export interface Jwk {
   readonly alg?: string;
   /** The use of the key. Keys for another use than "sig" are ignored. */
   readonly use?: string;
-  /** The operations of the key. Keys without "verify" are ignored. */
+  /** The operations of the key. Keys without "verify" are ignored. An empty list allows all. */
   readonly key_ops?: readonly string[];
   /** The curve of an EC or OKP key. */
   readonly crv?: string;
@@ -111,16 +111,17 @@ function readPart(part: string): JsonObject | undefined {
 /** The shortest modulus in characters of base64url: 2,048 bits (RFC 7518, 3.3). */
 const MODULUS_MIN = 342;
 
-/** Whether a key of the issuer may have made the signature of a token. */
-export function isFit(key: Jwk, algorithm: string, kid: string | undefined): boolean {
+/** Whether a key of the issuer may make signatures of an algorithm. Some issuers write null for a member without value. */
+export function isFit({ kty, crv, alg, use, key_ops, n }: Jwk, algorithm: string): boolean {
   const scheme = schemeOf(algorithm);
-  if (!scheme || key.kty !== scheme.kty || key.crv !== scheme.crv) return false;
-  if (kid !== undefined && key.kid !== kid) return false;
+  if (!scheme || kty !== scheme.kty || (crv ?? undefined) !== scheme.crv) return false;
   // A key that names one algorithm, or another use, is not used for anything else.
-  if (key.alg !== undefined && key.alg !== algorithm) return false;
-  if (key.use !== undefined && key.use !== "sig") return false;
-  if (key.key_ops !== undefined && !key.key_ops.includes("verify")) return false;
-  return key.kty !== "RSA" || String(key.n).length >= MODULUS_MIN;
+  if ((alg ?? algorithm) !== algorithm) return false;
+  if ((use ?? "sig") !== "sig") return false;
+  // The value is not checked before, so it may be something else than a list.
+  const operations = [key_ops ?? []].flat();
+  if (operations.length > 0 && !operations.includes("verify")) return false;
+  return kty !== "RSA" || String(n).length >= MODULUS_MIN;
 }
 
 /** Whether a key has made the signature. False for a key that cannot be imported. */
@@ -128,8 +129,9 @@ export async function isSignedBy(key: Jwk, { algorithm, signature, signed }: Unv
   const scheme = schemeOf(algorithm);
   if (!scheme) return false;
   const { kty, crv, n, e, x, y } = key;
-  // Only the public members, so that no other member changes what the key may do.
-  const members = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey;
+  // Only the public members that have a value, so that no other member changes what the key may do.
+  const text = JSON.stringify({ kty, crv, n, e, x, y }, (_, value: unknown) => value ?? undefined);
+  const members = JSON.parse(text) as JsonWebKey;
   try {
     const imported = await crypto.subtle.importKey("jwk", members, scheme, false, ["verify"]);
     return await crypto.subtle.verify(scheme, imported, signature, signed);

@@ -1,6 +1,6 @@
 /**
- * Tokens whose meaning only their issuer, or the author, knows. Answers are kept in the isolate, so that a call need not
- * wait for one each time.
+ * Tokens whose meaning only their issuer, or the author, knows. Answers can be kept in the isolate, so that a call need
+ * not wait for one each time.
  *
  * @module
  */
@@ -35,7 +35,8 @@ export interface TokenRequest<Env> {
 
 /**
  * Verifies a token: returns who it acts for, or null to refuse it with 401. It must check that the token was issued for
- * `resource`. An exception refuses the request with 503, and is logged.
+ * `resource`. An exception refuses the request with 503, and is logged. It is called for each request, unless `cacheMs`
+ * is set: then an answer is kept for the token and the resource, and holds for every request that has both.
  */
 export type VerifyToken<Env> = (
   token: string,
@@ -66,6 +67,7 @@ const KEPT_MAX = 1_000;
 
 /** Keeps the answers about accepted tokens. @param cacheMs Milliseconds for which an answer is kept; 0 keeps none. */
 export function keeping(verify: Verify, cacheMs: number): Verify {
+  if (cacheMs === 0) return verify;
   const kept = new Map<string, Accepted & { readonly untilMs: number }>();
   return async (token, given, execution) => {
     // The token itself is not kept. An answer holds for one resource.
