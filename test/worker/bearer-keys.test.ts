@@ -115,7 +115,9 @@ describe("the keys of the issuer", () => {
     ["an empty list of operations", "ES256", { key_ops: [] }],
     ["null as their operations", "ES256", { key_ops: null }],
     ["null as their algorithm and use", "ES256", { alg: null, use: null }],
-    ["null as every member that their kind does not have", "RS256", { crv: null, x: null, y: null }],
+    ["null as every member that RSA does not have", "RS256", { crv: null, x: null, y: null }],
+    ["null as every member that an elliptic curve does not have", "ES256", { n: null, e: null }],
+    ["null as every member that Ed25519 does not have", "Ed25519", { y: null, n: null, e: null }],
   ])("may have %s", async (_, algorithm, members) => {
     await forget();
     const fit = await newKey(algorithm, "fit");

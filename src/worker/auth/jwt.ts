@@ -129,9 +129,8 @@ export async function isSignedBy(key: Jwk, { algorithm, signature, signed }: Unv
   const scheme = schemeOf(algorithm);
   if (!scheme) return false;
   const { kty, crv, n, e, x, y } = key;
-  // Only the public members that have a value, so that no other member changes what the key may do.
-  const text = JSON.stringify({ kty, crv, n, e, x, y }, (_, value: unknown) => value ?? undefined);
-  const members = JSON.parse(text) as JsonWebKey;
+  // Only the public members, so that no other member changes what the key may do.
+  const members = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey;
   try {
     const imported = await crypto.subtle.importKey("jwk", members, scheme, false, ["verify"]);
     return await crypto.subtle.verify(scheme, imported, signature, signed);
