@@ -66,6 +66,8 @@ async function answerOne(
     // A modern answer cannot say that it failed, so the request ends here.
     throw new ClientError("question-failed", `${method} asked ${question.method}, which failed: ${textOf(cause)}`, {
       cause,
+      // The handler of the server has run up to its question.
+      mayHaveRun: true,
     });
   }
 }

@@ -243,7 +243,7 @@ describe("a modern server that asks", () => {
     const onElicit = () => Promise.reject(cause);
     const client = await connect(server.url, { ...ME, onElicit });
     const failed = (await client.callTool("who").catch((error: unknown) => error)) as ClientError;
-    expect(failed).toMatchObject({ code: "question-failed", source: "use" });
+    expect(failed).toMatchObject({ code: "question-failed", source: "use", mayHaveRun: true });
     expect(failed.cause).toBe(cause);
   });
 });

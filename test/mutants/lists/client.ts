@@ -10,6 +10,14 @@ const STDIO = ["test/client/stdio.test.ts"];
 
 export const CLIENT_ROOM: readonly Mutant[] = [
   {
+    id: "client-failed-question-may-be-repeated",
+    file: "src/client/rounds.ts",
+    find: "mayHaveRun: true,",
+    replace: "mayHaveRun: false,",
+    tests: ["test/client/questions.test.ts"],
+    title: "a handler that throws ends the request",
+  },
+  {
     id: "client-refused-version-not-retried",
     file: "src/client/negotiate.ts",
     find: "const next = attempt === 1 ? supportedBy(error, versions) : undefined;",
