@@ -13,7 +13,7 @@ import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../core/prot
 import type { Transport } from "../core/protocol/transport.ts";
 import { Answers } from "./answers.ts";
 import { backoffMs } from "./backoff.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { ClientError, invalidAnswer } from "./errors.ts";
 import { readEvents } from "./event-reader.ts";
 import { type ClientEvent, printProblem } from "./events.ts";
@@ -78,7 +78,7 @@ export class Conversation {
   #facts: ServerFacts | undefined;
   /** Whether the facts are those of an earlier connection, which no answer has confirmed yet. */
   #isAssumed = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
   #pipe: Link | undefined;
   #reopening: Promise<void> | undefined;
   #disproving: Promise<boolean> | undefined;
@@ -117,6 +117,7 @@ export class Conversation {
       capabilities: () => this.answers.capabilities("legacy"),
       timeoutMs: this.amounts.timeoutMs,
       probeTimeoutMs: this.amounts.probeTimeoutMs,
+      signal: this.#closing.signal,
       open: (transport) => this.#open(target, transport),
       hasHttpSse: isHttp,
     };
@@ -141,9 +142,8 @@ export class Conversation {
       this.#facts = await negotiate(this.#negotiation);
       this.listening.start();
     } catch (error) {
-      this.#isClosed = true;
       // The reason of the failure is more useful than a second failure while closing.
-      await this.wire.close().catch(() => undefined);
+      await this.close().catch(() => undefined);
       throw error;
     }
   }
@@ -156,8 +156,7 @@ export class Conversation {
     parts: RequestParts = {},
   ): Promise<JsonObject> {
     checkRequestOptions(options);
-    if (this.#isClosed) throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
-    checkSupported(method, this.rules, this.facts.capabilities);
+    this.#checkOpen(method);
     const { signal, timeoutMs = this.amounts.timeoutMs, totalTimeoutMs = this.amounts.totalTimeoutMs } = options;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
     try {
@@ -168,14 +167,16 @@ export class Conversation {
   }
 
   async notify(method: string, params?: JsonObject): Promise<void> {
-    if (this.#isClosed) throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
+    await this.#settled();
+    this.#checkOpen(method);
     await this.wire.notify(method, params);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    const reason = new ClientError("closed", "The client is closed.");
+    this.#closing.abort(reason);
     this.listening.stop();
-    await this.wire.close();
+    await this.wire.close(reason);
   }
 
   report(event: ClientEvent): void {
@@ -185,6 +186,16 @@ export class Conversation {
     } catch {
       // The hook for failures has failed itself, so there is nowhere left to report to.
     }
+  }
+
+  #checkOpen(method: string): void {
+    if (this.#closing.signal.aborted)
+      throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
+  }
+
+  /** Resolves when no session is being opened and no era detected: what is sent meanwhile would be refused. */
+  async #settled(): Promise<void> {
+    await (this.#reopening ?? this.#disproving)?.catch(() => undefined);
   }
 
   /** Sends a request, answers the questions that its results ask, and returns the last result. */
@@ -197,7 +208,7 @@ export class Conversation {
       const sent = { ...own, ...round };
       const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
       const { resultType = "complete" } = result;
-      if (resultType === "complete" || this.rules.era === "legacy") return result;
+      if (resultType === "complete" || this.wire.rules?.era !== "modern") return result;
       if (!asksForInput(result)) {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
@@ -213,8 +224,8 @@ export class Conversation {
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;
     const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && RUNNING.includes(method));
     for (let repeats = 0; ; repeats += 1) {
-      // A request that is sent while a new session is opened would have none.
-      await this.#reopening?.catch(() => undefined);
+      await untilAborted(this.#settled(), deadline.signal);
+      checkSupported(method, this.rules, this.facts.capabilities);
       const { link } = this.wire;
       const wasAssumed = this.#isAssumed;
       try {
@@ -229,7 +240,8 @@ export class Conversation {
         return result;
       } catch (error) {
         deadline.signal.throwIfAborted();
-        if (this.#isClosed || !(await this.#cure(error, { request, params, link, wasAssumed, repeats }))) throw error;
+        if (this.#closing.signal.aborted || !(await this.#cure(error, { request, params, link, wasAssumed, repeats })))
+          throw error;
         deadline.restart();
       }
     }
@@ -278,13 +290,7 @@ export class Conversation {
   }
 
   async #openSession(old: Link): Promise<void> {
-    try {
-      this.#facts = await negotiate(this.#negotiation, true);
-    } catch (error) {
-      // The next request tries again.
-      await this.wire.use(old);
-      throw error;
-    }
+    this.#facts = await negotiate(this.#negotiation, true);
     old.retire();
     this.report({ type: "session-reopened" });
     this.listening.start();
@@ -300,7 +306,7 @@ export class Conversation {
     const rules = versions.modern.find(isKnown);
     try {
       if (rules) {
-        await wire.use(await open());
+        await wire.start(await open());
         wire.link.rules = rules;
         this.#facts = known;
         this.#isAssumed = true;
@@ -316,7 +322,12 @@ export class Conversation {
 
   /** Detects the era again after a failure. Returns whether the assumption was wrong, so that the request was refused. */
   #disprove(): Promise<boolean> {
-    this.#disproving ??= this.#detectAgain();
+    this.#disproving ??= this.#detectAgain().catch((error) => {
+      // The next request that fails tries again.
+      this.#isAssumed = true;
+      this.#disproving = undefined;
+      throw error;
+    });
     return this.#disproving;
   }
 

@@ -14,7 +14,7 @@ import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { SpokenVersion, SpokenVersions } from "../core/protocol/spoken-versions.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ServerCapabilities, ServerFacts } from "./results.ts";
@@ -28,11 +28,17 @@ export interface Negotiation {
   capabilities(): JsonObject;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  /** Ends the negotiation, because the client is closed. */
+  readonly signal: AbortSignal;
   /** Creates a link. The argument is "http-sse" for a fallback to that transport. */
   readonly open: (transport?: "http-sse") => Promise<Link>;
   /** Whether a refused `initialize` may be followed by HTTP+SSE. */
   readonly hasHttpSse: boolean;
+}
+
+/** A negotiation on one link. */
+interface Attempt extends Negotiation {
+  readonly link: Link;
 }
 
 /** Statuses that say nothing about the era: they concern the caller, or a server in between. */
@@ -47,56 +53,79 @@ const MODERN_CODES: readonly number[] = [
 ];
 
 /**
- * Connects to a server of either era.
+ * Connects to a server of either era. The link is in use as soon as this has succeeded; otherwise nothing changes.
  *
  * @param isLegacy Whether the server is known to be legacy, so that no probe is sent.
  * @throws {ClientError} `version-unsupported` naming the versions of both sides; any other failure of the connection.
  * @throws {McpError} the error with which the server refused.
  */
 export async function negotiate(negotiation: Negotiation, isLegacy = false): Promise<ServerFacts> {
-  const { wire, versions, open } = negotiation;
+  const { wire, versions, open, hasHttpSse } = negotiation;
   let reason: string | undefined;
-  await wire.use(await open());
-  if (!isLegacy && versions.modern.length > 0) {
-    const outcome = await probe(negotiation);
-    if (typeof outcome === "object") return connected(negotiation, outcome);
-    reason = outcome;
-  }
-  if (versions.legacy.length === 0) {
+  const first = async (attempt: Attempt): Promise<ServerFacts> => {
+    if (!isLegacy && versions.modern.length > 0) {
+      const outcome = await probe(attempt);
+      if (typeof outcome === "object") return outcome;
+      reason = outcome;
+    }
+    if (versions.legacy.length > 0) return initialize(attempt);
     const text = `The server does not speak ${namesOf(versions.modern)}, and protocolVersions allows no other: ${reason}`;
     throw new ClientError("version-unsupported", text);
-  }
+  };
+  let facts: ServerFacts;
   try {
-    return connected(negotiation, await initialize(negotiation), reason);
+    facts = await agree(negotiation, await open(), first);
   } catch (error) {
-    if (!negotiation.hasHttpSse || !isRefusedPost(error)) throw error;
-    const facts = await initializeOverHttpSse(negotiation, error);
-    return connected(negotiation, facts, "POST was refused and GET opened an HTTP+SSE stream");
+    if (!hasHttpSse || !isRefusedPost(error)) throw error;
+    // If GET is refused too, the answer to the POST says more about the reason.
+    facts = await agree(negotiation, await open("http-sse"), initialize, error);
+    reason = "POST was refused and GET opened an HTTP+SSE stream";
   }
-}
-
-function connected({ wire }: Negotiation, facts: ServerFacts, reason?: string): ServerFacts {
   wire.report({ type: "connected", protocolVersion: facts.protocolVersion, reason });
   return facts;
 }
 
+/** Opens a link, and uses it if `talk` succeeds. @param refused What to throw if the link cannot be opened. */
+async function agree(
+  negotiation: Negotiation,
+  link: Link,
+  talk: (attempt: Attempt) => Promise<ServerFacts>,
+  refused?: unknown,
+): Promise<ServerFacts> {
+  const { wire, timeoutMs } = negotiation;
+  const { rules } = link;
+  try {
+    await limited(negotiation, "connect()", timeoutMs, () => wire.start(link)).catch((error) => {
+      throw refused ?? error;
+    });
+    const facts = await talk({ ...negotiation, link });
+    negotiation.signal.throwIfAborted();
+    wire.use(link);
+    return facts;
+  } catch (error) {
+    // A pipe that was in use before remains so.
+    link.rules = rules;
+    wire.drop(link);
+    throw error;
+  }
+}
+
 /** Sends `server/discover`. Returns the facts of a modern server, or the reason to take the server for a legacy one. */
-async function probe(negotiation: Negotiation): Promise<ServerFacts | string> {
-  const { wire, versions } = negotiation;
+async function probe(attempt: Attempt): Promise<ServerFacts | string> {
+  const { link, versions, probeTimeoutMs } = attempt;
   let rules = versions.modern[0] as SpokenVersion;
   // A server may refuse a version that it then lists, so the second try may have the same version.
-  for (let attempt = 1; ; attempt += 1) {
-    wire.link.rules = rules;
+  for (let isRetry = false; ; isRetry = true) {
+    link.rules = rules;
     try {
-      const result = await ask(negotiation, "server/discover", undefined, negotiation.probeTimeoutMs);
-      const outcome = discovered(negotiation, result);
-      if (typeof outcome === "string") wire.link.rules = undefined;
+      const outcome = discovered(attempt, await ask(attempt, "server/discover", undefined, probeTimeoutMs));
+      if (typeof outcome === "string") link.rules = undefined;
       return outcome;
     } catch (error) {
-      const next = attempt === 1 ? supportedBy(error, versions) : undefined;
+      const next = isRetry ? undefined : supportedBy(error, versions);
       const legacy = next === undefined ? reasonForLegacy(error, versions) : undefined;
       if (legacy !== undefined) {
-        wire.link.rules = undefined;
+        link.rules = undefined;
         return legacy;
       }
       if (!next) throw error;
@@ -144,7 +173,7 @@ function reasonForLegacy(error: unknown, versions: SpokenVersions): string | und
   }
 }
 
-function discovered({ wire, versions }: Negotiation, result: JsonObject): ServerFacts | string {
+function discovered({ link, versions }: Attempt, result: JsonObject): ServerFacts | string {
   // Some legacy servers answer every unknown method with an empty result.
   if (!Array.isArray(result.supportedVersions)) return "the answer to server/discover names no versions";
   const supported = listOf(result.supportedVersions);
@@ -154,36 +183,30 @@ function discovered({ wire, versions }: Negotiation, result: JsonObject): Server
       return `the server offers ${supported.join(", ")}`;
     throw noCommonVersion(versions, supported);
   }
-  wire.link.rules = rules;
+  link.rules = rules;
   const info = readImplementation(metaOf(result)[META.serverInfo]);
-  return factsOf(wire.link, rules, result, info);
+  return factsOf(link, rules, result, info);
 }
 
-async function initialize(negotiation: Negotiation): Promise<ServerFacts> {
-  const { wire, versions, info } = negotiation;
+async function initialize(attempt: Attempt): Promise<ServerFacts> {
+  const { wire, link, versions, info, timeoutMs } = attempt;
   const newest = versions.legacy[0] as SpokenVersion;
   const params = {
     protocolVersion: newest.version,
-    capabilities: negotiation.capabilities(),
+    capabilities: attempt.capabilities(),
     clientInfo: pick(info, newest.implementationFields),
   };
-  const result = await ask(negotiation, "initialize", params, negotiation.timeoutMs);
+  const result = await ask(attempt, "initialize", params, timeoutMs);
   const rules = versions.legacy.find(({ version }) => version === result.protocolVersion);
   if (!rules) throw noCommonVersion(versions, [String(result.protocolVersion)]);
-  wire.link.rules = rules;
-  await wire.notify("notifications/initialized");
-  return factsOf(wire.link, rules, result, readImplementation(result.serverInfo));
-}
-
-async function initializeOverHttpSse(negotiation: Negotiation, refused: unknown): Promise<ServerFacts> {
-  const { wire, open } = negotiation;
-  try {
-    await wire.use(await open("http-sse"));
-  } catch {
-    // Not a server of 2024-11-05 either. The answer to the POST says more about the reason.
-    throw refused;
-  }
-  return initialize(negotiation);
+  link.rules = rules;
+  const method = "notifications/initialized";
+  await limited(attempt, method, timeoutMs, () => wire.notify(method, undefined, link)).catch((error) => {
+    // The session exists. If the server means it, its answer to the next request says so.
+    if (!ClientError.is(error) || error.code !== "http-status") throw error;
+    wire.report({ type: "warning", message: error.message });
+  });
+  return factsOf(link, rules, result, readImplementation(result.serverInfo));
 }
 
 /** Whether a server does not serve POST at this URL, as those of HTTP+SSE do not. */
@@ -192,15 +215,21 @@ function isRefusedPost(error: unknown): boolean {
   return status >= 400 && status <= 501 && !UNTELLING.includes(status);
 }
 
-async function ask(
-  { wire, signal }: Negotiation,
-  method: string,
-  params: JsonObject | undefined,
+function ask(attempt: Attempt, method: string, params: JsonObject | undefined, timeoutMs: number): Promise<JsonObject> {
+  const { wire, link } = attempt;
+  return limited(attempt, method, timeoutMs, (deadline) => wire.ask(method, params, { deadline, link }));
+}
+
+/** Runs one step of the negotiation, until it takes too long or the client is closed. */
+async function limited<T>(
+  { signal }: Negotiation,
+  what: string,
   timeoutMs: number,
-): Promise<JsonObject> {
-  const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs: 0, signal });
+  run: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  const deadline = new Deadline({ what, timeoutMs, totalTimeoutMs: 0, signal });
   try {
-    return await wire.ask(method, params, { deadline });
+    return await untilAborted(run(deadline), deadline.signal);
   } finally {
     deadline.stop();
   }

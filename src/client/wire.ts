@@ -20,9 +20,9 @@ import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Era } from "../core/protocol/versions.ts";
 import { type Deadline, untilAborted } from "./deadline.ts";
-import { ClientError, textOf } from "./errors.ts";
+import { textOf } from "./errors.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
-import type { Link, LinkReceiver } from "./link.ts";
+import type { Link } from "./link.ts";
 import type { Progress } from "./results.ts";
 
 /** How one request is sent. */
@@ -35,6 +35,8 @@ export interface AskOptions {
   readonly resetTimeoutOnProgress?: boolean | undefined;
   /** Receives the acknowledgement of a `subscriptions/listen` request. */
   readonly onAcknowledged?: ((params: JsonObject) => void) | undefined;
+  /** The link to use while a connection is being opened; the current one by default. */
+  readonly link?: Link | undefined;
 }
 
 /** The author's side of a connection. */
@@ -51,10 +53,11 @@ export interface WireHandlers {
 
 interface Call {
   readonly id: RequestId;
+  readonly link: Link;
   readonly options: AskOptions;
 }
 
-export class Wire implements LinkReceiver {
+export class Wire {
   /** The level that modern requests ask log messages for. */
   logLevel: LoggingLevel | undefined;
   readonly #handlers: WireHandlers;
@@ -80,16 +83,32 @@ export class Wire implements LinkReceiver {
     return this.#link?.rules;
   }
 
-  /** Opens a link, unless it is in use already, and uses it for everything that follows. */
-  async use(link: Link): Promise<void> {
+  /** Opens a link, unless it is in use already. The first one is used at once. */
+  async start(link: Link): Promise<void> {
     if (this.#link === link) return;
-    this.#link = link;
-    await link.start(this);
+    this.#link ??= link;
+    await link.start({
+      message: (message, during) => this.#message(link, message, during),
+      closed: (error) => this.#closed(error),
+      report: this.report,
+    });
   }
 
-  async close(): Promise<void> {
-    for (const question of this.#questions.values()) question.abort(new ClientError("closed", "The client is closed."));
-    await this.#link?.close();
+  /** Uses an open link for everything that follows. Pending requests continue on the link that they were sent on. */
+  use(link: Link): void {
+    this.#link = link;
+  }
+
+  /** Closes a link on which no connection could be opened. */
+  drop(link: Link): void {
+    // The reason of the failure is more useful than a second failure while closing.
+    if (link !== this.#link) link.close().catch(() => undefined);
+  }
+
+  async close(reason: unknown): Promise<void> {
+    for (const question of this.#questions.values()) question.abort(reason);
+    const links = new Set([this.#link, ...[...this.#calls.values()].map(({ link }) => link)]);
+    await Promise.all([...links].map((link) => link?.close()));
   }
 
   /**
@@ -100,17 +119,18 @@ export class Wire implements LinkReceiver {
    * @throws {unknown} the reason of the deadline's signal.
    */
   async ask(method: string, params: JsonObject | undefined, options: AskOptions): Promise<JsonObject> {
-    const { signal } = options.deadline;
+    const { link = this.link, deadline, headers } = options;
+    const { signal } = deadline;
     signal.throwIfAborted();
     this.#lastId += 1;
     const id = this.#lastId;
     const token = options.progressToken === true ? id : options.progressToken;
-    const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(params, token) };
-    const call: Call = { id, options };
+    const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(link, params, token) };
+    const call: Call = { id, link, options };
     if (token !== undefined) this.#claimToken(token, call);
     this.#calls.set(id, call);
     try {
-      const answer = await untilAborted(this.link.request(request, { signal, headers: options.headers }), signal);
+      const answer = await untilAborted(link.request(request, { signal, headers }), signal);
       if ("result" in answer) return answer.result;
       const { code, message, data } = answer.error;
       throw new McpError(code, message, data);
@@ -121,27 +141,27 @@ export class Wire implements LinkReceiver {
   }
 
   /** Sends a notification. */
-  async notify(method: string, params?: JsonObject): Promise<void> {
-    await this.link.send({ jsonrpc: "2.0", method, ...this.#withMeta(params) });
+  async notify(method: string, params?: JsonObject, link = this.link): Promise<void> {
+    await link.send({ jsonrpc: "2.0", method, ...this.#withMeta(link, params) });
   }
 
-  message(message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
+  #message(link: Link, message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
     const { method, params = {} } = message;
-    if ("id" in message) void this.#answer(message as JSONRPCRequest, during);
+    if ("id" in message) void this.#answer(link, message as JSONRPCRequest, during);
     else if (method === "notifications/progress") this.#progress(params);
     else if (method === "notifications/cancelled") this.#cancelled(params);
     else if (method === "notifications/subscriptions/acknowledged") this.#acknowledged(params);
     else this.#handlers.notice(method, params);
   }
 
-  closed(error: Error | undefined): void {
+  #closed(error: Error | undefined): void {
     for (const question of this.#questions.values()) question.abort(error);
     this.#handlers.closed(error);
   }
 
-  report(event: ClientEvent): void {
+  readonly report = (event: ClientEvent): void => {
     this.#handlers.report(event);
-  }
+  };
 
   #claimToken(token: string | number, call: Call): void {
     if (this.#tokens.has(token)) {
@@ -151,11 +171,11 @@ export class Wire implements LinkReceiver {
   }
 
   /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
-  #withMeta(params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
+  #withMeta(link: Link, params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {
     const meta = metaOf(params);
     const whole: JsonObject = {
       ...meta,
-      ...this.#envelope(),
+      ...this.#envelope(link),
       ...(progressToken === undefined ? {} : { progressToken }),
     };
     if (Object.keys(whole).length > 0) return { params: { ...params, _meta: whole } };
@@ -163,8 +183,8 @@ export class Wire implements LinkReceiver {
   }
 
   /** The fields that each modern message has. */
-  #envelope(): JsonObject {
-    const { rules, logLevel } = this;
+  #envelope({ rules }: Link): JsonObject {
+    const { logLevel } = this;
     if (rules?.era !== "modern") return {};
     return {
       [META.protocolVersion]: rules.version,
@@ -200,10 +220,11 @@ export class Wire implements LinkReceiver {
   }
 
   /** Answers a request of the server. The limits of the calls that may have led to it stand still meanwhile. */
-  async #answer(request: JSONRPCRequest, during: RequestId | undefined): Promise<void> {
+  async #answer(link: Link, request: JSONRPCRequest, during: RequestId | undefined): Promise<void> {
     const { id, method, params = {} } = request;
-    if (this.rules?.era === "modern") {
-      const text = `The server sent the request ${method}, which ${this.rules.version} does not allow. It was ignored.`;
+    const { rules } = link;
+    if (rules?.era === "modern") {
+      const text = `The server sent the request ${method}, which ${rules.version} does not allow. It was ignored.`;
       return this.report({ type: "warning", message: text });
     }
     const question = new AbortController();
@@ -214,7 +235,7 @@ export class Wire implements LinkReceiver {
       const answer = await this.#outcomeOf(method, params, question.signal);
       // A question that the server withdrew is not answered.
       if (question.signal.aborted) return;
-      await this.link.send({ jsonrpc: "2.0", id, ...answer });
+      await link.send({ jsonrpc: "2.0", id, ...answer });
     } catch (error) {
       this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
     } finally {

@@ -6,6 +6,7 @@ const REQUESTS = ["test/client/requests.test.ts"];
 const QUESTIONS = ["test/client/questions.test.ts"];
 const RECOVERY = ["test/client/recovery.test.ts"];
 const HEADERS = ["test/client/headers.test.ts"];
+const REOPENING = ["test/client/reopening.test.ts"];
 const STDIO = ["test/client/stdio.test.ts"];
 
 export const CLIENT_ROOM: readonly Mutant[] = [
@@ -20,8 +21,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-refused-version-not-retried",
     file: "src/client/negotiate.ts",
-    find: "const next = attempt === 1 ? supportedBy(error, versions) : undefined;",
-    replace: "const next = attempt === 0 ? supportedBy(error, versions) : undefined;",
+    find: "const next = isRetry ? undefined : supportedBy(error, versions);",
+    replace: "const next = isRetry ? supportedBy(error, versions) : undefined;",
     tests: CONNECT,
   },
   {
@@ -41,7 +42,7 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-http-sse-never-tried",
     file: "src/client/negotiate.ts",
-    find: "if (!negotiation.hasHttpSse || !isRefusedPost(error)) throw error;",
+    find: "if (!hasHttpSse || !isRefusedPost(error)) throw error;",
     replace: "throw error;",
     tests: CONNECT,
   },
@@ -297,5 +298,75 @@ export const CLIENT_ROOM: readonly Mutant[] = [
       "return true;} else if (versions.legacy.some(isKnown)) this.#facts = await negotiate(this.#negotiation, true);",
     tests: CONNECT,
     title: "hears of changes",
+  },
+  {
+    id: "client-request-not-waiting-for-session",
+    file: "src/client/conversation.ts",
+    find: "await untilAborted(this.#settled(), deadline.signal);",
+    replace: "await this.#settled;",
+    tests: REOPENING,
+  },
+  {
+    id: "client-request-waits-without-limit",
+    file: "src/client/conversation.ts",
+    find: "await untilAborted(this.#settled(), deadline.signal);",
+    replace: "await this.#settled();",
+    tests: REOPENING,
+  },
+  {
+    id: "client-question-answered-on-current-link",
+    file: "src/client/wire.ts",
+    find: 'await link.send({ jsonrpc: "2.0", id, ...answer });',
+    replace: 'await this.link.send({ jsonrpc: "2.0", id, ...answer });',
+    tests: REOPENING,
+  },
+  {
+    id: "client-failed-detection-kept",
+    file: "src/client/conversation.ts",
+    find: "      this.#disproving = undefined;\n",
+    replace: "\n",
+    tests: REOPENING,
+  },
+  {
+    id: "client-http-sse-opening-unlimited",
+    file: "src/client/negotiate.ts",
+    find: 'await limited(negotiation, "connect()", timeoutMs, () => wire.start(link)).catch((error) => {',
+    replace: "await wire.start(link).catch((error) => {",
+    tests: REOPENING,
+  },
+  {
+    id: "client-initialized-unlimited",
+    file: "src/client/negotiate.ts",
+    find: "await limited(attempt, method, timeoutMs, () => wire.notify(method, undefined, link)).catch((error) => {",
+    replace: "await wire.notify(method, undefined, link).catch((error) => {",
+    tests: REOPENING,
+  },
+  {
+    id: "client-refused-initialized-fails",
+    file: "src/client/negotiate.ts",
+    find: 'if (!ClientError.is(error) || error.code !== "http-status") throw error;',
+    replace: "throw error;",
+    tests: REOPENING,
+  },
+  {
+    id: "client-replaced-link-left-open",
+    file: "src/client/wire.ts",
+    find: "const links = new Set([this.#link, ...[...this.#calls.values()].map(({ link }) => link)]);",
+    replace: "const links = new Set([this.#link]);",
+    tests: REOPENING,
+  },
+  {
+    id: "client-failed-link-left-open",
+    file: "src/client/negotiate.ts",
+    find: "    wire.drop(link);\n",
+    replace: "\n",
+    tests: REOPENING,
+  },
+  {
+    id: "client-closing-ends-no-negotiation",
+    file: "src/client/conversation.ts",
+    find: "signal: this.#closing.signal,",
+    replace: "signal: new AbortController().signal,",
+    tests: REOPENING,
   },
 ];
