@@ -323,8 +323,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-failed-detection-kept",
     file: "src/client/conversation.ts",
-    find: "      this.#disproving = undefined;\n",
-    replace: "\n",
+    find: "this.#disproving = undefined;",
+    replace: "",
     tests: REOPENING,
   },
   {
@@ -358,8 +358,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-failed-link-left-open",
     file: "src/client/negotiate.ts",
-    find: "    wire.drop(link);\n",
-    replace: "\n",
+    find: "wire.drop(link);",
+    replace: "",
     tests: REOPENING,
   },
   {
