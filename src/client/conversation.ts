@@ -90,15 +90,16 @@ export class Conversation {
     // The versions limit the members that are sent; name and version were checked above.
     const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
     this.answers = new Answers(options);
+    const { timeoutMs, reconnectsMax } = this.amounts;
     this.wire = new Wire({
       info,
+      timeoutMs,
       capabilities: (era) => this.answers.capabilities(era),
       answer: (method, params, signal) => this.answers.answer(method, params, { signal }),
       notice: (method, params) => this.#notice(method, params),
       closed: (error) => this.report({ type: "closed", error }),
       report: (event) => this.#onLinkEvent(event),
     });
-    const { timeoutMs, reconnectsMax } = this.amounts;
     const report = (event: ClientEvent) => this.report(event);
     const declared = () => this.facts.capabilities;
     this.listening = new Listening({

@@ -33,6 +33,8 @@ export interface HttpLinkOptions {
 
 /** Characters of a refused body that an error keeps. */
 const KEPT_CHARS = 2_000;
+/** Redirects that one request follows. */
+const REDIRECTS_MAX = 3;
 /** Statuses of a GET after which another attempt may succeed. */
 const PASSING: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
@@ -43,7 +45,7 @@ interface Reading {
   readonly signal: AbortSignal;
   lastEventId?: string;
   retryMs?: number;
-  /** Reconnections since the last event that has an id. */
+  /** Requests for this stream since its last event. */
   attempts: number;
   answer?: Answer;
   failure?: unknown;
@@ -84,8 +86,8 @@ export class HttpLink implements Link {
     }
   }
 
-  async send(message: JSONRPCNotification | Answer): Promise<void> {
-    const response = await this.#post(message, this.#closing.signal);
+  async send(message: JSONRPCNotification | Answer, signal = this.#closing.signal): Promise<void> {
+    const response = await this.#post(message, AbortSignal.any([signal, this.#closing.signal]));
     if (!response.ok) throw await this.#refusal("method" in message ? message.method : "an answer", response);
     await response.body?.cancel();
   }
@@ -99,6 +101,8 @@ export class HttpLink implements Link {
       // 405: the server has no such stream, which the specification allows.
       const isRefused = ClientError.is(error) && error.response?.status === 405 && reading.lastEventId === undefined;
       if (isRefused || signal.aborted) return;
+      // A later subscription tries again.
+      this.#isListening = false;
       this.#receiver?.report({ type: "stream-lost", error: error as Error });
     });
   }
@@ -109,15 +113,15 @@ export class HttpLink implements Link {
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    const headers = this.#sessionId === undefined ? undefined : await this.#headers();
     this.#closing.abort(closedError());
-    if (!headers) return;
+    if (this.#sessionId === undefined) return;
     try {
+      const headers = await this.#headers();
       // Servers may refuse to end a session (405); it then expires by itself.
       const response = await this.#fetch({ method: "DELETE", headers, signal: AbortSignal.timeout(5_000) });
       await response.body?.cancel();
     } catch {
-      // The server is not reachable, so it cannot be told.
+      // The server is not reachable, or there are no headers, so it cannot be told.
     }
   }
 
@@ -153,10 +157,21 @@ export class HttpLink implements Link {
     return Object.fromEntries(all);
   }
 
+  /**
+   * Follows only redirects within the origin that repeat the whole request: the headers are meant for this server, and
+   * after another redirect the server may have done its work.
+   */
   async #fetch(init: RequestInit): Promise<Response> {
     const send = this.#options.fetch ?? ((url: string, rest: RequestInit) => fetch(url, rest));
+    let url = this.#url;
     try {
-      return await send(this.#url, init);
+      for (let redirects = 0; ; redirects += 1) {
+        const response = await send(url, { ...init, redirect: "manual" });
+        const next = redirects < REDIRECTS_MAX ? targetOf(response, url) : undefined;
+        if (next === undefined) return response;
+        url = next;
+        await response.body?.cancel();
+      }
     } catch (cause) {
       init.signal?.throwIfAborted();
       const text = `${init.method} ${this.#url} had no response: ${textOf(cause)}`;
@@ -221,39 +236,33 @@ export class HttpLink implements Link {
 
   /** Reads the stream of a request until its answer, resuming it where it breaks. */
   async #follow(first: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    const reading: Reading = { request, signal, attempts: 0 };
+    const reading: Reading = { request, signal, attempts: 1 };
     let response = first;
     for (;;) {
       await this.#readStream(response, reading);
       if (reading.answer) return reading.answer;
       const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
       if (!canResume) throw streamLost(request.method, reading.failure);
-      response = await this.#reconnect(reading);
+      response = await this.#open(reading);
     }
   }
 
   /** Reads messages outside requests until the link closes. */
   async #keepListening(reading: Reading): Promise<never> {
-    let response = await this.#get(reading);
-    for (;;) {
-      await this.#readStream(response, reading);
-      response = await this.#reconnect(reading);
-    }
+    for (;;) await this.#readStream(await this.#open(reading), reading);
   }
 
   /** Reads one response to its end, or to the answer. A broken connection is noted, not thrown. */
   async #readStream(response: Response, reading: Reading): Promise<void> {
     if (!response.body) return;
     const event = ({ id, data }: { id?: string | undefined; data: string }): boolean => {
-      if (id !== undefined && id !== "") {
-        reading.lastEventId = id;
-        reading.attempts = 0;
+      if (id) reading.lastEventId = id;
+      reading.attempts = 1;
+      for (const message of parseBody(data)) {
+        const answer = this.#take(message, reading.request);
+        if (answer) reading.answer = answer;
       }
-      const [message] = data === "" ? [] : parseBody(data);
-      if (message === undefined) return false;
-      const answer = this.#take(message, reading.request);
-      if (answer) reading.answer = answer;
-      return answer !== undefined;
+      return reading.answer !== undefined;
     };
     const retry = (ms: number) => {
       reading.retryMs = ms;
@@ -267,21 +276,27 @@ export class HttpLink implements Link {
     }
   }
 
-  /** Opens the next response of a stream. @throws {ClientError} if the server refuses it, or after too many attempts. */
-  async #reconnect(reading: Reading): Promise<Response> {
-    const { request, signal } = reading;
+  /**
+   * Opens the next response of a stream; the first one without a pause.
+   *
+   * @throws {ClientError} if the server refuses it, or after too many attempts.
+   */
+  async #open(reading: Reading): Promise<Response> {
+    const { request, signal, lastEventId, retryMs } = reading;
     const method = request?.method;
     for (;;) {
+      const attempt = reading.attempts;
+      if (attempt > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
+      if (attempt > 0) {
+        const delayMs = backoffMs(attempt, retryMs);
+        this.#receiver?.report({ type: "stream-reconnecting", method, lastEventId, attempt, delayMs });
+        await pause(delayMs, signal);
+        signal.throwIfAborted();
+      }
       reading.attempts += 1;
-      if (reading.attempts > this.#options.reconnectsMax) throw streamLost(method, reading.failure);
-      const { lastEventId, attempts: attempt, retryMs } = reading;
-      const delayMs = backoffMs(attempt, retryMs);
-      this.#receiver?.report({ type: "stream-reconnecting", method, lastEventId, attempt, delayMs });
-      await pause(delayMs, signal);
-      signal.throwIfAborted();
       try {
         const response = await this.#get(reading);
-        this.#receiver?.report({ type: "stream-resumed", method, lastEventId });
+        if (attempt > 0) this.#receiver?.report({ type: "stream-resumed", method, lastEventId });
         return response;
       } catch (error) {
         if (!ClientError.is(error)) throw error;
@@ -316,6 +331,14 @@ function parseBody(text: string): unknown[] {
   }
 }
 
+/** Returns the address that a redirect leads to, if it is to be followed. */
+function targetOf({ status, headers }: Response, url: string): string | undefined {
+  const location = headers.get("location");
+  if (location === null || (status !== 307 && status !== 308)) return undefined;
+  const { href, origin } = new URL(location, url);
+  return origin === new URL(url).origin ? href : undefined;
+}
+
 function refusal(what: string, response: Response, text: string, isGone: boolean): ClientError {
   const { status, headers } = response;
   const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };
@@ -328,11 +351,14 @@ function refusal(what: string, response: Response, text: string, isGone: boolean
     const type = contentTypeOf(response) || "no content type";
     return invalidAnswer(what, `the response (${status}, ${type}) does not contain the answer`, refused);
   }
-  const detail = text === "" ? "" : `: ${text.slice(0, 200)}`;
+  const isRedirect = status < 400;
+  // In a browser the status is 0, and the address is hidden.
+  const reason = isRedirect ? `a redirect to ${headers.get("location")}, which is not followed` : text.slice(0, 200);
+  const detail = reason && `: ${reason}`;
   return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail}`, {
     response: refused,
-    // A refusal of the request itself; only a failure of the server can follow a start of the work.
-    mayHaveRun: status >= 500,
+    // A refusal of the request itself; only a failure or a redirect can follow a start of the work.
+    mayHaveRun: isRedirect || status >= 500,
   });
 }
 

@@ -48,8 +48,12 @@ export interface Link {
    * @throws {ClientError} if there is no answer. `mayHaveRun` tells whether the server may have received the request.
    */
   request(request: JSONRPCRequest, options: SendOptions): Promise<Answer>;
-  /** Sends a notification, or the answer to a request of the server. Resolves when the channel has accepted it. */
-  send(message: JSONRPCNotification | Answer): Promise<void>;
+  /**
+   * Sends a notification, or the answer to a request of the server. Resolves when the channel has accepted it.
+   *
+   * @param signal Ends the attempt, if the transport can.
+   */
+  send(message: JSONRPCNotification | Answer, signal?: AbortSignal): Promise<void>;
   /** Opens the stream for messages outside requests, if the transport has one. It is kept open until `close()`. */
   listen(): void;
   /** Stops `listen()`, because another link replaces this one. Pending requests continue. */

@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2026-07-28, basic/patterns/subscriptions; MCP 2025-11-25, server/resources, "Subscriptions"
  */
+import { McpError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { pause } from "../core/protocol/pause.ts";
 import { backoffMs } from "./backoff.ts";
@@ -13,6 +14,7 @@ import { ClientError, textOf } from "./errors.ts";
 import type { EventHook } from "./events.ts";
 import type { ClientOptions } from "./options.ts";
 import type { LogMessage } from "./questions.ts";
+import { isInterruption } from "./recovery.ts";
 import type { ServerCapabilities } from "./results.ts";
 import type { Wire } from "./wire.ts";
 
@@ -48,6 +50,7 @@ interface Stream {
 export class Listening {
   readonly #parts: ListeningParts;
   readonly #uris = new Set<string>();
+  readonly #stopping = new AbortController();
   #stream: Stream | undefined;
   /** Changes of the filter run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -84,7 +87,10 @@ export class Listening {
     if (wire.rules?.era === "legacy") {
       if (this.isWanted) wire.link.listen();
     } else if (Object.keys(this.#filter()).length > 0) {
-      this.#replace().catch((error: Error) => report({ type: "stream-lost", error }));
+      this.#replace().catch((error: Error) => {
+        if (isInterruption(error)) return this.#reopen(undefined, error);
+        report({ type: "stream-lost", error });
+      });
     }
   }
 
@@ -118,15 +124,20 @@ export class Listening {
     this.#uris.delete(uri);
   }
 
-  /** Brings the subscriptions and the log level into a new session. */
+  /** Brings the subscriptions and the log level into a new session. What the server refuses is reported and forgotten. */
   async restore(): Promise<void> {
-    const { wire, timeoutMs } = this.#parts;
+    const { wire, timeoutMs, report } = this.#parts;
     const { logLevel: level } = wire;
     const requests = [...this.#uris].map((uri) => ["resources/subscribe", { uri }] as const);
     for (const [what, params] of [...requests, ...(level ? [["logging/setLevel", { level }] as const] : [])]) {
       const deadline = new Deadline({ what, timeoutMs, totalTimeoutMs: 0 });
       try {
         await wire.ask(what, params, { deadline });
+      } catch (error) {
+        if (!McpError.is(error)) throw error;
+        if ("uri" in params) this.#uris.delete(params.uri);
+        const message = `The new session refused ${what} ${JSON.stringify(params)}: ${error.message}`;
+        report({ type: "warning", message });
       } finally {
         deadline.stop();
       }
@@ -135,6 +146,11 @@ export class Listening {
   }
 
   stop(): void {
+    this.#stopping.abort();
+    this.#end();
+  }
+
+  #end(): void {
     this.#stream?.abort.abort();
     this.#stream = undefined;
   }
@@ -185,7 +201,7 @@ export class Listening {
       const filter = this.#filter();
       const previous = this.#stream;
       if (Object.keys(filter).length === 0) {
-        this.stop();
+        this.#end();
         return {};
       }
       const stream = this.#open(filter);
@@ -226,14 +242,22 @@ export class Listening {
     return { abort, acknowledged, ended };
   }
 
-  /** Opens the stream again when it ends, and reports what may have been missed. */
+  /** Opens the stream again when it ends. */
   async #keep(stream: Stream): Promise<void> {
-    const { report, reconnectsMax } = this.#parts;
     const openedAtMs = Date.now();
-    let failure = await stream.ended;
+    const failure = await stream.ended;
     // A server that acknowledges and closes at once must not be asked forever.
     if (Date.now() - openedAtMs > LASTING_MS) this.#attempts = 0;
-    while (this.#stream === stream) {
+    await this.#reopen(stream, failure);
+  }
+
+  /** Opens a stream in place of one that has ended or was never open, and reports what may have been missed. */
+  async #reopen(stream: Stream | undefined, reason: unknown): Promise<void> {
+    const { report, reconnectsMax } = this.#parts;
+    const { signal } = this.#stopping;
+    let failure = reason;
+    // A channel that has closed does not come back.
+    while (this.#stream === stream && !signal.aborted && !isClosed(failure)) {
       this.#attempts += 1;
       const attempt = this.#attempts;
       if (attempt > reconnectsMax) {
@@ -243,8 +267,8 @@ export class Listening {
       }
       const delayMs = backoffMs(attempt, undefined);
       report({ type: "stream-reconnecting", method: "subscriptions/listen", attempt, delayMs });
-      await pause(delayMs, stream.abort.signal);
-      if (this.#stream !== stream) return;
+      await pause(delayMs, signal);
+      if (this.#stream !== stream || signal.aborted) return;
       try {
         await this.#replace();
         report({ type: "stream-resumed", method: "subscriptions/listen" });
@@ -254,4 +278,8 @@ export class Listening {
       }
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return ClientError.is(error) && error.code === "closed";
 }

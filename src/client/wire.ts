@@ -19,7 +19,7 @@ import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Era } from "../core/protocol/versions.ts";
-import { type Deadline, untilAborted } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { textOf } from "./errors.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
 import type { Link } from "./link.ts";
@@ -42,6 +42,8 @@ export interface AskOptions {
 /** The author's side of a connection. */
 export interface WireHandlers {
   readonly info: Implementation;
+  /** The time in which the server has to accept an answer. */
+  readonly timeoutMs: number;
   capabilities(era: Era): ClientCapabilities;
   /** Answers a request of a legacy server. */
   answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
@@ -231,16 +233,19 @@ export class Wire {
     this.#questions.set(id, question);
     const calls = [...this.#calls.values()].filter((call) => during === undefined || call.id === during);
     const releases = calls.map(({ options }) => options.deadline.hold());
+    const answer = await this.#outcomeOf(method, params, question.signal);
+    this.#questions.delete(id);
+    for (const release of releases) release();
+    // A question that the server withdrew is not answered.
+    if (question.signal.aborted) return;
+    const { timeoutMs } = this.#handlers;
+    const deadline = new Deadline({ what: "The message", timeoutMs, totalTimeoutMs: 0 });
     try {
-      const answer = await this.#outcomeOf(method, params, question.signal);
-      // A question that the server withdrew is not answered.
-      if (question.signal.aborted) return;
-      await link.send({ jsonrpc: "2.0", id, ...answer });
+      await link.send({ jsonrpc: "2.0", id, ...answer }, deadline.signal);
     } catch (error) {
       this.report({ type: "warning", message: `The answer to ${method} could not be sent: ${textOf(error)}` });
     } finally {
-      this.#questions.delete(id);
-      for (const release of releases) release();
+      deadline.stop();
     }
   }
 

@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { checkOptions, type OptionTable, SIZE, TIMER, TIMER_OR_ZERO } from "../core/protocol/check-options.ts";
 import { KitError } from "../core/protocol/errors.ts";
-import type { JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
+import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../core/protocol/limits.ts";
 import { pause } from "../core/protocol/pause.ts";
 import type { Transport, UnreadableMessage } from "../core/protocol/transport.ts";
@@ -35,7 +35,9 @@ export interface StdioOptions {
   readonly stderr?: "inherit" | "ignore" | ((text: string) => void);
   /**
    * The time, in milliseconds, that the server may be silent while a request is waiting for its answer. Then the connection
-   * is closed with an error. 0 means no limit; `timeoutMs` of the request still applies. @default 0
+   * is closed with an error. Each message of the server starts the time again; it stands still while the server itself waits
+   * for an answer, and `subscriptions/listen` does not count. 0 means no limit; `timeoutMs` of the request still applies.
+   * @default 0
    */
   readonly readTimeoutMs?: number;
   /**
@@ -89,6 +91,10 @@ export class StdioClientTransport implements Transport {
   #lines: StdioServerTransport | undefined;
   #exited: Promise<unknown> = Promise.resolve();
   #silence: ReturnType<typeof setTimeout> | undefined;
+  /** The ids of the requests that the server has to answer. */
+  readonly #requests = new Set<unknown>();
+  /** The ids of the requests that the client has to answer. */
+  readonly #questions = new Set<unknown>();
   #isClosed = false;
   /** Receives each message of the server. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
@@ -139,7 +145,11 @@ export class StdioClientTransport implements Transport {
   /** Sends a message. Rejects if it is not valid, or if the process has ended. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (!this.#lines) throw new KitError("transport-closed", "stdio: the process is not running.");
-    if ("method" in message && "id" in message) this.#expectSpeech();
+    // Silence is normal on the stream of changes.
+    if (!("method" in message) || message.method !== "subscriptions/listen") {
+      note(message, this.#requests, this.#questions);
+      this.#expectSpeech();
+    }
     await this.#lines.send(message);
   }
 
@@ -172,7 +182,9 @@ export class StdioClientTransport implements Transport {
     const { messageBytesMax = 32 * 1024 * 1024 } = this.#options;
     lines.limits = { ...DEFAULT_LIMITS, bodyBytesMax: messageBytesMax, bodyValuesMax: messageBytesMax };
     lines.onmessage = (message) => {
-      clearTimeout(this.#silence);
+      // Some servers of 2025-03-26 answer with batches.
+      for (const each of [message].flat()) note(each, this.#questions, this.#requests);
+      this.#expectSpeech();
       this.onmessage?.(message);
     };
     lines.onerror = (error) => this.onerror?.(error);
@@ -181,10 +193,11 @@ export class StdioClientTransport implements Transport {
     this.#lines = lines;
   }
 
+  /** Starts the time again in which the server has to say something, if it has to. */
   #expectSpeech(): void {
     const { readTimeoutMs = 0 } = this.#options;
-    if (readTimeoutMs === 0) return;
     clearTimeout(this.#silence);
+    if (readTimeoutMs === 0 || this.#requests.size === 0 || this.#questions.size > 0) return;
     this.#silence = setTimeout(() => {
       this.onerror?.(new KitError("timeout", `stdio: the server was silent for ${readTimeoutMs} ms (readTimeoutMs).`));
       void this.close();
@@ -215,4 +228,18 @@ export class StdioClientTransport implements Transport {
     timer.abort();
     return isExited;
   }
+}
+
+/**
+ * Notes what a message changes: a request opens, and an answer of the other side's request or a cancellation closes.
+ *
+ * @param own The open requests of the sender.
+ * @param others The open requests of the receiver.
+ */
+function note(message: unknown, own: Set<unknown>, others: Set<unknown>): void {
+  if (!isObject(message)) return;
+  const { id, method, params } = message;
+  if (method === undefined) others.delete(id);
+  else if (id !== undefined) own.add(id);
+  else if (method === "notifications/cancelled" && isObject(params)) own.delete(params.requestId);
 }

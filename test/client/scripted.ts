@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 
 export interface Asked {
   readonly method: string;
+  /** The path with the query. */
+  readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed body; undefined for a GET. */
   readonly message:
@@ -26,7 +28,7 @@ export async function scripted(answer: (asked: Asked, response: ServerResponse) 
     const text = Buffer.concat(chunks).toString("utf8");
     const message = text === "" ? undefined : (JSON.parse(text) as Asked["message"]);
     asked.push([request.method, message?.method].filter(Boolean).join(" "));
-    await answer({ method: request.method ?? "", headers: request.headers, message }, response);
+    await answer({ method: request.method ?? "", url: request.url ?? "", headers: request.headers, message }, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -10,6 +10,8 @@ import { watch } from "../oracle/transport-watch.ts";
 import { LEGACY, ME, MODERN } from "./places.ts";
 
 const SERVER = join(import.meta.dirname, "fixtures/stdio.ts");
+/** A time for readTimeoutMs in which a server surely starts. */
+const PATIENCE_MS = 3_000;
 const clients: Client[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
@@ -27,6 +29,8 @@ async function start(how: string[] = [], options: Partial<StdioOptions> = {}, mo
 
 const textOf = (called: { content: readonly unknown[] }) => (called.content[0] as { text: string }).text;
 
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
 /** Whether a process exists. */
 function isAlive(pid: number | undefined): boolean {
   try {
@@ -41,7 +45,7 @@ describe.each([MODERN, ...LEGACY])("in %s", (version) => {
     const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
-    expect(await client.tools().all()).toHaveLength(20);
+    expect(await client.tools().all()).toHaveLength(22);
     await client.close();
     expect(isAlive(transport.pid)).toBe(false);
     oracle.expectClean();
@@ -103,6 +107,45 @@ test("L4 a server that is silent for readTimeoutMs is ended", async () => {
   await expect(connecting).rejects.toMatchObject({ code: "closed" });
   await expect(connecting).rejects.toThrow("server/discover");
   await until("the process has ended", () => !isAlive(transport.pid));
+});
+
+test("a server that falls silent after a message about the call is ended after readTimeoutMs", async () => {
+  const { client, oracle } = await start([], { readTimeoutMs: PATIENCE_MS });
+  await expect(client.callTool("mute")).rejects.toMatchObject({ code: "closed", mayHaveRun: true });
+  oracle.expectClean();
+});
+
+test.each([MODERN, "2025-11-25"])(
+  "a server may be silent while nothing is waiting for it, also after a call was given up (%s)",
+  async (version) => {
+    const options = { protocolVersions: [version], onToolsChanged: () => undefined };
+    const { client, oracle, events } = await start([], { readTimeoutMs: PATIENCE_MS }, options);
+    await expect(client.callTool("never", {}, { timeoutMs: 100 })).rejects.toMatchObject({ code: "timeout" });
+    await sleep(PATIENCE_MS + 500);
+    expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
+    expect(events.map(({ type }) => type)).toEqual(["connected"]);
+    oracle.expectClean();
+  },
+);
+
+test("a server may be silent while its question is being answered", async () => {
+  const onElicit = async () => {
+    await sleep(PATIENCE_MS + 500);
+    return { action: "decline" as const };
+  };
+  const more = { protocolVersions: ["2025-11-25"], onElicit };
+  const { client, oracle } = await start([], { readTimeoutMs: PATIENCE_MS }, more);
+  expect(await client.callTool("order")).toHaveProperty("content");
+  oracle.expectClean();
+});
+
+test("a modern server that died is not asked again for its changes", async () => {
+  const { client, events } = await start([], {}, { onToolsChanged: () => undefined });
+  await client.callTool("change");
+  await client.callTool("crash").catch(() => undefined);
+  await until("the connection is closed", () => events.some(({ type }) => type === "closed"));
+  await sleep(500);
+  expect(events.map(({ type }) => type)).not.toContain("stream-reconnecting");
 });
 
 test("a program that does not exist is an error that names it", async () => {
