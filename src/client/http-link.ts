@@ -181,10 +181,9 @@ export class HttpLink implements Link {
   }
 
   async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    const type = contentTypeOf(response);
-    if (response.ok && type === "text/event-stream") return this.#follow(response, request, signal);
+    if (isStream(response)) return this.#follow(response, request, signal);
     const text = await this.#read(response, request.method);
-    const messages = type === "application/json" ? parseBody(text) : [];
+    const messages = contentTypeOf(response) === "application/json" ? parseBody(text) : [];
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
     // An error without an id and with such a status refuses the POST, whatever it contains.
     const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
@@ -222,14 +221,12 @@ export class HttpLink implements Link {
       return undefined;
     }
     const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
-    if (request !== undefined && parsed.kind === "response") {
+    let problem = `it answers ${JSON.stringify(id)}, which is not pending`;
+    if (parsed.kind === "invalid") {
+      problem = parsed.problem;
+      if (request && id === request.id) throw invalidAnswer(request.method, problem);
       // An error without an id answers a request that the server could not read.
-      if (id === request.id || (id === undefined && "error" in parsed.message)) return parsed.message;
-    }
-    const problem =
-      parsed.kind === "invalid" ? parsed.problem : `it answers ${JSON.stringify(id)}, which is not pending`;
-    if (request !== undefined && parsed.kind === "invalid" && id === request.id)
-      throw invalidAnswer(request.method, problem);
+    } else if (request && (id === request.id || (id === undefined && "error" in parsed.message))) return parsed.message;
     this.#receiver?.report({ type: "warning", message: `A message of the server was ignored: ${problem}.` });
     return undefined;
   }
@@ -311,13 +308,17 @@ export class HttpLink implements Link {
     const cursor = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
     const headers = await this.#headers({ accept: "text/event-stream", ...cursor });
     const response = await this.#fetch({ method: "GET", headers, signal });
-    if (response.ok && contentTypeOf(response) === "text/event-stream") return response;
+    if (isStream(response)) return response;
     throw await this.#refusal("GET", response);
   }
 }
 
 function contentTypeOf(response: Response): string {
   return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+function isStream(response: Response): boolean {
+  return response.ok && contentTypeOf(response) === "text/event-stream";
 }
 
 /** Returns the messages of a body: one, or those of a batch (2025-03-26). */
@@ -353,9 +354,8 @@ function refusal(what: string, response: Response, text: string, isGone: boolean
   }
   const isRedirect = status < 400;
   // In a browser the status is 0, and the address is hidden.
-  const reason = isRedirect ? `a redirect to ${headers.get("location")}, which is not followed` : text.slice(0, 200);
-  const detail = reason && `: ${reason}`;
-  return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail}`, {
+  const detail = isRedirect ? `a redirect to ${headers.get("location")} is not followed` : text.slice(0, 200);
+  return new ClientError("http-status", `${what} was refused with HTTP status ${status}${detail && `: ${detail}`}`, {
     response: refused,
     // A refusal of the request itself; only a failure or a redirect can follow a start of the work.
     mayHaveRun: isRedirect || status >= 500,
@@ -365,9 +365,8 @@ function refusal(what: string, response: Response, text: string, isGone: boolean
 /** The stream was open, so the request had been received, whatever the refusal of its continuation says. */
 function afterStart(method: string | undefined, error: ClientError): ClientError {
   if (method === undefined) return error;
-  const { code, message, response } = error;
-  if (code === "session-lost") return new ClientError(code, message, { response, mayHaveRun: true, cause: error });
-  return streamLost(method, error);
+  if (error.code !== "session-lost") return streamLost(method, error);
+  return new ClientError(error.code, error.message, { response: error.response, mayHaveRun: true, cause: error });
 }
 
 function streamLost(method: string | undefined, cause: unknown): ClientError {

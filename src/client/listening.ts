@@ -25,6 +25,19 @@ const LISTS = [
   ["resources", "onResourcesChanged", "resourcesListChanged"],
 ] as const;
 
+/** The other options for what arrives outside requests. */
+const HANDLERS = [
+  "onNotification",
+  "onRequest",
+  "onElicit",
+  "onElicitUrl",
+  "onSample",
+  "onLog",
+  "onElicitationComplete",
+  "onResourceUpdated",
+  "roots",
+] as const;
+
 /** The time after which a stream counts as one that lasted. */
 const LASTING_MS = 10_000;
 
@@ -68,17 +81,7 @@ export class Listening {
   /** Whether the author has a handler for something that arrives outside requests. */
   get isWanted(): boolean {
     const { options } = this.#parts;
-    const handlers = [
-      options.onNotification,
-      options.onRequest,
-      options.onElicit,
-      options.onElicitUrl,
-      options.onSample,
-    ];
-    const changes = [options.onLog, options.onElicitationComplete, options.onResourceUpdated, options.roots];
-    return [...handlers, ...changes, ...LISTS.map(([, handler]) => options[handler])].some(
-      (each) => each !== undefined,
-    );
+    return [...HANDLERS, ...LISTS.map(([, handler]) => handler)].some((each) => options[each] !== undefined);
   }
 
   /** Starts to listen after the connection was opened, if there is a handler for what arrives. */
@@ -129,7 +132,7 @@ export class Listening {
     const { wire, timeoutMs, report } = this.#parts;
     const { logLevel: level } = wire;
     const requests = [...this.#uris].map((uri) => ["resources/subscribe", { uri }] as const);
-    for (const [what, params] of [...requests, ...(level ? [["logging/setLevel", { level }] as const] : [])]) {
+    for (const [what, params] of level ? [...requests, ["logging/setLevel", { level }] as const] : requests) {
       const deadline = new Deadline({ what, timeoutMs, totalTimeoutMs: 0 });
       try {
         await wire.ask(what, params, { deadline });
@@ -257,7 +260,7 @@ export class Listening {
     const { signal } = this.#stopping;
     let failure = reason;
     // A channel that has closed does not come back.
-    while (this.#stream === stream && !signal.aborted && !isClosed(failure)) {
+    while (this.#stream === stream && !signal.aborted && !(ClientError.is(failure) && failure.code === "closed")) {
       this.#attempts += 1;
       const attempt = this.#attempts;
       if (attempt > reconnectsMax) {
@@ -278,8 +281,4 @@ export class Listening {
       }
     }
   }
-}
-
-function isClosed(error: unknown): boolean {
-  return ClientError.is(error) && error.code === "closed";
 }

@@ -73,8 +73,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-event-unbounded",
     file: "src/client/event-reader.ts",
-    find: "if (tooLarge) throw tooLarge;",
-    replace: "",
+    find: "if (rest.length + (data?.length ?? 0) > charsMax)",
+    replace: "if (charsMax < 0)",
     tests: CONNECT,
     title: "too large",
   },
@@ -206,8 +206,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-reconnects-forever",
     file: "src/client/http-link.ts",
-    find: "if (reading.attempts > this.#options.reconnectsMax) throw streamLost(method, reading.failure);",
-    replace: "if (reading.attempts > 4) throw streamLost(method, reading.failure);",
+    find: "if (attempt > this.#options.reconnectsMax) throw streamLost(method, reading.failure);",
+    replace: "if (attempt > 4) throw streamLost(method, reading.failure);",
     tests: RECOVERY,
     title: "given up after reconnectsMax",
   },
@@ -507,9 +507,23 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-dead-pipe-asked-again",
     file: "src/client/listening.ts",
-    find: " && !isClosed(failure)",
+    find: ' && !(ClientError.is(failure) && failure.code === "closed")',
     replace: "",
     tests: STDIO,
     title: "that died is not asked again",
+  },
+  {
+    id: "client-event-cut-at-half-a-line-break",
+    file: "src/client/event-reader.ts",
+    find: "\\r(?!$)",
+    replace: "\\r",
+    tests: ["test/client/event-reader.test.ts"],
+  },
+  {
+    id: "client-event-buffer-unbounded",
+    file: "src/client/event-reader.ts",
+    find: "if (rest.length + (data?.length ?? 0) > charsMax)",
+    replace: "if (rest.length > charsMax)",
+    tests: ["test/client/event-reader.test.ts"],
   },
 ];
