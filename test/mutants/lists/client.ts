@@ -317,8 +317,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-question-answered-on-current-link",
     file: "src/client/wire.ts",
-    find: 'await link.send({ jsonrpc: "2.0", id, ...answer });',
-    replace: 'await this.link.send({ jsonrpc: "2.0", id, ...answer });',
+    find: 'await link.send({ jsonrpc: "2.0", id, ...answer }, deadline.signal);',
+    replace: 'await this.link.send({ jsonrpc: "2.0", id, ...answer }, deadline.signal);',
     tests: REOPENING,
   },
   {
@@ -369,6 +369,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "signal: this.#closing.signal,",
     replace: "signal: new AbortController().signal,",
     tests: REOPENING,
+  },
+  {
     id: "client-redirects-followed-anywhere",
     file: "src/client/http-link.ts",
     find: '{ ...init, redirect: "manual" }',
