@@ -28,7 +28,7 @@ import {
   type RequestOptions,
   resolveAmounts,
 } from "./options.ts";
-import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_MAX } from "./recovery.ts";
+import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_MAX, wasRefused } from "./recovery.ts";
 import type { ServerFacts, Tool } from "./results.ts";
 import { answerRound, asksForInput } from "./rounds.ts";
 import { checkSupported } from "./supported.ts";
@@ -252,13 +252,20 @@ export class Conversation {
   async #cure(error: unknown, failed: Failed): Promise<boolean> {
     const { request, params, link, wasAssumed, repeats } = failed;
     const { method, parts, deadline } = request;
-    if (isHeaderMismatch(error) && parts.refresh && repeats === 0) {
+    // A legacy server has no such code, so there it is the answer of a tool.
+    if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
       await parts.refresh();
       return true;
     }
-    if (wasAssumed) return mayBeOtherEra(error) && this.#disprove();
+    const isSafe =
+      wasRefused(error) || this.wire.refusals.has(error as Error) || isRepeatable(method, params, parts.tool?.());
+    if (wasAssumed) {
+      if (!mayBeOtherEra(error)) return false;
+      const isOther = this.#disprove();
+      // What the server answered to a call that ran matters more than a failure to detect the era.
+      return isSafe ? isOther : isOther.then(not, not);
+    }
     if (!ClientError.is(error)) return false;
-    const isSafe = !error.mayHaveRun || isRepeatable(method, params, parts.tool?.());
     if (error.code === "session-lost") {
       await this.#reopen(link, error);
       if (!isSafe || repeats > 0) return false;
@@ -372,6 +379,8 @@ export class Conversation {
     this.wire.guard("onNotification", () => onNotification?.(method, params));
   }
 }
+
+const not = (): boolean => false;
 
 function tooManyRounds(method: string, rounds: number): ClientError {
   const text = `${method} was answered with questions more than ${rounds} times (roundsMax).`;

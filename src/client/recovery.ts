@@ -48,7 +48,13 @@ export function isHeaderMismatch(error: unknown): boolean {
   return McpError.is(error) && error.code === ErrorCode.HeaderMismatch;
 }
 
-/** Whether a failure can mean that the server is of another era than assumed. It has not run the request then. */
+/** Whether a failure shows by itself that the server has not run the request. */
+export function wasRefused(error: unknown): boolean {
+  if (ClientError.is(error)) return !error.mayHaveRun;
+  return McpError.is(error) && error.code === ErrorCode.UnsupportedProtocolVersion;
+}
+
+/** Whether a failure can mean that the server is of another era than assumed. */
 export function mayBeOtherEra(error: unknown): boolean {
   return McpError.is(error) || (ClientError.is(error) && error.code === "http-status" && !error.mayHaveRun);
 }

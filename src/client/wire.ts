@@ -62,6 +62,8 @@ interface Call {
 export class Wire {
   /** The level that modern requests ask log messages for. */
   logLevel: LoggingLevel | undefined;
+  /** Errors without an id, with which a server refuses a message before it reads the request in it. */
+  readonly refusals = new WeakSet<WeakKey>();
   readonly #handlers: WireHandlers;
   readonly #calls = new Map<RequestId, Call>();
   /** Open requests by their progress token. */
@@ -135,7 +137,9 @@ export class Wire {
       const answer = await untilAborted(link.request(request, { signal, headers }), signal);
       if ("result" in answer) return answer.result;
       const { code, message, data } = answer.error;
-      throw new McpError(code, message, data);
+      const error = new McpError(code, message, data);
+      if (answer.id === undefined) this.refusals.add(error);
+      throw error;
     } finally {
       this.#calls.delete(id);
       if (token !== undefined) this.#tokens.delete(token);

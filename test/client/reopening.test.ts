@@ -22,12 +22,13 @@ async function join(server: Scripted, options: Partial<ClientOptions> = {}): Pro
   return client;
 }
 
-/** Starts a legacy server that numbers its sessions. `answer` returns undefined for what is to be answered as usual. */
+/** Starts a legacy server that numbers its sessions. What `answer` leaves undefined is answered as usual. */
 function sessions(answer: (asked: Asked, response: ServerResponse, session: unknown) => unknown): Promise<Scripted> {
   let count = 0;
   return scripted(async (asked, response) => {
     const { method, headers, message } = asked;
-    if ((await answer(asked, response, headers["mcp-session-id"])) !== undefined) return undefined;
+    const given = await answer(asked, response, headers["mcp-session-id"]);
+    if (given !== undefined || response.headersSent) return undefined;
     if (message?.method === "server/discover") return error(response, 200, message.id, -32601);
     if (message?.method === "initialize") {
       count += 1;
@@ -112,6 +113,46 @@ describe("facts that say modern", () => {
     expect(await client.callTool("a")).toEqual({ content: [] });
     expect(client.server.protocolVersion).toBe("2025-11-25");
   });
+
+  test("do not make a call run twice when a legacy server answers it with an error", async () => {
+    await using server = await sessions(({ message }, response) =>
+      message?.method === "tools/call" ? error(response, 200, message.id, -32603) : undefined,
+    );
+    const client = await join(server, KNOWN_MODERN);
+    await expect(client.callTool("pay")).rejects.toMatchObject({ code: -32603 });
+    expect(server.asked.filter((each) => each === "POST tools/call")).toHaveLength(1);
+    expect(client.server.protocolVersion).toBe("2025-11-25");
+  });
+
+  test("do not hide the answer to a call behind a failure to detect the era", async () => {
+    await using server = await sessions(({ message }, response) => {
+      if (message?.method === "server/discover") return response.writeHead(503).end();
+      return message?.method === "tools/call" ? error(response, 200, message.id, -32603) : undefined;
+    });
+    const client = await join(server, KNOWN_MODERN);
+    await expect(client.callTool("pay")).rejects.toMatchObject({ code: -32603 });
+  });
+
+  test.each([
+    ["with -32022", 1, -32022],
+    ["without reading it", null, -32000],
+  ])("let a call that a legacy server refused %s be sent again", async (_, id, code) => {
+    await using server = await sessions(({ message }, response, session) => {
+      if (message?.method !== "tools/call" || session !== undefined) return undefined;
+      return error(response, 400, id === null ? null : message.id, code);
+    });
+    const client = await join(server, KNOWN_MODERN);
+    expect(await client.callTool("pay")).toEqual({ content: [] });
+  });
+});
+
+test("a call runs once if a legacy server answers it with the code that modern servers use for headers", async () => {
+  await using server = await sessions(({ message }, response) =>
+    message?.method === "tools/call" ? error(response, 200, message.id, -32020) : undefined,
+  );
+  const client = await join(server, NEWEST_LEGACY);
+  await expect(client.callTool("pay")).rejects.toMatchObject({ code: -32020 });
+  expect(server.asked.filter((each) => each === "POST tools/call")).toHaveLength(1);
 });
 
 describe("connect()", () => {
@@ -184,11 +225,13 @@ describe("close()", () => {
   test("ends the opening of a session", async () => {
     await using server = await sessions(({ message }, response) => {
       if (message?.method === "tools/call") return response.writeHead(404).end();
-      return (message?.method === "initialize" && server.asked.includes("POST tools/call")) || undefined;
+      // The session is opened, but never confirmed.
+      return (message?.method === "notifications/initialized" && server.asked.includes("POST tools/call")) || undefined;
     });
     const client = await join(server, NEWEST_LEGACY);
     const call = client.callTool("a").catch((reason: unknown) => reason);
-    await until("a session is requested", () => server.asked.at(-1) === "POST initialize" && server.asked.length > 3);
+    const confirmed = () => server.asked.filter((each) => each === "POST notifications/initialized").length === 2;
+    await until("the session is confirmed", confirmed);
     await client.close();
     expect(await call).toMatchObject({ code: "session-lost", cause: { code: "closed" } });
   });
