@@ -257,8 +257,7 @@ export class Conversation {
       await parts.refresh();
       return true;
     }
-    const isSafe =
-      wasRefused(error) || this.wire.refusals.has(error as Error) || isRepeatable(method, params, parts.tool?.());
+    const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.());
     if (wasAssumed) {
       if (!mayBeOtherEra(error)) return false;
       const isOther = this.#disprove();

@@ -62,8 +62,6 @@ interface Call {
 export class Wire {
   /** The level that modern requests ask log messages for. */
   logLevel: LoggingLevel | undefined;
-  /** Errors without an id, with which a server refuses a message before it reads the request in it. */
-  readonly refusals = new WeakSet<WeakKey>();
   readonly #handlers: WireHandlers;
   readonly #calls = new Map<RequestId, Call>();
   /** Open requests by their progress token. */
@@ -137,9 +135,7 @@ export class Wire {
       const answer = await untilAborted(link.request(request, { signal, headers }), signal);
       if ("result" in answer) return answer.result;
       const { code, message, data } = answer.error;
-      const error = new McpError(code, message, data);
-      if (answer.id === undefined) this.refusals.add(error);
-      throw error;
+      throw new McpError(code, message, data);
     } finally {
       this.#calls.delete(id);
       if (token !== undefined) this.#tokens.delete(token);

@@ -139,7 +139,7 @@ describe("facts that say modern", () => {
   ])("let a call that a legacy server refused %s be sent again", async (_, id, code) => {
     await using server = await sessions(({ message }, response, session) => {
       if (message?.method !== "tools/call" || session !== undefined) return undefined;
-      return error(response, 400, id === null ? null : message.id, code);
+      return error(response, 400, id && message.id, code);
     });
     const client = await join(server, KNOWN_MODERN);
     expect(await client.callTool("pay")).toEqual({ content: [] });

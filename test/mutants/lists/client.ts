@@ -91,13 +91,6 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     tests: REOPENING,
   },
   {
-    id: "client-unread-request-taken-for-answered",
-    file: "src/client/wire.ts",
-    find: "if (answer.id === undefined) this.refusals.add(error);",
-    replace: "",
-    tests: REOPENING,
-  },
-  {
     id: "client-body-unbounded",
     file: "src/client/event-reader.ts",
     find: "if (bytes > bytesMax) {",
