@@ -261,8 +261,10 @@ export class Conversation {
     if (wasAssumed) {
       if (!mayBeOtherEra(error)) return false;
       const isOther = this.#disprove();
+      if (isSafe) return isOther;
       // What the server answered to a call that ran matters more than a failure to detect the era.
-      return isSafe ? isOther : isOther.then(not, not);
+      await isOther.catch(() => undefined);
+      return false;
     }
     if (!ClientError.is(error)) return false;
     if (error.code === "session-lost") {
@@ -378,8 +380,6 @@ export class Conversation {
     this.wire.guard("onNotification", () => onNotification?.(method, params));
   }
 }
-
-const not = (): boolean => false;
 
 function tooManyRounds(method: string, rounds: number): ClientError {
   const text = `${method} was answered with questions more than ${rounds} times (roundsMax).`;

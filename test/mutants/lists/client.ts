@@ -72,15 +72,15 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-answered-call-repeated-in-other-era",
     file: "src/client/conversation.ts",
-    find: "return isSafe ? isOther : isOther.then(not, not);",
-    replace: "return isOther;",
+    find: "if (isSafe) return isOther;",
+    replace: "if (isOther) return isOther;",
     tests: REOPENING,
   },
   {
     id: "client-answer-hidden-by-detection",
     file: "src/client/conversation.ts",
-    find: "return isSafe ? isOther : isOther.then(not, not);",
-    replace: "return isSafe ? isOther : isOther.then(not);",
+    find: "await isOther.catch(() => undefined);",
+    replace: "await isOther;",
     tests: REOPENING,
   },
   {
