@@ -120,7 +120,9 @@ export class HttpSseTransport implements Transport {
     const { fetch: own, headers } = this.#options;
     const all = new Headers(typeof headers === "function" ? await headers() : headers);
     for (const [name, value] of Object.entries(init.headers)) all.set(name, value);
-    const whole = { ...init, headers: Object.fromEntries(all), signal: this.#closing.signal };
+    const { signal } = this.#closing;
+    // The headers are meant for this server, so redirects are not followed.
+    const whole = { ...init, headers: Object.fromEntries(all), signal, redirect: "manual" as const };
     try {
       return await (own ? own(url, whole) : fetch(url, whole));
     } catch (cause) {

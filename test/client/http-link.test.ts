@@ -77,6 +77,17 @@ describe("a redirect", () => {
     expect(other.asked).toEqual([]);
   });
 
+  test("of HTTP+SSE to another origin fails, and the other origin gets no request", async () => {
+    await using other = await scripted((_, response) => response.writeHead(400).end());
+    await using server = await scripted(({ method }, response) =>
+      method === "GET" ? redirect(response, 307, other.url) : response.writeHead(405).end(),
+    );
+    const connecting = connect(server.url, { ...ME, headers: { "x-api-key": "secret" } });
+    await expect(connecting).rejects.toMatchObject({ code: "http-status", response: { status: 405 } });
+    expect(server.asked).toContain("GET");
+    expect(other.asked).toEqual([]);
+  });
+
   test("within the origin that keeps the method is followed with all headers", async () => {
     const paths: unknown[] = [];
     await using server = await scripted(({ url, headers, message }, response) => {

@@ -556,4 +556,12 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     replace: "if (rest.length > charsMax)",
     tests: ["test/client/event-reader.test.ts"],
   },
+  {
+    id: "client-http-sse-redirects-followed",
+    file: "src/client/http-sse.ts",
+    find: 'redirect: "manual"',
+    replace: 'redirect: "follow"',
+    tests: LINK,
+    title: "of HTTP+SSE to another origin",
+  },
 ];
