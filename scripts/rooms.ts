@@ -14,7 +14,7 @@ export const ALLOWED: Readonly<
   core: { rooms: [], packages: [] },
   schema: { rooms: ["core"], packages: [/^@cfworker\/json-schema$/] },
   http: { rooms: ["core"], packages: [] },
-  client: { rooms: ["core"], packages: [] },
+  client: { rooms: ["core"], packages: [/^eventsource-parser$/] },
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
   node: { rooms: ["core"], packages: [/^node:/] },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },

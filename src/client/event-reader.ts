@@ -3,21 +3,15 @@
  *
  * @module
  */
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { ClientError } from "./errors.ts";
 
 /** The time that a finished stream has to end by itself, so that its connection can be used again. */
 const DRAIN_MS = 1_000;
 
-/** An event of a stream. */
-export interface StreamEvent {
-  readonly id?: string | undefined;
-  readonly event?: string | undefined;
-  readonly data: string;
-}
-
 export interface EventReceiver {
   /** Receives an event. Returns true if it is the last one that matters; the rest of the stream is discarded. */
-  event(event: StreamEvent): boolean;
+  event(event: EventSourceMessage): boolean;
   /** Receives the time, in milliseconds, that the server wants to pass before a reconnection. */
   retry(ms: number): void;
 }
@@ -30,60 +24,31 @@ export interface EventReceiver {
  */
 export async function readEvents(body: ReadableStream<Uint8Array>, charsMax: number, to: EventReceiver): Promise<void> {
   let isDone = false;
-  const event = (each: StreamEvent): boolean => {
-    isDone ||= to.event(each);
-    return isDone;
-  };
-  const parse = eventParser(charsMax, { event, retry: (ms) => to.retry(ms) });
+  let tooLarge: ClientError | undefined;
+  const parser = createParser({
+    maxBufferSize: charsMax,
+    onEvent: (event) => {
+      isDone ||= to.event(event);
+    },
+    onRetry: (ms) => to.retry(ms),
+    onError: ({ type }) => {
+      if (type === "max-buffer-size-exceeded") tooLarge = messageTooLarge(charsMax);
+    },
+  });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      parse(decoder.decode(value, { stream: true }));
+      parser.feed(decoder.decode(value, { stream: true }));
+      if (tooLarge) throw tooLarge;
       if (isDone) return;
     }
   } finally {
     if (isDone) void drain(reader);
     else reader.cancel().catch(() => undefined);
   }
-}
-
-/**
- * Returns a function that takes the text of a stream piece by piece. An event without data is none, and its id is
- * forgotten.
- *
- * @throws {ClientError} `message-too-large`, from the function.
- * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
- */
-export function eventParser(charsMax: number, to: EventReceiver): (text: string) => void {
-  /** The line that has not ended. */
-  let rest = "";
-  let id: string | undefined;
-  let event: string | undefined;
-  let data: string | undefined;
-  const take = (line: string): void => {
-    const [, name, value = ""] = /^([^:]*)(?:: ?)?(.*)$/s.exec(line) ?? [];
-    if (line === "") {
-      if (data !== undefined) to.event({ id, event, data });
-      id = event = data = undefined;
-    } else if (name === "data") data = data === undefined ? value : `${data}\n${value}`;
-    else if (name === "event") event = value || undefined;
-    else if (name === "id" && !value.includes("\0")) id = value;
-    else if (name === "retry" && /^\d+$/.test(value)) to.retry(Number(value));
-  };
-  return (text) => {
-    // A long line is searched only once for its end. A CR at the end of a piece may be half of a line break.
-    const hasEnd = /[\r\n]/.test(text) || rest.endsWith("\r");
-    rest += text;
-    if (hasEnd) {
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? "";
-      lines.forEach(take);
-    }
-    if (rest.length + (data?.length ?? 0) > charsMax) throw messageTooLarge(charsMax);
-  };
 }
 
 /** Reads to the end of a stream without its content. A connection that is broken off cannot be used again. */
