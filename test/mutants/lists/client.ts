@@ -548,6 +548,6 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: 'redirect: "manual"',
     replace: 'redirect: "follow"',
     tests: LINK,
-    title: "of HTTP+SSE to another origin",
+    title: "SSE to another origin",
   },
 ];
