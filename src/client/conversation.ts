@@ -219,7 +219,7 @@ export class Conversation {
     }
   }
 
-  /** Sends one round, again where a failure can be cured and repeating it is safe. */
+  /** Sends one round, and sends it again if the cause of a failure can be removed and repeating is safe. */
   async #ask(request: Sending, params: JsonObject | undefined): Promise<JsonObject> {
     const { method, options, parts, deadline } = request;
     const { onProgress, resetTimeoutOnProgress = this.#options.resetTimeoutOnProgress ?? true } = options;

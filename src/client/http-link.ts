@@ -185,7 +185,7 @@ export class HttpLink implements Link {
     const text = await this.#read(response, request.method);
     const messages = contentTypeOf(response) === "application/json" ? parseBody(text) : [];
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
-    // An error without an id and with such a status refuses the POST, whatever it contains.
+    // With one of these statuses, an error without an id refuses the POST itself.
     const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
     if (answer && !isRefused && !this.#isGone(response)) return answer;
     throw await this.#refusal(request.method, response, text);
@@ -379,7 +379,7 @@ function streamLost(method: string | undefined, cause: unknown): ClientError {
   });
 }
 
-/** Whether there was no connection at all. Only some runtimes tell; in others the cause has no code. */
+/** Returns whether no connection was made. Only some runtimes say so; in others the cause has no code. */
 function wasRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return isObject(cause) && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");

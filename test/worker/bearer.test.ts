@@ -168,10 +168,14 @@ describe("a token that is refused", () => {
     [
       "of another issuer",
       () => tokenFor("/mcp", { iss: "https://other.example.com" }),
-      "The token is of another issuer.",
+      "The token is from another issuer.",
     ],
-    ["of an issuer with a slash", () => tokenFor("/mcp", { iss: `${issuer.url}/` }), "The token is of another issuer."],
-    ["without issuer", () => tokenFor("/mcp", { iss: undefined }), "The token is of another issuer."],
+    [
+      "of an issuer with a slash",
+      () => tokenFor("/mcp", { iss: `${issuer.url}/` }),
+      "The token is from another issuer.",
+    ],
+    ["without issuer", () => tokenFor("/mcp", { iss: undefined }), "The token is from another issuer."],
     ["bound to a key", () => tokenFor("/mcp", { cnf: { jkt: "thumbprint" } }), "The token is bound to a key."],
     ["of another kind", () => tokenFor("/mcp", {}, key, { typ: "logout+jwt" }), "The token is not a JWT."],
     ["with an extension", () => tokenFor("/mcp", {}, key, { crit: ["exp"] }), "The token is not a JWT."],

@@ -1,6 +1,6 @@
 /**
- * The table of differences between protocol versions. Only this file contains version strings; other code reads a
- * property of {@link VersionRules}. A new version is one more row.
+ * The table of differences between protocol versions. Other code contains no version strings and reads a property of
+ * {@link VersionRules}. A new version is one more row here, and one in the short table for clients (spoken-versions.ts).
  *
  * @module
  */

@@ -32,7 +32,7 @@ export interface Accepted {
 export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | string {
   const { iss, aud, exp, nbf, cnf, sub } = claims;
   const { issuer, audiences, clockSkewMs, isVouchedFor, clientClaim } = rules;
-  if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is of another issuer.";
+  if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is from another issuer.";
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
   // A token that is bound to a key must be used with a proof of that key.
