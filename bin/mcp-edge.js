@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 // A file that is there before the build, so that npm links the command at install time.
-import "../dist/node/cli.js";
+import "../dist/cli/main.js";

@@ -3,9 +3,11 @@
  * Nothing may be lost. Each script of disturbances is generated from a seed.
  *
  * `--seeds N` is the number of scripts, `--seed S` the first seed, which is printed with each violation; `--released N`
- * is the number of scripts that run with released clients.
+ * is the number of scripts that run with released clients. `--client` runs scripts with the client of this package instead:
+ * every call runs exactly once, or ends in a clear error.
  */
 import { parseArgs } from "node:util";
+import { runClientSeeds } from "../test/chaos/client-run.ts";
 import { runSeeds } from "../test/chaos/seeds.ts";
 import { Tally } from "../test/chaos/tally.ts";
 
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     released: { type: "string", default: "20" },
     worlds: { type: "string", default: "3" },
+    client: { type: "boolean", default: false },
   },
 });
 const tally = new Tally();
@@ -25,7 +28,8 @@ const [first, count, released, worlds] = [values.seed, values.seeds, values.rele
   number,
 ];
 const startedAtMs = Date.now();
-await runSeeds({ first, count, released, worlds, ttlMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
+if (values.client) await runClientSeeds({ first, count, worlds, report: console.log }, tally);
+else await runSeeds({ first, count, released, worlds, ttlMs: 45_000, resumeMs: 15_000, report: console.log }, tally);
 console.log(`\n${tally.table()}\n${Math.round((Date.now() - startedAtMs) / 1000)} s`);
 // Released clients leave reconnect timers and sockets behind, which would keep the process alive.
 process.exit(tally.violations.length > 0 ? 1 : 0);

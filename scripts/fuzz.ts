@@ -9,6 +9,7 @@
  */
 import { parseArgs } from "node:util";
 import { fuzz } from "../test/fuzz/run.ts";
+import { fuzzTokens } from "../test/fuzz/tokens.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +25,8 @@ const [seed, count, connections, checkEvery] = [values.seed, values.count, value
 console.log(`seed ${seed}, ${count} inputs, ${connections} concurrent connections`);
 const startedAtMs = Date.now();
 const result = await fuzz({ seed, count, connections, checkEvery, report: console.log });
-const { statuses, checked, slowOnce, findings, memoryMib } = result;
+const { statuses, checked, slowOnce, memoryMib } = result;
+const findings = [...result.findings];
 console.log(
   `\nstatuses: ${[...statuses]
     .toSorted(([a], [b]) => a - b)
@@ -33,6 +35,9 @@ console.log(
 );
 console.log(`${checked} answers checked against the schemas; ${slowOnce} were slow only under load`);
 console.log(`memory of workerd: ${memoryMib.before} MiB after the warm-up, ${memoryMib.after} MiB at the end`);
+const tokens = await fuzzTokens(seed, Math.ceil(count / 20));
+console.log(`${tokens.count} tokens and proofs: ${[...tokens.statuses].map((each) => each.join(": ")).join(", ")}`);
+for (const finding of tokens.findings) findings.push(finding);
 for (const finding of findings) console.log(`\nFINDING ${finding}`);
 console.log(
   `\n${result.count} inputs, ${findings.length} findings, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,

@@ -36,6 +36,8 @@ export interface ModelOptions extends ModelCosts {
   readonly streamsMax: number;
   readonly objectsMax: number;
   readonly charsMax?: number;
+  /** The most streams of one principal. @default 64 */
+  readonly ownerMax?: number;
 }
 
 /** What was billed, and what objects did. */
@@ -285,6 +287,9 @@ class ModelResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly webSocket: ModelSocket | undefined;
+  /** Called when the text is read or cancelled. */
+  onRead: () => void = () => undefined;
+  readonly body = { cancel: async () => this.onRead() };
   readonly #text: string | null;
 
   constructor(text: string | null, init: { status: number; headers?: HeadersInit; webSocket?: ModelSocket }) {
@@ -295,6 +300,7 @@ class ModelResponse {
   }
 
   async text(): Promise<string> {
+    this.onRead();
     return this.#text ?? "";
   }
 }
@@ -308,18 +314,17 @@ export class ModelIsolate extends Host {
     this.#placement = new Placement(model.options.objectsMax);
   }
 
-  /** Opens a stream as `hub()` does. @param owner Selects the object, like the hash of a principal. */
-  open(filter: NoticeFilter, listener: NoticeListener, owner?: number): Promise<NoticeSubscription> {
+  /** Opens a stream as `hub()` does. @param owner The hash of a principal. */
+  open(filter: NoticeFilter, listener: NoticeListener, owner?: string): Promise<NoticeSubscription> {
     const claim = this.#claim(owner);
-    const fraction = owner ?? this.model.clock.random();
-    const source = hubSource(async () => (shard) => this.#placement.connector(fraction, this.#links(shard, claim)), 1);
+    const source = hubSource(async () => (shard) => this.#placement.connector(claim, this.#links(shard, claim)), 1);
     return source.open(filter, listener, { principal: undefined, size: claim.size });
   }
 
   /** Opens a stream that takes little memory, since it never reconnects and does not read its messages. */
   async listen(filter: NoticeFilter, onMessage: (atMs: number) => void): Promise<void> {
-    const links = this.#links(0, this.#claim(undefined));
-    const response = await this.#placement.connector(this.model.clock.random(), links)();
+    const claim = this.#claim(undefined);
+    const response = await this.#placement.connector(claim, this.#links(0, claim))();
     const socket = response.webSocket;
     if (!socket) throw new Error(await response.text());
     // The first message says that the filter is in effect.
@@ -334,9 +339,9 @@ export class ModelIsolate extends Host {
     return promise;
   }
 
-  #claim(owner: number | undefined): HubClaim {
-    const { streamsMax, charsMax = 2 ** 25 } = this.model.options;
-    return { ownerMax: 64, size: 100, streamsMax, charsMax, owner: owner === undefined ? undefined : String(owner) };
+  #claim(owner: string | undefined): HubClaim {
+    const { streamsMax, charsMax = 2 ** 25, ownerMax = 64 } = this.model.options;
+    return { ownerMax, size: 100, streamsMax, charsMax, owner };
   }
 
   #links(shard: number, claim: HubClaim): ShardLinks {
@@ -368,6 +373,8 @@ export class HubModel {
     activeMs: 0,
     mostSockets: 0,
   };
+  /** Refusals that no isolate has read. An object does not hibernate meanwhile. */
+  readonly unread = new Set<object>();
   /** Every object that was ever called, by its name. */
   readonly objects = new Map<string, ModelObject>();
 
@@ -436,7 +443,13 @@ export class HubModel {
     const response = await this.object(shard, object).serve((role) => role.fetch({ headers } as Request));
     const socket = response.webSocket as unknown as ModelSocket | null;
     if (socket) socket.host = isolate;
+    else this.#expectRead(response as unknown as ModelResponse);
     await this.clock.pause(this.costs.hop(this.clock.random));
     return response;
+  }
+
+  #expectRead(response: ModelResponse): void {
+    this.unread.add(response);
+    response.onRead = () => void this.unread.delete(response);
   }
 }

@@ -16,6 +16,9 @@ const DECISION = /\bdecisions? (\d{3})\b/gi;
 /** Matches the name of a document in capitals, with its extension or a section number. */
 const NAMED = /(?<![\w/])([A-Z]{4,}(?:-[A-Z]+)*)(?:\.md\b| sections? \d)/g;
 
+/** Names of documents that other specifications define, and that readers have. */
+const FOREIGN: readonly string[] = ["SKILL"];
+
 /** Returns one line for each invalid reference. */
 export function findBrokenReferences(files: readonly string[], read: (file: string) => string): string[] {
   const tree = treeOf(files);
@@ -49,7 +52,9 @@ function treeOf(files: readonly string[]): Tree {
 
 function brokenIn(line: string, file: string, tree: Tree): string[] {
   const isDocument = file.endsWith(".md");
-  const broken = [...line.matchAll(NAMED)].filter(([, name = ""]) => !tree.documents.has(name));
+  const broken = [...line.matchAll(NAMED)].filter(
+    ([, name = ""]) => !tree.documents.has(name) && !FOREIGN.includes(name),
+  );
   if (isDocument || /^\s*(\/\*\*?|\*|\/\/|#)/.test(line)) {
     const paths = line.replaceAll(LINK, "").matchAll(PATH);
     broken.push(...[...paths].filter(([path]) => !tree.has(path) && !tree.has(at(file, path))));

@@ -7,6 +7,9 @@ import { dirname, posix } from "node:path";
 /** Modules that the testing room may use: Node, the tools that run workerd, and what its own Worker needs. */
 const TOOLS = [/^cloudflare:workers$/, /^node:/, /^miniflare$/, /^esbuild$/, /^wrangler$/, /^eventsource-parser$/];
 
+/** Modules that the command line may use. */
+const CLI_PACKAGES = [/^node:/, /^commander$/, /^@clack\/prompts$/, /^eventsource-parser$/];
+
 /** For each room, the other rooms and the packages or built-in modules that it may import. */
 export const ALLOWED: Readonly<
   Record<string, { readonly rooms: readonly string[]; readonly packages: readonly RegExp[] }>
@@ -14,9 +17,11 @@ export const ALLOWED: Readonly<
   core: { rooms: [], packages: [] },
   schema: { rooms: ["core"], packages: [/^@cfworker\/json-schema$/] },
   http: { rooms: ["core"], packages: [] },
-  client: { rooms: ["core"], packages: [/^eventsource-parser$/] },
+  safe: { rooms: ["core"], packages: [] },
+  client: { rooms: ["core"], packages: [/^eventsource-parser$/, /^@cfworker\/json-schema$/, /^oauth4webapi$/] },
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
-  node: { rooms: ["core"], packages: [/^node:/] },
+  node: { rooms: ["core", "safe", "client"], packages: [/^node:/] },
+  cli: { rooms: ["core", "http", "client", "node"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
   // Not part of the package: the Worker that the root wrangler.toml deploys.
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },

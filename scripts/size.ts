@@ -8,7 +8,8 @@ for (const { name, entry, gzipKibMax } of PROGRAMS) {
   const { minified, gzip } = await sizeOf(entry);
   console.log(`${name}: ${kib(gzip)} gzip of at most ${gzipKibMax} KiB (${kib(minified)} minified)`);
 }
-for (const { name, entry, gzipKibMax } of DEPLOYED) {
+for (const program of DEPLOYED) {
+  const { name, gzipKibMax } = program;
   const budget = gzipKibMax === undefined ? "" : ` of at most ${gzipKibMax} KiB`;
-  console.log(`${name}: ${(await deployedKib(entry)).toFixed(1)} KiB gzip${budget}`);
+  console.log(`${name}: ${(await deployedKib(program)).toFixed(1)} KiB gzip${budget}`);
 }

@@ -2,6 +2,7 @@ import type { ClientCapabilities } from "../core/protocol/client-facts.ts";
 import { invalidParams, McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { Era } from "../core/protocol/versions.ts";
+import { type ExtensionHooks, type IncomingRequest, wrap } from "./extensions.ts";
 import type { ClientOptions } from "./options.ts";
 import type {
   CreateMessageRequestParams,
@@ -17,33 +18,42 @@ const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 /** Answers the questions of a server with the author's handlers. */
 export class Answers {
   readonly #options: ClientOptions;
+  readonly #extensions: () => readonly ExtensionHooks[];
   /** The current roots; undefined if the client has no roots. */
   roots: readonly Root[] | undefined;
 
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions, extensions: () => readonly ExtensionHooks[]) {
     this.#options = options;
+    this.#extensions = extensions;
     this.roots = options.roots;
   }
 
-  /** The capabilities to declare: those of the handlers, and those that the author adds. */
+  /** The capabilities to declare: those of the handlers, and those that the author and the extensions add. */
   capabilities(era: Era): ClientCapabilities {
     const { onElicit, onElicitUrl, onSample, samplesWithTools, capabilities } = this.#options;
     const elicitation = { ...(onElicit ? { form: {} } : {}), ...(onElicitUrl ? { url: {} } : {}) };
-    return {
+    const own: ClientCapabilities = {
       ...(onElicit || onElicitUrl ? { elicitation } : {}),
       ...(onSample ? { sampling: samplesWithTools ? { tools: {} } : {} } : {}),
       ...(this.roots ? { roots: era === "legacy" ? { listChanged: true } : {} } : {}),
       ...capabilities,
     };
+    return this.#extensions().reduce((all, { capabilities: more }) => {
+      return merge(all, typeof more === "function" ? more(era) : more);
+    }, own);
   }
 
   /**
-   * Answers one question.
+   * Answers one question, through the extensions.
    *
    * @throws {McpError} -32601 if there is no handler for it, -32602 if its params are invalid.
    * @throws {unknown} what the handler throws.
    */
-  async answer(method: string, params: JsonObject, context: QuestionContext): Promise<JsonObject> {
+  answer(method: string, params: JsonObject, context: QuestionContext): Promise<JsonObject> {
+    return wrap(this.#extensions(), "onQuestion", (last) => this.#answer(last))({ method, params, context });
+  }
+
+  async #answer({ method, params, context }: IncomingRequest): Promise<JsonObject> {
     const { onSample, onRequest, samplesWithTools } = this.#options;
     if (method === "elicitation/create") return this.#elicit(params, context);
     if (method === "sampling/createMessage" && onSample) {
@@ -74,6 +84,15 @@ export class Answers {
   }
 }
 
+/** Adds capabilities. Those that both have, such as `extensions`, get the members of both. */
+function merge(one: ClientCapabilities, other: ClientCapabilities = {}): ClientCapabilities {
+  const both = Object.entries(other).map(([name, value]) => {
+    const present = one[name];
+    return [name, isObject(present) && isObject(value) ? { ...present, ...value } : value];
+  });
+  return { ...one, ...Object.fromEntries(both) };
+}
+
 /** Adds the defaults of the fields that the user left out. @see MCP 2025-11-25, client/elicitation, "Requested Schema" */
 function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: ElicitResult["content"]): JsonObject {
   const properties = isObject(requestedSchema?.properties) ? requestedSchema.properties : {};
@@ -87,7 +106,5 @@ function withDefaults({ requestedSchema }: ElicitRequestFormParams, content: Eli
 /** @throws {TypeError} for an action that the protocol lacks, so that a mistake is not taken for an answer. */
 function checkedAction(action: unknown): unknown {
   if (ACTIONS.includes(action)) return action;
-  throw new TypeError(
-    `The action of an elicitation is "accept", "decline" or "cancel", not ${JSON.stringify(action)}.`,
-  );
+  throw new TypeError(`The action of an elicitation is ${ACTIONS.join(", ")}, not ${JSON.stringify(action)}.`);
 }

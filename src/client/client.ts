@@ -1,13 +1,15 @@
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation, RequestParts } from "./conversation.ts";
+import { untilAborted } from "./deadline.ts";
 import { invalidAnswer } from "./errors.ts";
+import { type OutgoingRequest, wrap } from "./extensions.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type ListedPage, Listing } from "./listing.ts";
 import type { RequestOptions } from "./options.ts";
 import type { Root } from "./questions.ts";
-import { IDEMPOTENCY_KEY } from "./recovery.ts";
+import { IDEMPOTENCY_KEY, randomKey } from "./recovery.ts";
 import type {
   CallToolResult,
   Completion,
@@ -64,7 +66,7 @@ export class Client {
     const page = await this.#page<ListToolsResult>("tools/list", "tools", options);
     const hasHeaders = this.#conversation.rules.era === "modern" && this.server.transport === "streamable-http";
     const warn = hasHeaders ? (message: string) => this.#warn(message) : undefined;
-    return { ...page, tools: this.#tools.remember(page.tools, warn) };
+    return { ...page, tools: await this.#tools.remember(page.tools, warn) };
   }
 
   /** All tools, page by page. */
@@ -124,23 +126,21 @@ export class Client {
     args: JsonObject = {},
     options?: RequestOptions,
   ): Promise<CallToolResult> {
-    const name = typeof tool === "string" ? tool : tool.name;
-    // A server that declares the key recognises a repeated call, so that it runs once.
-    const hasKeys = this.server.capabilities.experimental?.[IDEMPOTENCY_KEY] !== undefined;
-    const key = hasKeys ? { _meta: { [IDEMPOTENCY_KEY]: crypto.randomUUID() } } : {};
-    const parts = {
-      headers: () => this.#tools.headersFor(name, args),
-      refresh: () => this.tools().all(),
-      tool: () => (typeof tool === "string" ? this.#tools.find(name) : tool),
-    };
-    const result = await this.#conversation.request("tools/call", { name, arguments: args, ...key }, options, parts);
+    const given = typeof tool === "string" ? undefined : tool;
+    const name = given?.name ?? (tool as string);
+    // A server that declares the key recognises a repeated call, so that it runs once. A tool that changes nothing needs none.
+    const needsKey =
+      this.server.capabilities.experimental?.[IDEMPOTENCY_KEY] !== undefined &&
+      (given ?? this.#tools.find(name))?.annotations?.readOnlyHint !== true;
+    const key = needsKey ? { _meta: { [IDEMPOTENCY_KEY]: randomKey() } } : {};
+    const result = await this.#request("tools/call", { name, arguments: args, ...key }, options, given);
     // Servers of 2024-11-05 may leave out the content of an empty result.
     return { ...result, content: Array.isArray(result.content) ? result.content : [] };
   }
 
   /** Reads a resource. */
   async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
-    const result = await this.#conversation.request("resources/read", { uri }, options);
+    const result = await this.#request("resources/read", { uri }, options);
     return { ...result, contents: this.#arrayOf("resources/read", result, "contents") };
   }
 
@@ -150,7 +150,7 @@ export class Client {
     args: Readonly<Record<string, string>> = {},
     options?: RequestOptions,
   ): Promise<GetPromptResult> {
-    const result = await this.#conversation.request("prompts/get", { name, arguments: args }, options);
+    const result = await this.#request("prompts/get", { name, arguments: args }, options);
     return { ...result, messages: this.#arrayOf("prompts/get", result, "messages") };
   }
 
@@ -167,14 +167,14 @@ export class Client {
   ): Promise<Completion> {
     const more = context === undefined ? {} : { context: { arguments: context } };
     const params = { ref: reference, argument: { name: argument, value }, ...more };
-    const result = await this.#conversation.request("completion/complete", params, options);
+    const result = await this.#request("completion/complete", params, options);
     const completion = isObject(result.completion) ? result.completion : {};
     return { ...completion, values: this.#arrayOf("completion/complete", completion, "values") };
   }
 
   /** Asks whether the server answers. Exists in legacy versions only; the error of the others names the replacement. */
   async ping(options?: RequestOptions): Promise<void> {
-    await this.#conversation.request("ping", undefined, options);
+    await this.#request("ping", undefined, options);
   }
 
   /**
@@ -183,7 +183,7 @@ export class Client {
   async setLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
     const { rules, wire } = this.#conversation;
     wire.logLevel = level;
-    if (rules.era === "legacy") await this.#conversation.request("logging/setLevel", { level }, options);
+    if (rules.era === "legacy") await this.#request("logging/setLevel", { level }, options);
   }
 
   /**
@@ -194,7 +194,7 @@ export class Client {
   async subscribe(uri: string, options?: RequestOptions): Promise<void> {
     const { rules, listening } = this.#conversation;
     if (rules.era === "modern") return listening.add(uri);
-    await this.#conversation.request("resources/subscribe", { uri }, options);
+    await this.#request("resources/subscribe", { uri }, options);
     listening.note(uri);
   }
 
@@ -203,17 +203,14 @@ export class Client {
     const { rules, listening } = this.#conversation;
     if (rules.era === "modern") return listening.remove(uri);
     listening.forget(uri);
-    await this.#conversation.request("resources/unsubscribe", { uri }, options);
+    await this.#request("resources/unsubscribe", { uri }, options);
   }
 
   /** Replaces the roots and tells a legacy server. A modern server asks for them whenever it needs them. */
   async setRoots(roots: readonly Root[]): Promise<void> {
     const { answers, rules } = this.#conversation;
     if (!answers.roots) {
-      throw new KitError(
-        "options-invalid",
-        "setRoots(): the client has declared no roots. Pass roots: [] to connect().",
-      );
+      throw new KitError("options-invalid", "setRoots(): the client has no roots. Pass roots: [] to connect().");
     }
     answers.roots = roots;
     if (rules.era === "legacy") await this.notify("notifications/roots/list_changed");
@@ -221,7 +218,7 @@ export class Client {
 
   /** Sends any request and returns its result, unchecked. */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
-    return this.#conversation.request(method, params, options);
+    return this.#request(method, params, options);
   }
 
   /** Sends any notification. Resolves when the transport has accepted it. */
@@ -234,8 +231,36 @@ export class Client {
     return this.#conversation.close();
   }
 
+  /** Sends a request through the extensions. @param given The tool of a call, if the caller has passed one. */
+  async #request(
+    method: string,
+    params?: JsonObject,
+    options: RequestOptions = {},
+    given?: Pick<Tool, "name" | "annotations">,
+  ): Promise<JsonObject> {
+    const conversation = this.#conversation;
+    // Before the extensions, because one of them may have the result itself.
+    conversation.checkOpen(method);
+    const send = wrap(conversation.extensions, "onRequest", (last) =>
+      conversation.request(last.method, last.params, last.options, this.#partsOf(last, given)),
+    );
+    const result = send({ method, params, options });
+    // An extension may wait for something else, such as the user.
+    return options.signal ? untilAborted(result, options.signal) : result;
+  }
+
+  #partsOf({ method, params = {} }: OutgoingRequest, given?: Pick<Tool, "name" | "annotations">): RequestParts {
+    if (method !== "tools/call") return {};
+    const { name, arguments: args } = params as { name: string; arguments?: JsonObject };
+    return {
+      headers: () => this.#tools.headersFor(name, args ?? {}),
+      refresh: () => this.tools({ fresh: true }).all(),
+      tool: () => (given?.name === name ? given : this.#tools.find(name)),
+    };
+  }
+
   async #page<R extends Page>(method: string, items: string, { cursor, ...options }: PageOptions): Promise<R> {
-    const result = await this.#conversation.request(method, cursor === undefined ? undefined : { cursor }, options);
+    const result = await this.#request(method, cursor === undefined ? undefined : { cursor }, options);
     // The items are checked to be a list; each of them is what the server sent.
     return { ...result, [items]: this.#arrayOf(method, result, items) } as unknown as R;
   }

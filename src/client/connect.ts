@@ -1,7 +1,7 @@
-import type { Transport } from "../core/protocol/transport.ts";
 import { Client } from "./client.ts";
 import { Conversation } from "./conversation.ts";
-import type { ClientOptions } from "./options.ts";
+import type { ConnectTarget } from "./open-link.ts";
+import { type ClientOptions, checkClientOptions } from "./options.ts";
 
 /**
  * Connects to an MCP server of any protocol version, and resolves once its version is known.
@@ -14,15 +14,21 @@ import type { ClientOptions } from "./options.ts";
  * await client.close();
  * ```
  *
- * @param target The URL of a server, or a transport such as `stdio()` of `mcp-edge/node`. A transport is started and
- *   closed by the client.
+ * @param target The URL of a server, a transport such as `stdio()` of `mcp-edge/node`, or a function that creates one. A
+ *   transport is started and closed by the client. If it closes by itself, it is opened again: by the function, by its
+ *   own `reopen()`, or, for a URL, over HTTP+SSE.
  * @throws {KitError} `options-invalid` naming the option.
  * @throws {ClientError} if the server cannot be reached, refuses the connection, or speaks none of the versions.
  * @throws {McpError} the error with which the server answered `initialize`.
  * @see MCP 2026-07-28, basic/versioning; MCP 2025-11-25, basic/lifecycle
  */
-export async function connect(target: string | URL | Transport, options: ClientOptions): Promise<Client> {
+export async function connect(target: ConnectTarget, options: ClientOptions): Promise<Client> {
+  await checkClientOptions(options);
+  if ((typeof target === "string" || target instanceof URL) && !/^https?:\/\//i.test(String(target)))
+    throw (await import("./on-demand.ts")).noHttp(target);
   const conversation = new Conversation(target, options);
+  const client = new Client(conversation);
+  conversation.extend(client);
   await conversation.connect();
-  return new Client(conversation);
+  return client;
 }

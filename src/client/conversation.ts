@@ -5,22 +5,22 @@
  */
 import type { Implementation } from "../core/protocol/client-facts.ts";
 import { pick } from "../core/protocol/content.ts";
-import { McpError } from "../core/protocol/errors.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { metaOf } from "../core/protocol/lifecycle.ts";
 import { pause } from "../core/protocol/pause.ts";
 import { SPOKEN_VERSIONS, type SpokenVersion, speakVersions } from "../core/protocol/spoken-versions.ts";
-import type { Transport } from "../core/protocol/transport.ts";
 import { Answers } from "./answers.ts";
+import type { Assumption } from "./assumption.ts";
 import { backoffMs } from "./backoff.ts";
+import type { Client } from "./client.ts";
 import { Deadline, untilAborted } from "./deadline.ts";
 import { ClientError, invalidAnswer } from "./errors.ts";
-import { readEvents } from "./event-reader.ts";
 import { type ClientEvent, printProblem } from "./events.ts";
-import { HttpLink } from "./http-link.ts";
+import type { ExtensionContext, ExtensionHooks } from "./extensions.ts";
 import type { Link } from "./link.ts";
 import { Listening } from "./listening.ts";
 import { type Negotiation, negotiate } from "./negotiate.ts";
+import { type ConnectTarget, linkOpener } from "./open-link.ts";
 import {
   type Amounts,
   type ClientOptions,
@@ -29,9 +29,10 @@ import {
   resolveAmounts,
 } from "./options.ts";
 import { isHeaderMismatch, isInterruption, isRepeatable, mayBeOtherEra, REPEATS_MAX, wasRefused } from "./recovery.ts";
+import type { Reopening } from "./reopening.ts";
 import type { ServerFacts, Tool } from "./results.ts";
-import { answerRound, asksForInput } from "./rounds.ts";
-import { checkSupported } from "./supported.ts";
+import { answerRound, asksForInput, FROM_ROUNDS } from "./rounds.ts";
+import { lackFor } from "./supported.ts";
 import { Wire } from "./wire.ts";
 
 /** Requests that run a handler of the server's author, so that progress is to be expected. */
@@ -63,8 +64,8 @@ interface Failed {
   readonly params: JsonObject | undefined;
   /** The link that it was sent on. */
   readonly link: Link;
-  /** Whether the era had only been assumed. */
-  readonly wasAssumed: boolean;
+  /** The assumption about the era, if no answer had confirmed it. */
+  readonly assumption: Assumption | undefined;
   readonly repeats: number;
 }
 
@@ -73,23 +74,26 @@ export class Conversation {
   readonly answers: Answers;
   readonly listening: Listening;
   readonly amounts: Amounts;
+  /** What the extensions do, the outermost first. */
+  extensions: readonly ExtensionHooks[] = [];
   readonly #options: ClientOptions;
   readonly #negotiation: Negotiation;
   #facts: ServerFacts | undefined;
-  /** Whether the facts are those of an earlier connection, which no answer has confirmed yet. */
-  #isAssumed = false;
+  #assumption: Assumption | undefined;
   readonly #closing = new AbortController();
-  #pipe: Link | undefined;
+  readonly #canReconnect: boolean;
+  #reopener: Reopening | undefined;
   #reopening: Promise<void> | undefined;
-  #disproving: Promise<boolean> | undefined;
+  /** Why the connection cannot be opened any more. */
+  #lost: ClientError | undefined;
 
   /** @throws {KitError} `options-invalid`. */
-  constructor(target: string | URL | Transport, options: ClientOptions) {
+  constructor(target: ConnectTarget, options: ClientOptions) {
     this.amounts = resolveAmounts(options);
     this.#options = options;
     // The versions limit the members that are sent; name and version were checked above.
     const info = pick(options, SPOKEN_VERSIONS[0]?.implementationFields ?? []) as unknown as Implementation;
-    this.answers = new Answers(options);
+    this.answers = new Answers(options, () => this.extensions);
     const { timeoutMs, reconnectsMax } = this.amounts;
     this.wire = new Wire({
       info,
@@ -97,7 +101,7 @@ export class Conversation {
       capabilities: (era) => this.answers.capabilities(era),
       answer: (method, params, signal) => this.answers.answer(method, params, { signal }),
       notice: (method, params) => this.#notice(method, params),
-      closed: (error) => this.report({ type: "closed", error }),
+      closed: (link, error) => this.#onClosed(link, error),
       report: (event) => this.#onLinkEvent(event),
     });
     const report = (event: ClientEvent) => this.report(event);
@@ -108,9 +112,13 @@ export class Conversation {
       timeoutMs,
       reconnectsMax,
       capabilities: declared,
+      extensions: () => this.extensions,
+      notice: (method, params) => this.#notice(method, params),
       report,
     });
     const isHttp = typeof target === "string" || target instanceof URL;
+    const { signal: closed } = this.#closing;
+    const { open, canReconnect } = linkOpener(target, options, this.amounts, () => this.wire.hold());
     this.#negotiation = {
       wire: this.wire,
       versions: speakVersions(options.protocolVersions),
@@ -118,10 +126,11 @@ export class Conversation {
       capabilities: () => this.answers.capabilities("legacy"),
       timeoutMs: this.amounts.timeoutMs,
       probeTimeoutMs: this.amounts.probeTimeoutMs,
-      signal: this.#closing.signal,
-      open: (transport) => this.#open(target, transport),
+      signal: closed,
+      open,
       hasHttpSse: isHttp,
     };
+    this.#canReconnect = canReconnect;
   }
 
   /** The facts about the server. */
@@ -135,12 +144,27 @@ export class Conversation {
     return this.wire.rules as SpokenVersion;
   }
 
+  /** Creates the extensions of the options. */
+  extend(client: Client): void {
+    const { signal } = this.#closing;
+    const context: ExtensionContext = {
+      client,
+      signal,
+      hasSession: () => this.wire.link?.sessionId !== undefined,
+      answer: (method, params, asked) => this.answers.answer(method, params, asked),
+      report: (event) => this.report(event),
+      listen: () => this.listening.refresh(),
+      totalTimeoutMs: this.amounts.totalTimeoutMs,
+    };
+    this.extensions = (this.#options.use ?? []).map((extend) => extend(context));
+  }
+
   /** Connects. A failed attempt leaves nothing open. */
   async connect(): Promise<void> {
     const { known } = this.#options;
     try {
       if (known && (await this.#assume(known))) return;
-      this.#facts = await negotiate(this.#negotiation);
+      await this.#negotiate();
       this.listening.start();
     } catch (error) {
       // The reason of the failure is more useful than a second failure while closing.
@@ -156,8 +180,8 @@ export class Conversation {
     options: RequestOptions = {},
     parts: RequestParts = {},
   ): Promise<JsonObject> {
-    checkRequestOptions(options);
-    this.#checkOpen(method);
+    const mistake = checkRequestOptions(options);
+    if (mistake) await mistake;
     const { signal, timeoutMs = this.amounts.timeoutMs, totalTimeoutMs = this.amounts.totalTimeoutMs } = options;
     const deadline = new Deadline({ what: method, timeoutMs, totalTimeoutMs, signal });
     try {
@@ -169,7 +193,7 @@ export class Conversation {
 
   async notify(method: string, params?: JsonObject): Promise<void> {
     await this.#settled();
-    this.#checkOpen(method);
+    this.checkOpen(method);
     await this.wire.notify(method, params);
   }
 
@@ -182,21 +206,24 @@ export class Conversation {
 
   report(event: ClientEvent): void {
     const { onEvent = printProblem } = this.#options;
-    try {
-      onEvent(event);
-    } catch {
-      // The hook for failures has failed itself, so there is nowhere left to report to.
-    }
+    for (const each of [...this.extensions, { onEvent }])
+      try {
+        each.onEvent?.(event);
+      } catch {
+        // The hook for failures has failed itself, so there is nowhere left to report to.
+      }
   }
 
-  #checkOpen(method: string): void {
-    if (this.#closing.signal.aborted)
-      throw new ClientError("closed", `The client is closed, so ${method} was not sent.`);
+  /** @throws {ClientError} `closed`. */
+  checkOpen(method: string): void {
+    const { aborted, reason } = this.#closing.signal;
+    const cause: ClientError | undefined = aborted ? reason : this.#lost;
+    if (cause) throw new ClientError("closed", `${method} was not sent. ${cause.message}`, { cause });
   }
 
   /** Resolves when no session is being opened and no era detected: what is sent meanwhile would be refused. */
   async #settled(): Promise<void> {
-    await (this.#reopening ?? this.#disproving)?.catch(() => undefined);
+    await (this.#reopening ?? this.#assumption?.pending)?.catch(() => undefined);
   }
 
   /** Sends a request, answers the questions that its results ask, and returns the last result. */
@@ -208,15 +235,21 @@ export class Conversation {
     for (let rounds = 0; ; rounds += 1) {
       const sent = { ...own, ...round };
       const result = await this.#ask(request, Object.keys(sent).length > 0 ? sent : undefined);
+      if (rounds > 0) FROM_ROUNDS.add(result);
       const { resultType = "complete" } = result;
-      if (resultType === "complete" || this.wire.rules?.era !== "modern") return result;
+      if (resultType === "complete" || this.wire.rules?.era !== "modern" || this.#isExtension(resultType))
+        return result;
       if (!asksForInput(result)) {
         throw invalidAnswer(method, `its result type is ${JSON.stringify(resultType)}`);
       }
-      if (rounds >= this.amounts.roundsMax) throw tooManyRounds(method, rounds);
+      if (rounds >= this.amounts.roundsMax) throw (await import("./on-demand.ts")).tooManyRounds(method, rounds);
       round = await answerRound(method, result, this.answers, deadline);
       deadline.restart();
     }
+  }
+
+  #isExtension(resultType: unknown): boolean {
+    return this.extensions.some(({ resultTypes }) => resultTypes?.includes(resultType as string));
   }
 
   /** Sends one round, and sends it again if the cause of a failure can be removed and repeating is safe. */
@@ -226,9 +259,12 @@ export class Conversation {
     const wantsProgress = onProgress !== undefined || (resetTimeoutOnProgress && RUNNING.includes(method));
     for (let repeats = 0; ; repeats += 1) {
       await untilAborted(this.#settled(), deadline.signal);
-      checkSupported(method, this.rules, this.facts.capabilities);
+      this.checkOpen(method);
+      const { rules } = this;
+      const lack = lackFor(method, rules, this.facts.capabilities);
+      if (lack) throw (await import("./on-demand.ts")).unsupported(method, rules.version, lack);
       const { link } = this.wire;
-      const wasAssumed = this.#isAssumed;
+      const assumption = this.#assumption?.isOpen ? this.#assumption : undefined;
       try {
         const result = await this.wire.ask(method, params, {
           deadline,
@@ -237,11 +273,11 @@ export class Conversation {
           progressToken: options.progressToken ?? (wantsProgress || undefined),
           headers: this.rules.era === "modern" ? parts.headers?.() : undefined,
         });
-        this.#isAssumed = false;
+        if (this.#assumption) this.#assumption.isOpen = false;
         return result;
       } catch (error) {
         deadline.signal.throwIfAborted();
-        if (this.#closing.signal.aborted || !(await this.#cure(error, { request, params, link, wasAssumed, repeats })))
+        if (this.#closing.signal.aborted || !(await this.#cure(error, { request, params, link, assumption, repeats })))
           throw error;
         deadline.restart();
       }
@@ -250,7 +286,7 @@ export class Conversation {
 
   /** Removes the cause of a failure, if it can. Returns whether the request is to be sent again. */
   async #cure(error: unknown, failed: Failed): Promise<boolean> {
-    const { request, params, link, wasAssumed, repeats } = failed;
+    const { request, params, link, assumption, repeats } = failed;
     const { method, parts, deadline } = request;
     // A legacy server has no such code, so there it is the answer of a tool.
     if (isHeaderMismatch(error) && link.rules?.era === "modern" && parts.refresh && repeats === 0) {
@@ -258,9 +294,9 @@ export class Conversation {
       return true;
     }
     const isSafe = wasRefused(error) || isRepeatable(method, params, parts.tool?.());
-    if (wasAssumed) {
+    if (assumption) {
       if (!mayBeOtherEra(error)) return false;
-      const isOther = this.#disprove();
+      const isOther = assumption.disprove();
       if (isSafe) return isOther;
       // What the server answered to a call that ran matters more than a failure to detect the era.
       await isOther.catch(() => undefined);
@@ -273,96 +309,35 @@ export class Conversation {
       this.report({ type: "request-repeated", method, error });
       return true;
     }
-    if (!isInterruption(error) || !isSafe || repeats >= REPEATS_MAX || !this.#negotiation.hasHttpSse) return false;
+    if (!isSafe || repeats >= REPEATS_MAX || !this.#comesBack(error)) return false;
     await pause(backoffMs(repeats + 1, undefined), deadline.signal);
     deadline.signal.throwIfAborted();
     this.report({ type: "request-repeated", method, error });
     return true;
   }
 
-  /**
-   * Opens a new session in place of one that the server no longer knows. Several failed requests open one session.
-   *
-   * @throws {ClientError} `lost` if no session can be opened.
-   */
-  async #reopen(link: Link, lost: ClientError): Promise<void> {
-    if (this.wire.link !== link && !this.#reopening) return;
-    this.#reopening ??= this.#openSession(link).finally(() => {
-      this.#reopening = undefined;
-    });
-    try {
-      await this.#reopening;
-    } catch (cause) {
-      const { code, message, mayHaveRun, response } = lost;
-      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
-    }
+  /** Whether the connection of a request that failed comes back. */
+  #comesBack(error: ClientError): boolean {
+    return this.#canReconnect && (error.code === "closed" || isInterruption(error));
   }
 
-  async #openSession(old: Link): Promise<void> {
-    this.#facts = await negotiate(this.#negotiation, true);
-    old.retire();
-    this.report({ type: "session-reopened" });
-    this.listening.start();
-    await this.listening.restore();
-    // The old session may have been told of changes that never arrived.
-    this.listening.assumeChanges();
+  async #negotiate(isLegacy?: boolean): Promise<void> {
+    this.#facts = await negotiate(this.#negotiation, isLegacy);
   }
 
-  /** Uses the facts of an earlier connection. Returns false if they cannot be used. */
+  /** Connects with the facts of an earlier connection. Returns false if they cannot be used. */
   async #assume(known: ServerFacts): Promise<boolean> {
-    const { wire, versions, open } = this.#negotiation;
-    const isKnown = ({ version }: SpokenVersion) => version === known.protocolVersion;
-    const rules = versions.modern.find(isKnown);
-    try {
-      if (rules) {
-        await wire.start(await open());
-        wire.link.rules = rules;
-        this.#facts = known;
-        this.#isAssumed = true;
-      } else if (versions.legacy.some(isKnown)) this.#facts = await negotiate(this.#negotiation, true);
-      else return false;
-      this.listening.start();
-      return true;
-    } catch (error) {
-      if (!McpError.is(error) && !(ClientError.is(error) && error.code === "http-status")) throw error;
-      return false;
-    }
-  }
-
-  /** Detects the era again after a failure. Returns whether the assumption was wrong, so that the request was refused. */
-  #disprove(): Promise<boolean> {
-    this.#disproving ??= this.#detectAgain().catch((error) => {
-      // The next request that fails tries again.
-      this.#isAssumed = true;
-      this.#disproving = undefined;
-      throw error;
+    const { Assumption } = await import("./on-demand.ts");
+    this.#assumption = new Assumption({
+      negotiation: this.#negotiation,
+      facts: () => this.facts,
+      use: (facts) => {
+        this.#facts = facts;
+      },
+      negotiate: (isLegacy) => this.#negotiate(isLegacy),
+      listen: () => this.listening.start(),
     });
-    return this.#disproving;
-  }
-
-  async #detectAgain(): Promise<boolean> {
-    this.#isAssumed = false;
-    const before = this.facts.protocolVersion;
-    this.#facts = await negotiate(this.#negotiation);
-    this.listening.start();
-    return this.#facts.protocolVersion !== before;
-  }
-
-  /** Creates a link. What few clients need is loaded on demand. */
-  async #open(target: string | URL | Transport, transport: "http-sse" | undefined): Promise<Link> {
-    const { fetch, headers } = this.#options;
-    const { messageBytesMax, reconnectsMax } = this.amounts;
-    if (typeof target !== "string" && !(target instanceof URL)) {
-      const { TransportLink } = await import("./transport-link.ts");
-      // A transport is started once, however often the era is detected.
-      this.#pipe ??= new TransportLink(target);
-      return this.#pipe;
-    }
-    const url = String(target);
-    const http = { fetch, headers, messageBytesMax, reconnectsMax };
-    if (transport === undefined) return new HttpLink(url, http);
-    const { linkOverHttpSse } = await import("./http-sse.ts");
-    return linkOverHttpSse(url, { ...http, readEvents });
+    return this.#assumption.assume(known);
   }
 
   /** After a gap in the stream of a legacy session, changes may have been missed: those of a hub have no event id. */
@@ -374,14 +349,47 @@ export class Conversation {
     this.#reopen(this.wire.link, event.error).catch(() => undefined);
   }
 
+  /** Opens a new session or channel. Several failures open one, and requests wait for it. */
+  #reopen(link: Link, lost: Error | undefined): Promise<void> {
+    this.#reopening ??= this.wire.link === link ? this.#runReopening(link, lost) : undefined;
+    return this.#reopening ?? Promise.resolve();
+  }
+
+  async #runReopening(link: Link, lost: Error | undefined): Promise<void> {
+    try {
+      const { Reopening } = await import("./on-demand.ts");
+      this.#reopener ??= new Reopening({
+        listening: this.listening,
+        reconnectsMax: this.amounts.reconnectsMax,
+        signal: this.#closing.signal,
+        report: (event) => this.report(event),
+        negotiate: (isLegacy) => this.#negotiate(isLegacy),
+      });
+      await this.#reopener.run(link, lost);
+    } finally {
+      this.#reopening = undefined;
+    }
+  }
+
+  #onClosed(link: Link, error: Error | undefined): void {
+    // Until the connection is open, connect() reports the failure.
+    if (!this.#facts || !this.#canReconnect) this.report({ type: "closed", error });
+    // A channel that was given up for another, or that is being opened, concerns nobody else.
+    else if (this.wire.link === link && !this.#reopening) {
+      this.#reopen(link, error).catch((failure: ClientError) => {
+        if (this.#closing.signal.aborted) return;
+        this.#lost = failure;
+        this.report({ type: "closed", error: failure });
+      });
+    }
+  }
+
   #notice(method: string, params: JsonObject): void {
-    if (this.listening.take(method, params)) return;
+    for (const each of this.extensions)
+      this.wire.guard("use: onNotification", () => each.onNotification?.(method, params));
+    // Progress without an open request is of interest to extensions only.
+    if (method === "notifications/progress" || this.listening.take(method, params)) return;
     const { onNotification } = this.#options;
     this.wire.guard("onNotification", () => onNotification?.(method, params));
   }
-}
-
-function tooManyRounds(method: string, rounds: number): ClientError {
-  const text = `${method} was answered with questions more than ${rounds} times (roundsMax).`;
-  return new ClientError("rounds-max", text, { mayHaveRun: true });
 }

@@ -18,6 +18,7 @@ const SOURCES = {
   "stream-lost": "transport",
   "session-lost": "transport",
   closed: "transport",
+  "sign-in-failed": "transport",
   timeout: "limit",
   "total-timeout": "limit",
   "message-too-large": "limit",
@@ -37,6 +38,7 @@ const SOURCES = {
  * - `http-status`: an HTTP status without an error of the protocol, such as 401. See `response`.
  * - `stream-lost`: the connection broke before the answer, and could not be resumed.
  * - `session-lost`: the server no longer knows the session.
+ * - `sign-in-failed`: the request could not be authorized. The error is an `OAuthError` of `mcp-edge/client/oauth`.
  * - `closed`: the client or its transport is closed.
  * - `timeout`, `total-timeout`: no answer in time. See `timeoutMs` and `totalTimeoutMs`.
  * - `message-too-large`: a message exceeds `messageBytesMax`.
@@ -71,7 +73,7 @@ export interface ClientErrorFacts {
 /** A failure that is not an error answer of the server. */
 export class ClientError extends Error {
   /** The class of the error. */
-  override readonly name = "ClientError";
+  override readonly name: string = "ClientError";
   /** Marks the error, so that another copy of the package recognises it. */
   readonly [BRAND] = "ClientError";
   /** The kind of failure, for programs. */

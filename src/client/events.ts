@@ -27,11 +27,20 @@ export type ClientEvent =
   | { readonly type: "stream-lost"; readonly error: Error }
   /** The server no longer knew the session, so a new one was opened. Its subscriptions and log level were restored. */
   | { readonly type: "session-reopened" }
+  /** The channel has closed, such as a process that ended. It is opened again after `delayMs` milliseconds. */
+  | {
+      readonly type: "reconnecting";
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error?: Error | undefined;
+    }
+  /** The channel was opened again, with the same subscriptions and log level. */
+  | { readonly type: "reconnected" }
   /** A request is sent again after `error`, because the server has not run it, or because repeating it is safe. */
   | { readonly type: "request-repeated"; readonly method: string; readonly error: Error }
   /** Era detection had a result. `reason` explains a fallback. */
   | { readonly type: "connected"; readonly protocolVersion: string; readonly reason?: string | undefined }
-  /** The channel closed without `close()` having been called. */
+  /** The channel closed without `close()` having been called, and cannot be opened again. */
   | { readonly type: "closed"; readonly error?: Error | undefined };
 
 /** Receives what the client does by itself. */

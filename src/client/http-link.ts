@@ -25,7 +25,7 @@ import type { FetchFunction, HeadersOption } from "./options.ts";
 import { standardHeaders } from "./request-headers.ts";
 
 export interface HttpLinkOptions {
-  readonly fetch?: FetchFunction | undefined;
+  readonly fetch: FetchFunction;
   readonly headers?: HeadersOption | undefined;
   readonly messageBytesMax: number;
   readonly reconnectsMax: number;
@@ -54,12 +54,12 @@ interface Reading {
 export class HttpLink implements Link {
   readonly transport = "streamable-http";
   rules: SpokenVersion | undefined;
+  sessionId: string | undefined;
   readonly #url: string;
   readonly #options: HttpLinkOptions;
   readonly #closing = new AbortController();
   readonly #retiring = new AbortController();
   #receiver: LinkReceiver | undefined;
-  #sessionId: string | undefined;
   #isListening = false;
 
   constructor(url: string, options: HttpLinkOptions) {
@@ -75,7 +75,7 @@ export class HttpLink implements Link {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
     try {
       const response = await this.#post(request, whole, headers);
-      if (request.method === "initialize") this.#sessionId = response.headers.get("mcp-session-id") ?? undefined;
+      if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
       return await this.#answerOf(response, request, whole);
     } catch (error) {
       if (this.#closing.signal.aborted) throw closedError();
@@ -114,7 +114,7 @@ export class HttpLink implements Link {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(closedError());
-    if (this.#sessionId === undefined) return;
+    if (this.sessionId === undefined) return;
     try {
       const headers = await this.#headers();
       // Servers may refuse to end a session (405); it then expires by itself.
@@ -153,7 +153,7 @@ export class HttpLink implements Link {
     const all = new Headers(typeof headers === "function" ? await headers() : headers);
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     if (this.rules) all.set("mcp-protocol-version", this.rules.version);
-    if (this.#sessionId !== undefined) all.set("mcp-session-id", this.#sessionId);
+    if (this.sessionId !== undefined) all.set("mcp-session-id", this.sessionId);
     return Object.fromEntries(all);
   }
 
@@ -162,11 +162,10 @@ export class HttpLink implements Link {
    * after another redirect the server may have done its work.
    */
   async #fetch(init: RequestInit): Promise<Response> {
-    const send = this.#options.fetch ?? ((url: string, rest: RequestInit) => fetch(url, rest));
     let url = this.#url;
     try {
       for (let redirects = 0; ; redirects += 1) {
-        const response = await send(url, { ...init, redirect: "manual" });
+        const response = await this.#options.fetch(url, { ...init, redirect: "manual" });
         const next = redirects < REDIRECTS_MAX ? targetOf(response, url) : undefined;
         if (next === undefined) return response;
         url = next;
@@ -174,6 +173,8 @@ export class HttpLink implements Link {
       }
     } catch (cause) {
       init.signal?.throwIfAborted();
+      // The request could not be authorized.
+      if (ClientError.is(cause)) throw cause;
       const text = `${init.method} ${this.#url} had no response: ${textOf(cause)}`;
       // The connection may have broken after the server had read the request, unless there was none.
       throw new ClientError("unreachable", text, { cause, mayHaveRun: !wasRefused(cause) });
@@ -183,7 +184,9 @@ export class HttpLink implements Link {
   async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     if (isStream(response)) return this.#follow(response, request, signal);
     const text = await this.#read(response, request.method);
-    const messages = contentTypeOf(response) === "application/json" ? parseBody(text) : [];
+    // The JSON of a refusal need not be a message.
+    const isMessage = response.ok || text.includes('"jsonrpc"');
+    const messages = isMessage && contentTypeOf(response) === "application/json" ? parseBody(text) : [];
     const answer = messages.map((message) => this.#take(message, request)).find((each) => each !== undefined);
     // With one of these statuses, an error without an id refuses the POST itself.
     const isRefused = answer?.id === undefined && (response.status === 404 || response.status === 405);
@@ -193,7 +196,7 @@ export class HttpLink implements Link {
 
   /** Whether a response says that the server no longer knows the session. */
   #isGone({ status }: Response): boolean {
-    return status === 404 && this.#sessionId !== undefined;
+    return status === 404 && this.sessionId !== undefined;
   }
 
   async #refusal(what: string, response: Response, text?: string): Promise<ClientError> {

@@ -126,6 +126,8 @@ export class HttpSseTransport implements Transport {
     try {
       return await (own ? own(url, whole) : fetch(url, whole));
     } catch (cause) {
+      // The request could not be authorized.
+      if (ClientError.is(cause)) throw cause;
       const text = `${init.method} ${url} had no response: ${textOf(cause)}`;
       throw new ClientError("unreachable", text, { cause, mayHaveRun: init.method === "POST" });
     }

@@ -17,14 +17,24 @@ export type { ClientCapabilities, Implementation } from "../core/protocol/client
 export { KitError, McpError } from "../core/protocol/errors.ts";
 export type { LoggingLevel } from "../core/protocol/logging.ts";
 export type { Transport } from "../core/protocol/transport.ts";
+export type { AuthContext, ClientAuth } from "./auth.ts";
 export type { CompleteOptions, PageOptions } from "./client.ts";
 export { Client } from "./client.ts";
 export { connect } from "./connect.ts";
 export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
 export { ClientError } from "./errors.ts";
 export type { ClientEvent, EventHook } from "./events.ts";
+export type {
+  ClientExtension,
+  ExtensionContext,
+  ExtensionHooks,
+  IncomingRequest,
+  Next,
+  OutgoingRequest,
+} from "./extensions.ts";
 export type { ListedPage } from "./listing.ts";
 export { Listing } from "./listing.ts";
+export type { ConnectTarget, ReopenableTransport } from "./open-link.ts";
 export type {
   ClientOptions,
   FetchFunction,
@@ -72,3 +82,5 @@ export type {
   Tool,
   ToolHints,
 } from "./results.ts";
+export type { UrlElicitationRequiredError, VisitPagesOptions } from "./url-pages.ts";
+export { isUrlElicitationRequired, visitPages } from "./url-pages.ts";

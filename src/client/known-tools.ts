@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
-import { type ParamHeader, paramHeadersOf } from "../core/protocol/param-headers.ts";
+import type { ParamHeader } from "../core/protocol/param-headers.ts";
 import { ClientError } from "./errors.ts";
 import { paramHeaders } from "./request-headers.ts";
 import type { Tool } from "./results.ts";
@@ -15,9 +15,12 @@ export class KnownTools {
    *   called.
    * @see MCP 2026-07-28, server/tools, "x-mcp-header"
    */
-  remember(tools: readonly Tool[], warn: ((message: string) => void) | undefined): Tool[] {
+  async remember(tools: readonly Tool[], warn: ((message: string) => void) | undefined): Promise<Tool[]> {
+    // Few tools have such headers, so what reads them is loaded on demand.
+    const hasHeaders = warn !== undefined && JSON.stringify(tools).includes('"x-mcp-header"');
+    const read = hasHeaders ? (await import("./on-demand.ts")).paramHeadersOf : () => [];
     return tools.filter((tool) => {
-      const headers = warn ? headersOf(tool) : [];
+      const headers = warn ? headersOf(tool, read) : [];
       this.#tools.set(tool.name, { tool, headers });
       if (typeof headers === "string") warn?.(`The tool ${JSON.stringify(tool.name)} is left out: ${headers}`);
       return typeof headers !== "string";
@@ -42,10 +45,13 @@ export class KnownTools {
 }
 
 /** Returns the headers that a tool declares, or why its declaration is invalid. */
-function headersOf({ name, inputSchema }: Tool): readonly ParamHeader[] | string {
+function headersOf(
+  { name, inputSchema }: Tool,
+  read: (name: string, schema: JsonObject) => readonly ParamHeader[],
+): readonly ParamHeader[] | string {
   if (!isObject(inputSchema)) return "it has no inputSchema.";
   try {
-    return paramHeadersOf(name, inputSchema);
+    return read(name, inputSchema);
   } catch (error) {
     return (error as Error).message;
   }

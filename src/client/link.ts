@@ -40,6 +40,8 @@ export interface Link {
   readonly transport: "streamable-http" | "http-sse" | "pipe";
   /** The rules of the negotiated version; undefined before `initialize` is answered. */
   rules: SpokenVersion | undefined;
+  /** The id of the session, if the transport has sessions and the server has opened one. */
+  readonly sessionId?: string | undefined;
   /** Opens the channel; called once, before anything else. */
   start(receiver: LinkReceiver): Promise<void>;
   /**

@@ -43,8 +43,6 @@ interface Attempt extends Negotiation {
 
 /** Statuses that say nothing about the era: they concern the caller, or a server in between. */
 const UNTELLING: readonly number[] = [401, 403, 407, 408, 425, 429];
-/** Failures of the server. An unknown method may cause the first two; the others come from a gateway. */
-const LEGACY_FAILURES: readonly number[] = [500, 501];
 /** Codes that only modern servers send. */
 const MODERN_CODES: readonly number[] = [
   ErrorCode.HeaderMismatch,
@@ -158,11 +156,8 @@ function reasonForLegacy(error: unknown, versions: SpokenVersions): string | und
   }
   if (!ClientError.is(error)) return undefined;
   switch (error.code) {
-    case "http-status": {
-      const status = error.response?.status ?? 0;
-      const isTelling = status < 500 ? !UNTELLING.includes(status) : LEGACY_FAILURES.includes(status);
-      return isTelling ? `server/discover was answered with HTTP status ${status}` : undefined;
-    }
+    case "http-status":
+      return isRefusedPost(error) ? error.message : undefined;
     case "timeout":
       return "server/discover was not answered";
     case "answer-invalid":
@@ -209,7 +204,10 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
   return factsOf(link, rules, result, readImplementation(result.serverInfo));
 }
 
-/** Whether a server does not serve POST at this URL, as those of HTTP+SSE do not. */
+/**
+ * Whether a server refuses a POST, or fails as it may for an unknown method. Redirects that are not followed and the other
+ * failures come from a server in between.
+ */
 function isRefusedPost(error: unknown): boolean {
   const status = ClientError.is(error) && error.code === "http-status" ? (error.response?.status ?? 0) : 0;
   return status >= 400 && status <= 501 && !UNTELLING.includes(status);

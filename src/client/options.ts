@@ -3,19 +3,20 @@
  *
  * @module
  */
+import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import {
-  checkOptions,
+  isWithin,
   type Numbers,
   type OptionTable,
   type Range,
   SIZE,
   TIMER,
   TIMER_OR_ZERO,
-} from "../core/protocol/check-options.ts";
-import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
-import { KitError } from "../core/protocol/errors.ts";
-import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+} from "../core/protocol/option-ranges.ts";
+import type { ClientAuth } from "./auth.ts";
 import type { EventHook } from "./events.ts";
+import type { ClientExtension } from "./extensions.ts";
 import type { QuestionContext, ServerHandlers } from "./questions.ts";
 import type { Progress, ServerFacts } from "./results.ts";
 
@@ -43,6 +44,8 @@ export interface ClientOptions extends Implementation, ServerHandlers {
   readonly known?: ServerFacts | undefined;
   /** Headers of every HTTP request, for example `Authorization`. Headers of the protocol cannot be replaced. */
   readonly headers?: HeadersOption;
+  /** Signs in and authorizes every HTTP request: `oauth()` of `mcp-edge/client/oauth`. */
+  readonly auth?: ClientAuth | undefined;
   /** The function for HTTP requests: for a proxy, for recording, or for another HTTP stack. @default the global `fetch` */
   readonly fetch?: FetchFunction;
   /**
@@ -65,6 +68,11 @@ export interface ClientOptions extends Implementation, ServerHandlers {
    * and failures go to `console.warn`
    */
   readonly onEvent?: EventHook;
+  /**
+   * Extensions of the client, such as those of `mcp-edge/client/cache`. The first is the outermost: it sees a request
+   * first and its result last.
+   */
+  readonly use?: readonly ClientExtension[];
   /**
    * The time, in milliseconds, that a request may take without progress. The time in which the client answers a question
    * of the server does not count. 0 means no limit.
@@ -116,6 +124,8 @@ export interface RequestOptions {
   readonly onProgress?: (progress: Progress) => void;
   /** The progress token to send. It must differ from those of all open requests. @default a unique token */
   readonly progressToken?: string | number;
+  /** Whether the server is asked although a cache has the result. See `mcp-edge/client/cache`. @default false */
+  readonly fresh?: boolean;
   /** Members of the request's `_meta`, such as `traceparent`. */
   readonly meta?: JsonObject;
 }
@@ -132,11 +142,13 @@ const CLIENT_OPTIONS: OptionTable<ClientOptions> = {
   protocolVersions: null,
   known: null,
   headers: null,
+  auth: null,
   fetch: null,
   capabilities: null,
   onNotification: null,
   onRequest: null,
   onEvent: null,
+  use: null,
   timeoutMs: TIMER_OR_ZERO,
   totalTimeoutMs: TIMER_OR_ZERO,
   resetTimeoutOnProgress: null,
@@ -166,6 +178,7 @@ const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, Range | null>> = {
   resetTimeoutOnProgress: null,
   onProgress: null,
   progressToken: null,
+  fresh: null,
   meta: null,
 };
 
@@ -182,21 +195,39 @@ const DEFAULTS: Amounts = {
   reconnectsMax: 8,
 };
 
-/**
- * Checks the options of a client and returns its numbers.
- *
- * @throws {KitError} `options-invalid` naming the option.
- */
+/** Returns the numbers of a client. */
 export function resolveAmounts(options: ClientOptions): Amounts {
-  checkOptions("connect(): ", options, CLIENT_OPTIONS);
-  if (typeof options.name !== "string" || typeof options.version !== "string") {
-    throw new KitError("options-invalid", "connect(): name and version are required; they introduce the client.");
-  }
   const given = Object.entries(options).filter(([name, value]) => name in DEFAULTS && value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };
 }
 
-/** @throws {KitError} `options-invalid` naming the option of the request. */
-export function checkRequestOptions(options: RequestOptions): void {
-  checkOptions("request options: ", options, REQUEST_OPTIONS);
+/** @throws {KitError} `options-invalid` naming the option. */
+export async function checkClientOptions(options: ClientOptions): Promise<void> {
+  await check("connect(): ", options, CLIENT_OPTIONS);
+  if (typeof options.name !== "string" || typeof options.version !== "string") {
+    throw (await import("./on-demand.ts")).unnamed();
+  }
+}
+
+/**
+ * Checks the options of a request.
+ *
+ * @returns Undefined, or a promise that rejects with `options-invalid` naming the option.
+ */
+export function checkRequestOptions(options: RequestOptions): Promise<void> | undefined {
+  return check("request options: ", options, REQUEST_OPTIONS);
+}
+
+/** Only a mistake needs the code that describes it, so that is loaded on demand. */
+function check(
+  where: string,
+  options: object,
+  table: Readonly<Record<string, Range | null>>,
+): Promise<void> | undefined {
+  const isRight = ([name, value]: [string, unknown]): boolean => {
+    const range = Object.hasOwn(table, name) ? table[name] : undefined;
+    return range === null || (range !== undefined && (value === undefined || isWithin(value, range)));
+  };
+  if (typeof options === "object" && options && Object.entries(options).every(isRight)) return undefined;
+  return import("./on-demand.ts").then(({ checkOptions }) => checkOptions(where, options, table));
 }

@@ -13,6 +13,11 @@ import type { ContentBlock, Received, Tool } from "./results.ts";
 export interface QuestionContext {
   /** Aborts when the server withdraws the question, when the caller cancels the request, or when the connection closes. */
   readonly signal: AbortSignal;
+  /**
+   * Given to `onElicitUrl` by `visitPages()`: call it when the user says that the visit has ended. The request that needs the page
+   * is then sent again, even if the server does not report the end.
+   */
+  readonly finish?: () => void;
 }
 
 /** A form that the server asks the user to fill in. @see MCP 2026-07-28, client/elicitation, "Form Mode" */

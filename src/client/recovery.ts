@@ -12,12 +12,17 @@ import type { Tool } from "./results.ts";
 /** The member of `_meta` by which a server recognises a repeated call, and the capability that declares it. */
 export const IDEMPOTENCY_KEY = "mcp-edge/idempotencyKey";
 
+/** Returns a key that nobody can guess. Pages that were not loaded over HTTPS lack `crypto.randomUUID`. */
+export function randomKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
+}
+
 /** How often a request is sent again after its connection broke. */
 export const REPEATS_MAX = 3;
 
 /** Requests that change nothing, or nothing further when they are repeated. */
 const HARMLESS =
-  /^(ping|server\/discover|.*\/list|resources\/(read|subscribe|unsubscribe)|prompts\/get|completion\/complete|logging\/setLevel|tasks\/(get|result))$/;
+  /^(ping|server\/discover|.*\/list|resources\/((directory\/)?read|subscribe|unsubscribe)|(prompts|skills|tasks)\/get|completion\/complete|logging\/setLevel|tasks\/result)$/;
 
 /**
  * Whether a request may be sent again although the server may have run it. A call may be if the tool says so in its hints,

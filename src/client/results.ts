@@ -69,6 +69,8 @@ export interface Tool extends Listed {
   readonly outputSchema?: JsonObject;
   /** Hints about what the tool does. Sent since 2025-03-26. */
   readonly annotations?: ToolHints;
+  /** Whether the tool may run as a task. Sent in 2025-11-25. */
+  readonly execution?: { readonly taskSupport?: "forbidden" | "optional" | "required" };
 }
 
 /** An argument of a prompt. */

@@ -12,6 +12,9 @@ import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 /** The requests that may be answered with questions. */
 const MAY_ASK: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
 
+/** The results that depend on answers to questions, so that they must not be cached. */
+export const FROM_ROUNDS = new WeakSet<JsonObject>();
+
 /** Whether a result asks for input instead of completing its request. */
 export function asksForInput({ resultType }: JsonObject): boolean {
   return resultType === "input_required";

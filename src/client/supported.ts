@@ -1,6 +1,5 @@
 import { isObject } from "../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import { ClientError } from "./errors.ts";
 import type { ServerCapabilities } from "./results.ts";
 
 /** Returns the capability that a method needs, as a path; undefined if it needs none. */
@@ -11,37 +10,29 @@ function capabilityOf(method: string): string | undefined {
   return /^(tools|prompts|resources)\/(list|call|get|read|templates\/list)$/.exec(method)?.[1];
 }
 
-/** Methods that only one era has, with the replacement in the other. */
-const ERA_ONLY: Readonly<Record<SpokenVersion["era"], Readonly<Record<string, string>>>> = {
-  legacy: {
-    initialize: "connect() has sent it",
-    ping: "send server/discover",
-    "logging/setLevel": "use client.setLevel()",
-    "resources/subscribe": "use client.subscribe()",
-    "resources/unsubscribe": "use client.unsubscribe()",
-  },
-  modern: {
-    "server/discover": "read client.server",
-    "subscriptions/listen": "use client.subscribe()",
-  },
+/** Methods that only one era has. What to use instead is in unsupported.ts. */
+const ERA_ONLY = {
+  legacy: /^(initialize|ping|logging\/setLevel|resources\/(un)?subscribe)$/,
+  modern: /^(server\/discover|subscriptions\/listen)$/,
 };
 
-/**
- * Checks that a server supports a method before the request is sent.
- *
- * @throws {ClientError} `method-missing` or `capability-missing`, with the replacement or the capability.
- */
-export function checkSupported(method: string, rules: SpokenVersion, capabilities: ServerCapabilities): void {
-  const other = rules.era === "modern" ? "legacy" : "modern";
-  const instead = Object.hasOwn(ERA_ONLY[other], method) ? ERA_ONLY[other][method] : undefined;
-  if (instead !== undefined) {
-    throw new ClientError("method-missing", `${method} does not exist in ${rules.version}: ${instead}.`);
-  }
-  const needed = capabilityOf(method);
-  if (needed === undefined) return;
-  // Servers of versions without this capability complete without declaring it.
-  if (needed === "completions" && !rules.completionsCapability) return;
-  const declared = needed.split(".").reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), capabilities);
-  if (declared !== undefined && declared !== false) return;
-  throw new ClientError("capability-missing", `The server has not declared "${needed}", which ${method} needs.`);
+/** What a server lacks for a request: the method itself, or a capability that the method needs. */
+export interface Lack {
+  readonly capability?: string;
+}
+
+/** Returns what the server lacks for a request; undefined if it supports it. */
+export function lackFor(
+  method: string,
+  { era, completionsCapability }: SpokenVersion,
+  capabilities: ServerCapabilities,
+): Lack | undefined {
+  if (ERA_ONLY[era === "modern" ? "legacy" : "modern"].test(method)) return {};
+  const capability = capabilityOf(method);
+  // Servers of versions without the capability "completions" complete without declaring it.
+  if (capability === undefined || (capability === "completions" && !completionsCapability)) return undefined;
+  const declared = capability
+    .split(".")
+    .reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), capabilities);
+  return declared === undefined || declared === false ? { capability } : undefined;
 }

@@ -35,6 +35,10 @@ export class TransportLink implements Link {
     this.transport = transport;
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   async start(receiver: LinkReceiver): Promise<void> {
     this.#receiver = receiver;
     const channel = this.#channel;
@@ -136,9 +140,11 @@ export class TransportLink implements Link {
   }
 
   #rejectAll(text: string): void {
+    // The reason why a process has ended, for example.
+    const cause = this.#lastError;
     for (const { method, reject } of this.#pending.values()) {
-      const facts = { mayHaveRun: true, cause: this.#lastError };
-      reject(new ClientError("closed", `${text} ${method} was not answered.`, facts));
+      const whole = [text, `${method} was not answered.`, cause?.message].filter(Boolean).join(" ");
+      reject(new ClientError("closed", whole, { mayHaveRun: true, cause }));
     }
     this.#pending.clear();
   }

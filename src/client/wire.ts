@@ -49,7 +49,7 @@ export interface WireHandlers {
   answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
   /** Receives a notification other than progress and cancellation. */
   notice(method: string, params: JsonObject): void;
-  closed(error: Error | undefined): void;
+  closed(link: Link, error: Error | undefined): void;
   report: EventHook;
 }
 
@@ -91,7 +91,7 @@ export class Wire {
     this.#link ??= link;
     await link.start({
       message: (message, during) => this.#message(link, message, during),
-      closed: (error) => this.#closed(error),
+      closed: (error) => this.#closed(link, error),
       report: this.report,
     });
   }
@@ -147,6 +147,19 @@ export class Wire {
     await link.send({ jsonrpc: "2.0", method, ...this.#withMeta(link, params) });
   }
 
+  /**
+   * Stops the limits of the open calls, or of one of them, until the returned function is called.
+   *
+   * @param during The call. @default all
+   */
+  hold(during?: RequestId): () => void {
+    const calls = [...this.#calls.values()].filter(({ id }) => during === undefined || id === during);
+    const releases = calls.map(({ options }) => options.deadline.hold());
+    return () => {
+      for (const release of releases) release();
+    };
+  }
+
   #message(link: Link, message: JSONRPCRequest | JSONRPCNotification, during: RequestId | undefined): void {
     const { method, params = {} } = message;
     if ("id" in message) void this.#answer(link, message as JSONRPCRequest, during);
@@ -156,9 +169,9 @@ export class Wire {
     else this.#handlers.notice(method, params);
   }
 
-  #closed(error: Error | undefined): void {
+  #closed(link: Link, error: Error | undefined): void {
     for (const question of this.#questions.values()) question.abort(error);
-    this.#handlers.closed(error);
+    this.#handlers.closed(link, error);
   }
 
   readonly report = (event: ClientEvent): void => {
@@ -199,7 +212,8 @@ export class Wire {
   #progress(params: JsonObject): void {
     const { progressToken, progress, total, message } = params;
     const call = this.#tokens.get(progressToken as string | number);
-    // Late progress of a request that is answered or was given up.
+    // Progress of a task, or late progress of a request that is answered or was given up.
+    if (!call) this.#handlers.notice("notifications/progress", params);
     if (!call || typeof progress !== "number") return;
     const { deadline, onProgress, resetTimeoutOnProgress = true } = call.options;
     if (resetTimeoutOnProgress) deadline.restart();
@@ -226,16 +240,15 @@ export class Wire {
     const { id, method, params = {} } = request;
     const { rules } = link;
     if (rules?.era === "modern") {
-      const text = `The server sent the request ${method}, which ${rules.version} does not allow. It was ignored.`;
+      const text = `A message of the server was ignored: ${rules.version} does not allow the request ${method}.`;
       return this.report({ type: "warning", message: text });
     }
     const question = new AbortController();
     this.#questions.set(id, question);
-    const calls = [...this.#calls.values()].filter((call) => during === undefined || call.id === during);
-    const releases = calls.map(({ options }) => options.deadline.hold());
+    const release = this.hold(during);
     const answer = await this.#outcomeOf(method, params, question.signal);
     this.#questions.delete(id);
-    for (const release of releases) release();
+    release();
     // A question that the server withdrew is not answered.
     if (question.signal.aborted) return;
     const { timeoutMs } = this.#handlers;

@@ -44,6 +44,7 @@ export type {
 export { definePrompt } from "./define/prompt.ts";
 export type {
   ListedResource,
+  ReadResult,
   ReadReturn,
   ResourceContent,
   ResourceDefinition,
@@ -119,6 +120,7 @@ export type {
   StandardSchema,
 } from "./protocol/schema.ts";
 export type { Transport } from "./protocol/transport.ts";
+export { createTransportPair } from "./protocol/transport-pair.ts";
 export type { Once } from "./run/call.ts";
 export { inputRequired } from "./run/input-required.ts";
 export type { RetryOptions, TryContext } from "./run/retry.ts";

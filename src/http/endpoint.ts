@@ -11,7 +11,6 @@ import { unavailableAsker } from "../core/ask/asker.ts";
 import type { Registry } from "../core/define/registry.ts";
 import { ClientFacts } from "../core/protocol/client-facts.ts";
 import { runDetached } from "../core/protocol/error-reports.ts";
-import { checkFunction } from "../core/protocol/errors.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { JSONRPCNotification, JSONRPCRequest, ParsedMessage, RequestId } from "../core/protocol/jsonrpc.ts";
 import { negotiate, senderOf } from "../core/protocol/lifecycle.ts";
@@ -49,7 +48,6 @@ export class Endpoint {
   readonly #allow: string;
 
   constructor(source: RegistrySource, options: HttpOptions) {
-    checkFunction("auth", options.auth);
     this.#source = source;
     this.#options = options;
     this.#limits = options.limits;

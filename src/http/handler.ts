@@ -5,6 +5,7 @@
  */
 import { REGISTRY } from "../core/define/server.ts";
 import { checkNumbers } from "../core/protocol/check-options.ts";
+import { checkFunction } from "../core/protocol/errors.ts";
 import { Endpoint } from "./endpoint.ts";
 import type { HttpHandler, HttpOptions, RegistrySource, ServerSource } from "./endpoint-types.ts";
 import { type HttpLimitOptions, resolveHttpLimits, TIMES } from "./response-times.ts";
@@ -14,6 +15,7 @@ export function createHttpHandler<Env>(
   source: ServerSource<Env>,
   options: Omit<HttpOptions, "limits"> & HttpLimitOptions,
 ): HttpHandler<Env> {
+  checkFunction("auth", options.auth);
   checkNumbers("", options, TIMES);
   const registry: RegistrySource =
     typeof source === "function"

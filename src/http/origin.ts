@@ -74,20 +74,10 @@ function isLoopbackOrigin(origin: string): boolean {
 
 /** Returns whether a name always means this machine: `localhost` and its subdomains, 127.0.0.0/8, ::1. */
 export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    /^127(?:\.\d{1,3}){3}$/.test(hostname) ||
-    hostname === "[::1]"
-  );
+  return /^(?:(?:.*\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 const EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After";
-
-/** Returns the headers that let a page of this origin read the answer. The origin must have passed {@link checkOrigin}. */
-export function corsHeaders(origin: string): Record<string, string> {
-  return { "Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED, Vary: "Origin" };
-}
 
 /** Answers a preflight. Allows every header the page asks for, because tools define the names of `Mcp-Param-*` headers. */
 export function preflight(request: Request, allow: string): Response {
@@ -107,7 +97,8 @@ export async function readableBy(origin: string, answer: Response | Promise<Resp
   const readable = new Response(response.body, response);
   const { headers } = readable;
   // The author's response may have CORS headers of its own. Values are appended, except to the origin, which must be single.
-  headers.delete("Access-Control-Allow-Origin");
-  for (const [name, value] of Object.entries(corsHeaders(origin))) headers.append(name, value);
+  headers.set("Access-Control-Allow-Origin", origin);
+  headers.append("Access-Control-Expose-Headers", EXPOSED);
+  headers.append("Vary", "Origin");
   return readable;
 }

@@ -78,8 +78,8 @@ function namesOf(option: string, names: readonly string[]): readonly string[] {
 }
 
 const CREDENTIALS_STAY_OUT =
-  "may be a credential, and credentials are never stored. Read it in the auth hook, and put what handlers need from it " +
-  "into the claims of the principal";
+  "may be a credential, which is never stored. Read it in the auth hook, and put what handlers need into the claims of " +
+  "the principal";
 
 function invalid(option: string, name: string, problem: string): KitError {
   return new KitError("options-invalid", `${option}: ${quote(name)} ${problem}.`);

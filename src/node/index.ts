@@ -1,9 +1,20 @@
 /**
- * mcp-edge/node: serves an MCP server over stdio, and starts servers for `mcp-edge/client`, on Node.
+ * mcp-edge/node: serves an MCP server over stdio, starts servers for `mcp-edge/client` and helps it to sign in, and has
+ * helpers for handlers that use files, commands and the network, on Node.
  *
  * @module
  */
 
+export type { ArgumentPattern, CommandOptions, CommandResult, RunCommand, RunOptions } from "./commands.ts";
+export { allowCommands } from "./commands.ts";
+export type { ReadFileOptions } from "./files.ts";
+export { readFileWithin, resolveFile } from "./files.ts";
+export { fileStore } from "./oauth-file-store.ts";
+export type { LoopbackOptions } from "./oauth-loopback.ts";
+export { loopbackRedirect, openBrowser, printAndOpen, resolveHost } from "./oauth-loopback.ts";
+export type { PinnedFetchOptions } from "./pinned-fetch.ts";
+export { createPinnedFetch } from "./pinned-fetch.ts";
+export { readMcpConfig } from "./read-config.ts";
 export type { ServeStdioOptions } from "./serve-stdio.ts";
 export { serveStdio } from "./serve-stdio.ts";
 export type { StdioOptions } from "./stdio-client.ts";

@@ -60,6 +60,9 @@ const OPTIONS: OptionTable<StdioOptions> = {
   messageBytesMax: SIZE,
 };
 
+/** Characters of the standard error that an error repeats. */
+const KEPT_CHARS = 1_000;
+
 /** Variables that programs need to run. None of them is a secret. */
 const INHERITED = [
   ..."HOME LANG LC_ALL LOGNAME PATH SHELL TERM TMPDIR TZ USER".split(" "),
@@ -96,6 +99,7 @@ export class StdioClientTransport implements Transport {
   /** The ids of the requests that the client has to answer. */
   readonly #questions = new Set<unknown>();
   #isClosed = false;
+  #lastOutput = "";
   /** Receives each message of the server. */
   onmessage: ((message: JSONRPCMessage) => void) | undefined;
   /** Called once, when the process has ended or the transport was closed. */
@@ -125,12 +129,17 @@ export class StdioClientTransport implements Transport {
     const child = spawn(command, args, {
       env: this.#environment(),
       ...(cwd === undefined ? {} : { cwd }),
-      stdio: ["pipe", "pipe", typeof stderr === "function" ? "pipe" : stderr],
+      stdio: "pipe",
       windowsHide: true,
     });
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once("exit", resolve));
-    if (typeof stderr === "function") child.stderr?.setEncoding("utf8").on("data", stderr);
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      // Kept for the error, if the process ends.
+      this.#lastOutput = (this.#lastOutput + text).slice(-KEPT_CHARS);
+      if (typeof stderr === "function") stderr(text);
+      else if (stderr === "inherit") process.stderr.write(text);
+    });
     this.#open(child.stdout as Readable, child.stdin as Writable);
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
@@ -151,6 +160,11 @@ export class StdioClientTransport implements Transport {
       this.#expectSpeech();
     }
     await this.#lines.send(message);
+  }
+
+  /** Returns a transport that starts the same process again. */
+  reopen(): StdioClientTransport {
+    return new StdioClientTransport(this.#options);
   }
 
   /** Ends the process and resolves when it has ended. */
@@ -207,7 +221,9 @@ export class StdioClientTransport implements Transport {
   #onExit(code: number | null, signal: string | null): void {
     if (this.#isClosed) return;
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-    if (code !== 0) this.onerror?.(new Error(`The server process ended ${how}.`));
+    const output = this.#lastOutput.trim();
+    const said = output === "" ? "" : ` It had written to stderr: ${output}`;
+    this.onerror?.(new Error(`The server process ended ${how}.${said}`));
     this.#finish();
   }
 

@@ -81,7 +81,7 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
    *
    * @default every caller is anonymous
    */
-  readonly auth?: NoInfer<AuthHook<Env> & Partial<Pick<AuthPart<Env>, "mount">>>;
+  readonly auth?: NoInfer<AuthHook<Env> & Partial<Pick<AuthPart<Env>, "mount" | "roles">>>;
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /**

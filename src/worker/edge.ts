@@ -66,7 +66,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
       ...mistakes,
       ...(objects?.findProblems(env, place) ?? []),
       ...(tasks?.findProblems?.(env) ?? []),
-      ...(keys ? [] : ((sessions ?? replay)?.findProblems?.(env) ?? [])),
+      ...(keys ? [] : ((sessions ?? replay ?? given.auth?.roles)?.findProblems?.(env) ?? [])),
       ...findFlagProblems(objects !== undefined, isFirst),
     ];
     return known.length > 0 ? misconfigured(known, request, isFirst) : undefined;
@@ -108,7 +108,7 @@ function assemble<Env>(
 
 /** Attaches the parts of an endpoint. They see it as their runtime. */
 function attachParts<Env>(source: ServerSource<Env>, options: EdgeOptions<Env>, place: ObjectPlace) {
-  const { sessions, notices, httpSse, once, keys, tasks, replay } = options;
+  const { sessions, notices, httpSse, once, keys, tasks, replay, auth } = options;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const registry = registryOf(source, (server) => {
@@ -146,7 +146,8 @@ function attachParts<Env>(source: ServerSource<Env>, options: EdgeOptions<Env>, 
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const roles = [part, hub, calls, sealing, background].filter((each) => each !== undefined).map(({ role }) => role);
+  const guarding = auth?.roles?.attach(place, sealing?.ring, runtime.limits);
+  const roles = [part, hub, calls, sealing, background, guarding].flatMap((each) => each?.role ?? []);
   return { registry, attached, gateway: part?.gateway, watchTasks, roles };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once or task.
+ * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once, proof, rates or task.
  *
  * Each call names the role that it is meant for. The object compares it with its own role, which follows from the prefix
  * of its name or from what it stores. Alarms and WebSocket events have no caller, and the name of the object is unknown in
@@ -78,7 +78,7 @@ const UNSERVED = "~unserved";
 /** Finds the event log, which only sessions have. */
 const LOG = "SELECT name FROM sqlite_master WHERE name = 'event'";
 
-/** The object of one session, hub, key ring, call or task. `edge()` creates the class to export. */
+/** The object of one session, hub, key ring, call, client key or task. `edge()` creates the class to export. */
 export class McpObject<Env = unknown> extends DurableObject<Env> implements ObjectRpc {
   readonly #roles: Roles<Env>;
   readonly #className: string;

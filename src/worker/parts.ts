@@ -7,6 +7,7 @@ import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import type { CallerFacts, Definition } from "../core/define/server-options.ts";
 import type { Execution } from "../core/protocol/execution.ts";
+import type { Limits } from "../core/protocol/limits.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import type { AuthHook, HttpNotices, HttpOptions, SessionRoutes } from "../http/endpoint-types.ts";
 import type { SessionGateway } from "../http/sessions.ts";
@@ -91,6 +92,23 @@ export interface AuthPart<Env> {
    * @param path Path of the endpoint within the app.
    */
   mount<Own>(app: Hono<HonoEnv<Own>>, path: string): void;
+  /** The roles of the objects that the hook needs. Undefined if it needs none. */
+  readonly roles?: AuthRoles | undefined;
+}
+
+/** The roles of the objects that an `auth` hook needs. */
+export interface AuthRoles extends SealingPart {
+  /**
+   * Joins an endpoint. Called by `edge()`.
+   *
+   * @param keys The keys of a purpose; undefined if they come from the secret `MCP_KEYS`.
+   * @param limits The limits of the endpoint. @default DEFAULT_LIMITS
+   */
+  attach(
+    place: ObjectPlace,
+    keys: KeysOf | undefined,
+    limits?: Limits,
+  ): { readonly role: ObjectRole<unknown> | readonly ObjectRole<unknown>[] };
 }
 
 export type TryServe = (

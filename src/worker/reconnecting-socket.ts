@@ -4,7 +4,9 @@
  *
  * @module
  */
+
 import { pause } from "../core/protocol/pause.ts";
+import { sendIfOpen } from "./open-sockets.ts";
 
 /** Close code: the other side is finished. Do not reconnect. */
 export const OVER = 4000;
@@ -55,7 +57,7 @@ export class ReconnectingSocket {
 
   /** Sends the text if it is connected, or else drops it. The caller sends it again in `onReconnect` if it matters. */
   send(text: string): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
+    sendIfOpen(this.#socket, text);
   }
 
   /** Closes it from this side. `onEnd` is not called. */
@@ -95,7 +97,11 @@ export class ReconnectingSocket {
       await pause(Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS) * Math.random());
       const refusal = await this.#dial().catch(() => "unreachable" as const);
       if (refusal === "unreachable") continue;
-      if (refusal) break;
+      if (refusal) {
+        // An object does not hibernate while its answer is not read.
+        await refusal.body?.cancel();
+        break;
+      }
       this.#options.onReconnect?.();
       return;
     }

@@ -5,7 +5,7 @@
  */
 
 /** The role of an object. */
-export type RoleName = "session" | "hub" | "keys" | "once" | "task";
+export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates";
 
 /** Returns the name of an object of a hub's shard. Object 0 is the root. */
 export function hubName(shard: number, object = 0): string {
@@ -16,13 +16,15 @@ export function hubName(shard: number, object = 0): string {
 export const KEYS_NAME = "keys:sealing";
 
 /** Prefixes of the first stored key, and the role they identify. Any other key is of a session. */
-const STORED: readonly (readonly [string, RoleName])[] = [
-  ["claim", "once"],
-  ["entry/", "task"],
-  ["keys", "keys"],
-  ["objects", "hub"],
-  ["start/", "task"],
-];
+const STORED: Readonly<Record<string, RoleName>> = {
+  claim: "once",
+  "entry/": "task",
+  keys: "keys",
+  objects: "hub",
+  "proofs/": "proof",
+  rates: "rates",
+  "start/": "task",
+};
 
 /** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the types of Workers. */
 interface Stored {
@@ -33,5 +35,5 @@ interface Stored {
 export function storedRole(kv: Stored): RoleName | undefined {
   const [[first] = []] = kv.list({ limit: 1 }) as Iterable<readonly [string?, unknown?]>;
   if (first === undefined) return undefined;
-  return STORED.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "session";
+  return Object.entries(STORED).find(([prefix]) => first.startsWith(prefix))?.[1] ?? "session";
 }

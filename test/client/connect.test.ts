@@ -6,7 +6,7 @@ import { createPair } from "../harness/pair.ts";
 import { until } from "../http/wire.ts";
 import { createServer } from "./fixtures/server.ts";
 import { Lab, LEGACY, ME, MODERN } from "./places.ts";
-import { discovered, error, initialized, json, result, scripted } from "./scripted.ts";
+import { CACHED, DONE, discovered, error, initialized, json, result, scripted } from "./scripted.ts";
 
 let lab: Lab;
 beforeAll(async () => {
@@ -128,12 +128,13 @@ describe("over a pipe", () => {
 
 describe("other servers", () => {
   /** A server of 2025-11-25 that answers the probe in its own way. */
-  const legacyAnswers: [string, Parameters<typeof scripted>[0]][] = [
+  const legacyAnswers: [string, Parameters<typeof scripted>[0], RegExp?][] = [
     ["400 without a body", (_, response) => response.writeHead(400).end()],
-    ["400 with an error of its own", ({ message }, response) => error(response, 400, message?.id, -32000)],
+    ["400 with an error of its own", ({ message }, response) => error(response, 400, message?.id, -32000), /-32000/],
     ["404 as text", (_, response) => response.writeHead(404, { "content-type": "text/plain" }).end("Not found")],
     ["200 with -32601", ({ message }, response) => error(response, 200, message?.id, -32601)],
-    ["an empty result", ({ message }, response) => result(response, message?.id, {})],
+    ["404 as JSON that is no message", (_, response) => json(response, 404, { detail: "Not Found" })],
+    ["an empty result", ({ message }, response) => result(response, message?.id, {}), /resultType|DiscoverResult/],
     ["500 as text", (_, response) => response.writeHead(500).end("oops")],
     [
       "a stream that ends without an answer",
@@ -141,7 +142,8 @@ describe("other servers", () => {
     ],
     [
       "-32022 that offers legacy versions",
-      ({ message }, response) => error(response, 400, message?.id, -32022, { supported: ["2025-11-25"] }),
+      ({ message }, response) =>
+        error(response, 400, message?.id, -32022, { supported: ["2025-11-25"], requested: MODERN }),
     ],
     [
       "discovery that offers legacy versions",
@@ -149,21 +151,23 @@ describe("other servers", () => {
     ],
   ];
 
-  test.each(legacyAnswers)("%s leads to initialize", async (_, answerProbe) => {
+  test.each(legacyAnswers)("%s leads to initialize, without a warning", async (_, answerProbe, faults) => {
     await using server = await scripted((asked, response) => {
       const { message } = asked;
       if (message?.method === "server/discover") return answerProbe(asked, response);
       if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25"));
       if (asked.method === "POST") return response.writeHead(202).end();
       return response.writeHead(405).end();
-    });
-    const client = await connect(server.url, ME);
+    }, faults);
+    const events: ClientEvent[] = [];
+    const client = await connect(server.url, { ...ME, onEvent: (event) => events.push(event) });
     expect(client.server.protocolVersion).toBe("2025-11-25");
+    expect(events.map(({ type }) => type)).toEqual(["connected"]);
     expect(server.asked).toEqual(["POST server/discover", "POST initialize", "POST notifications/initialized"]);
     await client.close();
   });
 
-  test.each([401, 403, 429, 502, 503])(
+  test.each([302, 307, 401, 403, 429, 502, 503])(
     "status %i says nothing about the era, so nothing else is sent",
     async (status) => {
       await using server = await scripted((_, response) =>
@@ -178,7 +182,8 @@ describe("other servers", () => {
 
   test("-32022 leads to the version that the server offers, even the same one", async () => {
     await using server = await scripted(({ message }, response) => {
-      if (server.asked.length === 1) return error(response, 400, message?.id, -32022, { supported: [MODERN] });
+      if (server.asked.length === 1)
+        return error(response, 400, message?.id, -32022, { supported: [MODERN], requested: MODERN });
       return result(response, message?.id, discovered());
     });
     const client = await connect(server.url, ME);
@@ -204,7 +209,9 @@ describe("other servers", () => {
   });
 
   test("a modern error ends the connection without initialize", async () => {
-    await using server = await scripted(({ message }, response) => error(response, 400, message?.id, -32021));
+    await using server = await scripted(({ message }, response) =>
+      error(response, 400, message?.id, -32021, { requiredCapabilities: {} }),
+    );
     const failed = await connect(server.url, ME).catch((reason: unknown) => reason);
     expect(McpError.is(failed) && failed.code).toBe(-32021);
     expect(server.asked).toEqual(["POST server/discover"]);
@@ -236,10 +243,19 @@ describe("other servers", () => {
     await expect(connect(gone.url, ME)).rejects.toThrow(gone.url);
   });
 
+  test.each(["example.com/mcp", "localhost:8787/mcp", "/mcp", "ftp://example.com/mcp"])(
+    "the address %s is refused, because it does not begin with http:// or https://",
+    async (address) => {
+      const refused = connect(address, ME);
+      await expect(refused).rejects.toMatchObject({ code: "options-invalid" });
+      await expect(refused).rejects.toThrow(address);
+    },
+  );
+
   test("L3 a result that is not an object is a typed error", async () => {
     await using server = await scripted(({ message }, response) => {
       result(response, message?.id, message?.method === "server/discover" ? discovered() : 7);
-    });
+    }, /result must be object|expected object/);
     const client = await connect(server.url, ME);
     const failed = await client.callTool("add").catch((reason: unknown) => reason);
     expect(failed).toMatchObject({ code: "answer-invalid", source: "server", mayHaveRun: true });
@@ -248,7 +264,7 @@ describe("other servers", () => {
   test("L1 a cursor that comes twice ends the listing with a warning", async () => {
     await using server = await scripted(({ message }, response) => {
       const page = {
-        resultType: "complete",
+        ...CACHED,
         tools: [{ name: "a", inputSchema: { type: "object" } }],
         nextCursor: "again",
       };
@@ -273,7 +289,7 @@ describe("other servers", () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       if (message?.method === "tools/call")
-        return result(response, message.id, { content: [{ type: "text", text: "x".repeat(5_000) }] });
+        return result(response, message.id, { ...DONE, content: [{ type: "text", text: "x".repeat(5_000) }] });
       response.writeHead(200, { "content-type": "text/event-stream" });
       return response.write(`data: ${"x".repeat(5_000)}`);
     });
@@ -289,7 +305,7 @@ describe("other servers", () => {
     });
     const tools = [tool("good", "Region"), tool("empty", ""), tool("space", "a b"), tool("number", "N", "number")];
     await using server = await scripted(({ message }, response) => {
-      const page = { resultType: "complete", tools };
+      const page = { ...CACHED, tools };
       result(response, message?.id, message?.method === "server/discover" ? discovered() : page);
     });
     const warnings: ClientEvent[] = [];
@@ -303,7 +319,7 @@ describe("other servers", () => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return json(response, 200, { jsonrpc: "2.0", id: message?.id, result: { resultType: "surprise" } });
-    });
+    }, /surprise|property 'content'/);
     const client = await connect(server.url, ME);
     await expect(client.callTool("add")).rejects.toMatchObject({ code: "answer-invalid" });
   });
@@ -323,11 +339,11 @@ describe("other servers", () => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write('data: {"jsonrpc":"2.0","id":1,"method":"ping"}\n\n');
-      return response.end(`data: {"jsonrpc":"2.0","id":${message?.id},"result":{"content":[]}}\n\n`);
-    });
+      return response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id: message?.id, result: DONE })}\n\n`);
+    }, /a server sends no/);
     const warnings: ClientEvent[] = [];
     const client = await connect(server.url, { ...ME, onEvent: (event) => warnings.push(event) });
-    expect(await client.callTool("add")).toEqual({ content: [] });
+    expect(await client.callTool("add")).toEqual(DONE);
     expect(warnings.at(-1)).toMatchObject({ type: "warning", message: expect.stringContaining("ping") });
     expect(server.asked).toEqual(["POST server/discover", "POST tools/call"]);
   });

@@ -1,28 +1,17 @@
 /** Redirects, streams that fail early, batches, and limits of the client over Streamable HTTP. */
 import type { ServerResponse } from "node:http";
-import { afterEach, describe, expect, test } from "vitest";
-import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../src/client/index.ts";
 import { until } from "../http/wire.ts";
+import { useClients } from "./join.ts";
 import { ME } from "./places.ts";
 import { type Asked, discovered, error, initialized, result, type Scripted, scripted } from "./scripted.ts";
 
-const clients: Client[] = [];
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-});
+const join = useClients();
 
 const CHANGING = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } };
 const CHANGED = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n';
 const LEGACY = { protocolVersions: ["2025-11-25"] };
-
-/** Connects, and collects the events. */
-async function join(url: string, options: Partial<ClientOptions> = {}) {
-  const events: ClientEvent[] = [];
-  const client = await connect(url, { ...ME, onEvent: (event) => events.push(event), ...options });
-  clients.push(client);
-  const kinds = () => events.map(({ type }) => type);
-  return { client, events, kinds };
-}
 
 /** Starts a legacy server. `answer` returns true for a request that it has answered itself. */
 async function legacy(
@@ -39,7 +28,8 @@ async function legacy(
     }
     if (method !== "POST") return response.writeHead(405).end();
     if (message?.id === undefined || !message.method) return response.writeHead(202).end();
-    result(response, message.id, { content: [] });
+    if (message.method === "server/discover") return error(response, 200, message.id, -32601);
+    result(response, message.id, message.method === "tools/call" ? { content: [] } : {});
   });
 }
 

@@ -1,14 +1,23 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { importsOf } from "../../scripts/rooms.ts";
 
 const FOLDER = join(import.meta.dirname, "../../src/client");
 
-test("of core, the client imports only the protocol room, and of packages only the SSE parser", () => {
-  const files = readdirSync(FOLDER);
+/** The folders whose entries may import a package that others may not. */
+const PACKAGES: Readonly<Record<string, string>> = { "@cfworker/json-schema": "validation", oauth4webapi: "oauth" };
+
+test("of core, the client imports only the protocol room, of packages only the SSE parser, and others only where they belong", () => {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   expect(files.length).toBeGreaterThan(10);
-  const foreign = files.flatMap((file) => importsOf(readFileSync(join(FOLDER, file), "utf8")));
-  const outside = foreign.filter((each) => !/^\.\/|^\.\.\/core\/protocol\/|^eventsource-parser$/.test(each));
+  const outside = files.flatMap((file) => {
+    const foreign = importsOf(readFileSync(join(FOLDER, file), "utf8")).map((specifier) =>
+      specifier.startsWith(".") ? posix.join("client", posix.dirname(file), specifier) : specifier,
+    );
+    const isAllowed = (each: string) =>
+      /^client\/|^core\/protocol\/|^eventsource-parser$/.test(each) || PACKAGES[each] === posix.dirname(file);
+    return foreign.filter((each) => !isAllowed(each)).map((each) => `${file}: ${each}`);
+  });
   expect(outside).toEqual([]);
 });

@@ -52,7 +52,7 @@ export class Lab implements AsyncDisposable {
   static async start(): Promise<Lab> {
     const worker = await Workerd.start({
       entry: "test/client/fixtures/worker.ts",
-      objects: ["McpObject", "LegacyObject", "KeyedObject"],
+      objects: ["McpObject", "LegacyObject"],
       bindings: { MCP_KEYS: newKeys() },
     });
     return new Lab(worker);

@@ -10,7 +10,7 @@ import type {
 import { connect, McpError } from "../../src/client/index.ts";
 import { until } from "../http/wire.ts";
 import { Lab, ME, MODERN, PLACES } from "./places.ts";
-import { discovered, result, scripted } from "./scripted.ts";
+import { DONE, discovered, type Faults, result, scripted } from "./scripted.ts";
 
 let lab: Lab;
 beforeAll(async () => {
@@ -177,10 +177,10 @@ describe("a modern server that asks", () => {
         });
       if (rounds.length === 2)
         return result(response, message?.id, { resultType: "input_required", inputRequests: ask });
-      return result(response, message?.id, { content: [] });
+      return result(response, message?.id, DONE);
     });
     const client = await connect(server.url, { ...ME, onElicit: () => ({ action: "decline" }) });
-    expect(await client.callTool("who")).toEqual({ content: [] });
+    expect(await client.callTool("who")).toEqual(DONE);
     const inputResponses = { name: { action: "decline" } };
     expect(rounds).toEqual([{}, { inputResponses, requestState: '{"a": 1} ' }, { inputResponses }]);
     expect(new Set(ids).size).toBe(3);
@@ -202,7 +202,7 @@ describe("a modern server that asks", () => {
         return result(response, message?.id, { resultType: "input_required", inputRequests });
       }
       answers.push(message.params.inputResponses);
-      return result(response, message.id, { content: [] });
+      return result(response, message.id, DONE);
     });
     const onElicit = (): ElicitResult => ({ action: "accept", content: { d: false } });
     const client = await connect(server.url, { ...ME, onElicit });
@@ -220,18 +220,29 @@ describe("a modern server that asks", () => {
     expect(server.asked.filter((each) => each === "POST tools/call")).toHaveLength(3);
   });
 
-  test.each([
-    ["neither questions nor a state", "tools/call", {}],
-    ["questions that are not an object", "tools/call", { inputRequests: [] }],
-    ["a question without a method", "tools/call", { inputRequests: { a: {} } }],
-    ["questions for a list", "tools/list", { inputRequests: ask }],
-  ])("an answer with %s is invalid", async (_, method, members) => {
+  test.each<[string, string, object, Faults]>([
+    ["neither questions nor a state", "tools/call", {}, /carries neither/],
+    [
+      "questions that are not an object",
+      "tools/call",
+      { inputRequests: [] },
+      { text: /inputRequests must be object/, schema: "2026-07-28" },
+    ],
+    [
+      "a question without a method",
+      "tools/call",
+      { inputRequests: { a: {} } },
+      { text: /inputRequests.a must/, schema: "2026-07-28" },
+    ],
+    ["questions for a list", "tools/list", { inputRequests: ask }, /is not answered with input_required/],
+  ])("an answer with %s is invalid", async (_, method, members, fault) => {
     await using server = await scripted(({ message }, response) => {
       if (message?.method === "server/discover") return result(response, message.id, discovered());
       return result(response, message?.id, { resultType: "input_required", ...members });
-    });
+    }, fault);
     const client = await connect(server.url, { ...ME, onElicit: () => ({ action: "accept" }) });
-    await expect(client.request(method)).rejects.toMatchObject({ code: "answer-invalid", source: "server" });
+    const params = method === "tools/call" ? { name: "who" } : undefined;
+    await expect(client.request(method, params)).rejects.toMatchObject({ code: "answer-invalid", source: "server" });
   });
 
   test("a handler that throws ends the request with its error as the cause", async () => {

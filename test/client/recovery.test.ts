@@ -1,38 +1,27 @@
 /** Cut streams, lost sessions and absent servers: what the client does by itself, and what it reports. */
 import type { ServerResponse } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
+import type { ClientEvent } from "../../src/client/index.ts";
 import { type CuttableProxy, startProxy } from "../../src/testing/proxy.ts";
 import { until } from "../http/wire.ts";
-import { Lab, LEGACY, ME } from "./places.ts";
-import { discovered, initialized, result, scripted } from "./scripted.ts";
+import { useClients } from "./join.ts";
+import { Lab, LEGACY } from "./places.ts";
+import { CACHED, DONE, discovered, initialized, result, scripted } from "./scripted.ts";
 
 let lab: Lab;
 let proxy: CuttableProxy;
-const clients: Client[] = [];
 beforeAll(async () => {
   lab = await Lab.start();
   proxy = await startProxy(lab.worker.origin);
 });
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-  await lab.leave();
-});
+afterEach(() => lab.leave());
 afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]();
   await lab?.[Symbol.asyncDispose]();
 });
 
+const join = useClients();
 const NEWEST_LEGACY = { protocolVersions: ["2025-11-25"] };
-
-/** Connects, and collects the events. */
-async function join(url: string, options: Partial<ClientOptions> = {}) {
-  const events: ClientEvent[] = [];
-  const client = await connect(url, { ...ME, onEvent: (event) => events.push(event), ...options });
-  clients.push(client);
-  const kinds = () => events.map(({ type }) => type);
-  return { client, events, kinds };
-}
 
 describe("the stream of a legacy call", () => {
   test("survives being cut three times, with every message once and in order", async () => {
@@ -162,7 +151,7 @@ describe("a session that is gone", () => {
       if (message?.method === "initialize")
         return result(response, message.id, initialized("2025-11-25"), { "mcp-session-id": "s" });
       if (message?.method === "tools/list")
-        return result(response, message.id, { tools: [{ name: "t", inputSchema: {}, annotations }] });
+        return result(response, message.id, { tools: [{ name: "t", inputSchema: { type: "object" }, annotations }] });
       if (message?.method === "tools/call") {
         count += 1;
         return count === 1
@@ -211,10 +200,10 @@ describe("a modern request whose connection breaks", () => {
         return result(response, message.id, discovered(undefined, { resources: {} }));
       reads += 1;
       if (reads === 1) return response.destroy();
-      return reads === 2 ? stream(response, ": hello\n\n") : result(response, message?.id, { contents: [] });
+      return reads === 2 ? stream(response, ": hello\n\n") : result(response, message?.id, { ...CACHED, contents: [] });
     });
     const { client, kinds } = await join(server.url);
-    expect(await client.readResource("test://a")).toEqual({ contents: [] });
+    expect(await client.readResource("test://a")).toMatchObject({ contents: [] });
     expect(kinds()).toEqual(["connected", "request-repeated", "request-repeated"]);
   });
 
@@ -242,7 +231,7 @@ describe("a server that declares the idempotency key", () => {
     ["in 2026-07-28", {}],
     ["in 2025-11-25", NEWEST_LEGACY],
   ])("runs a call once, however often its connection breaks (%s)", async (name, options) => {
-    const { client } = await join(proxy.url("/keyed/mcp"), options);
+    const { client } = await join(proxy.url("/mcp"), options);
     let cuts = 0;
     const onProgress = () => {
       cuts += 1;
@@ -262,16 +251,48 @@ describe("a server that declares the idempotency key", () => {
         return result(response, message.id, discovered(undefined, capabilities));
       const meta = message?.params?._meta as Record<string, unknown> | undefined;
       keys.push(meta?.["mcp-edge/idempotencyKey"]);
-      return keys.length === 1 ? response.destroy() : result(response, message?.id, { content: [] });
+      return keys.length === 1 ? response.destroy() : result(response, message?.id, DONE);
     });
     const { client } = await join(server.url);
     await client.callTool("pay");
     await client.callTool("pay");
     expect(keys).toEqual([
-      expect.stringMatching(/^[0-9a-f-]{36}$/),
+      expect.stringMatching(/^\d+-\d+-\d+-\d+$/),
       keys[0],
       expect.not.stringMatching(String(keys[0])),
     ]);
+  });
+
+  test("gets no key for a tool with readOnlyHint that was listed or passed, and is repeated all the same", async () => {
+    const keyed: string[] = [];
+    let calls = 0;
+    await using server = await scripted(({ message }, response) => {
+      const { id, method, params } = message ?? {};
+      const capabilities = { tools: {}, experimental: { "mcp-edge/idempotencyKey": {} } };
+      if (method === "server/discover") return result(response, id, discovered(undefined, capabilities));
+      const inputSchema = { type: "object" };
+      const tools = [
+        { name: "read", inputSchema, annotations: { readOnlyHint: true } },
+        { name: "set", inputSchema, annotations: { readOnlyHint: false, idempotentHint: true } },
+      ];
+      if (method === "tools/list") return result(response, id, { tools, ...CACHED });
+      calls += 1;
+      const meta = params?._meta as Record<string, unknown> | undefined;
+      if (meta?.["mcp-edge/idempotencyKey"] !== undefined) keyed.push(String(params?.name));
+      // The second call breaks: without a key, the hint still lets the client repeat it.
+      return calls === 2 ? response.destroy() : result(response, id, DONE);
+    });
+    const { client } = await join(server.url);
+    await client.callTool("read");
+    expect([calls, keyed]).toEqual([1, ["read"]]);
+    await client.listTools();
+    await client.callTool("read");
+    expect([calls, keyed]).toEqual([3, ["read"]]);
+    await client.callTool({ name: "unlisted", annotations: { readOnlyHint: true } });
+    expect([calls, keyed]).toEqual([4, ["read"]]);
+    await client.callTool("set");
+    await client.callTool("pay");
+    expect([calls, keyed]).toEqual([6, ["read", "set", "pay"]]);
   });
 });
 

@@ -7,8 +7,11 @@ import { until } from "../http/wire.ts";
 import { NODE } from "../oracle/node.ts";
 import { WireOracle } from "../oracle/oracle.ts";
 import { watch } from "../oracle/transport-watch.ts";
+import { toolNamesOf } from "./fixtures/server.ts";
+import { createStdioServer } from "./fixtures/stdio-server.ts";
 import { LEGACY, ME, MODERN } from "./places.ts";
 
+const TOOLS = toolNamesOf(createStdioServer());
 const SERVER = join(import.meta.dirname, "fixtures/stdio.ts");
 /** A time for readTimeoutMs in which a server surely starts. */
 const PATIENCE_MS = 3_000;
@@ -45,7 +48,7 @@ describe.each([MODERN, ...LEGACY])("in %s", (version) => {
     const { client, oracle, transport } = await start([], {}, { protocolVersions: [version] });
     expect(client.server).toMatchObject({ protocolVersion: version, transport: "pipe" });
     expect(textOf(await client.callTool("add", { a: 1, b: 2 }))).toBe("3");
-    expect(await client.tools().all()).toHaveLength(22);
+    expect((await client.tools().all()).map(({ name }) => name)).toEqual(TOOLS);
     await client.close();
     expect(isAlive(transport.pid)).toBe(false);
     oracle.expectClean();
@@ -88,17 +91,27 @@ test.each(["stubborn", "deaf"])("L9 a %s server is ended by a signal", async (ho
 });
 
 test("a server that dies rejects the calls that wait for it, and says how it ended", async () => {
-  const { client, events } = await start();
+  const { client, events } = await start([], {}, { reconnectsMax: 0 });
   await expect(client.callTool("crash")).rejects.toMatchObject({
     code: "closed",
     source: "transport",
     mayHaveRun: true,
   });
+  await until("the end is reported", () => events.at(-1)?.type === "closed");
   expect(events.at(-1)).toMatchObject({
-    type: "closed",
-    error: { message: "The server process ended with exit code 7." },
+    error: { message: expect.stringContaining("The server process ended with exit code 7.") },
   });
   await expect(client.callTool("add")).rejects.toMatchObject({ code: "closed", mayHaveRun: false });
+});
+
+test.each([
+  ["process.exit(3)", "with exit code 3"],
+  ["process.exit(0)", "with exit code 0"],
+  ["process.kill(process.pid, 'SIGTERM')", "by SIGTERM"],
+])("a server that ends before it answers (%s) fails connect(), and the error says how it ended", async (code, how) => {
+  const connecting = connect(stdio({ command: NODE, args: ["-e", code] }), { ...ME, onEvent: () => undefined });
+  await expect(connecting).rejects.toMatchObject({ code: "closed" });
+  await expect(connecting).rejects.toThrow(`server/discover was not answered. The server process ended ${how}.`);
 });
 
 test("L4 a server that is silent for readTimeoutMs is ended", async () => {
@@ -140,7 +153,7 @@ test("a server may be silent while its question is being answered", async () => 
 });
 
 test("a modern server that died is not asked again for its changes", async () => {
-  const { client, events } = await start([], {}, { onToolsChanged: () => undefined });
+  const { client, events } = await start([], {}, { onToolsChanged: () => undefined, reconnectsMax: 0 });
   await client.callTool("change");
   await client.callTool("crash").catch(() => undefined);
   await until("the connection is closed", () => events.some(({ type }) => type === "closed"));

@@ -1,10 +1,13 @@
 /** What our client does in the scenarios of the official suite, on any runtime. */
 import { type Client, type ClientEvent, type ClientOptions, connect } from "../../src/client/index.ts";
+import { SkillError, type SkillErrorReason, Skills } from "../../src/client/skills/index.ts";
+
+import { type AuthScenarioContext, authOf } from "./auth-scenarios.ts";
 
 type Drive = (client: Client, context: Context) => Promise<unknown>;
 
 /** The part of the suite's context that the scenarios use. */
-export interface Context {
+export interface Context extends AuthScenarioContext {
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: Record<string, unknown> }[];
 }
 
@@ -40,6 +43,21 @@ async function requestState(client: Client): Promise<void> {
   await client.callTool("test_mrtr_no_result_type");
 }
 
+/** Loads the skill as a host does: a file that the manifest names is read only if the manifest is accepted. */
+async function loadSkill(client: Client, reason: SkillErrorReason): Promise<void> {
+  const skills = new Skills(client);
+  for await (const skill of skills.list()) {
+    const refusal = await skills.read(skill).catch((error: unknown) => error);
+    if (!(refusal instanceof SkillError)) await skills.read(skill, "references/FORMS.md");
+    else if (refusal.reason !== reason) throw refusal;
+  }
+}
+
+async function callTestTool(client: Client): Promise<void> {
+  await list(client);
+  await client.callTool("test-tool");
+}
+
 /** What the client does in each scenario. */
 const SCENARIOS: Readonly<Record<string, Drive>> = {
   initialize: list,
@@ -65,6 +83,10 @@ const SCENARIOS: Readonly<Record<string, Drive>> = {
   "sep-2322-client-request-state": requestState,
   "json-schema-ref-no-deref": list,
   "json-schema-2020-12-preservation": jsonSchemaEcho,
+  "sep-2640-client-no-prefetch": (client) => new Skills(client).list().all(),
+  "sep-2640-client-verify-digest": (client) => loadSkill(client, "digest"),
+  "sep-2640-client-verify-size": (client) => loadSkill(client, "size"),
+  "sep-2640-client-verify-frontmatter": (client) => loadSkill(client, "frontmatter"),
 };
 
 /**
@@ -73,7 +95,8 @@ const SCENARIOS: Readonly<Record<string, Drive>> = {
  * @throws {Error} if the scenario is unknown, so that it cannot pass without a request.
  */
 export async function runScenario(name: string, url: string, context: Context): Promise<readonly ClientEvent[]> {
-  const drive = SCENARIOS[name];
+  const isAuth = name.startsWith("auth/");
+  const drive = isAuth ? callTestTool : SCENARIOS[name];
   if (!drive) throw new Error(`unknown scenario "${name}"`);
   const events: ClientEvent[] = [];
   const options: ClientOptions = {
@@ -81,6 +104,7 @@ export async function runScenario(name: string, url: string, context: Context): 
     version: "1.0.0",
     onElicit: () => ({ action: "accept" }),
     onEvent: (event) => events.push(event),
+    ...(isAuth ? { auth: await authOf(name, context, url) } : {}),
   };
   const client = await connect(url, options);
   await drive(client, context);

@@ -32,6 +32,10 @@ const MODULES: Readonly<Record<string, string>> = {
   httpSse: "mcp-edge/worker/http-sse",
   page: "mcp-edge/worker/page",
   bearer: "mcp-edge/worker/auth",
+  workersOAuthProvider: "mcp-edge/worker/auth",
+  dpop: "mcp-edge/worker/dpop",
+  rates: "mcp-edge/worker/rates",
+  audit: "mcp-edge/worker/audit",
 };
 
 interface Snippet {

@@ -24,17 +24,8 @@ describe.each(ALL_VERSIONS)("U1: custom notifications in %s", (version) => {
     const heard: unknown[] = [];
     const server = new McpServer<Bindings>({ ...IDENTITY, context: (_, env) => `in ${env.region}` });
     server.notification(NAME, ({ count }, ctx) => {
-      const { context, env, principal, client, meta, signal } = ctx;
-      heard.push([
-        count,
-        context,
-        env.region,
-        principal,
-        client.name,
-        client.protocolVersion,
-        meta.mine,
-        signal.aborted,
-      ]);
+      const { context, env, auth, client, meta, signal } = ctx;
+      heard.push([count, context, env.region, auth, client.name, client.protocolVersion, meta.mine, signal.aborted]);
     });
     const peer = await openPeer(server, version, { env: { region: "north" } as Bindings });
     peer.notify(NAME, { count: 1, _meta: { mine: "kept" } });

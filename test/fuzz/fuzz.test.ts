@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { fuzz } from "./run.ts";
+import { fuzzTokens } from "./tokens.ts";
 
 test("no input yields a 5xx, a slow answer, an internal detail, an invalid message or lasting memory", async () => {
   const seed = Number(process.env.FUZZ_SEED ?? 20_261_121);
@@ -11,3 +12,11 @@ test("no input yields a 5xx, a slow answer, an internal detail, an invalid messa
   expect(statuses.get(200)).toBeGreaterThan(500);
   expect(statuses.get(202)).toBeGreaterThan(20);
 }, 180_000);
+
+test("no token, proof, key or metadata yields a 5xx of the kit, or is accepted although it is not valid", async () => {
+  const seed = Number(process.env.FUZZ_SEED ?? 20_261_122);
+  const { statuses, findings } = await fuzzTokens(seed, 800);
+  expect({ seed, findings }).toEqual({ seed, findings: [] });
+  expect(statuses.get(200)).toBeGreaterThan(50);
+  expect(statuses.get(401)).toBeGreaterThan(200);
+}, 120_000);

@@ -17,8 +17,8 @@ function endpoint(hook: AnyHook, more: { readonly era?: "modern" | "legacy"; rea
   const reports: { readonly error: Error; readonly where: ErrorPlace }[] = [];
   const server = new McpServer({ name: "auth", version: "1.0.0" });
   server.tool("who", {}, (_, ctx) => {
-    calls.push(ctx.principal);
-    return `${ctx.principal?.issuer} ${ctx.principal?.subject}`;
+    calls.push(ctx.auth);
+    return `${ctx.auth?.issuer} ${ctx.auth?.subject}`;
   });
   const handle = createHttpHandler(server, {
     auth: hook as AuthHook<unknown>,

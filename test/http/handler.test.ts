@@ -340,6 +340,36 @@ test("lists are private to their caller unless the server says otherwise", async
     expect((await send(requestOf("modern", method))).message).toMatchObject({ result: { cacheScope: "private" } });
 });
 
+test("a reader's own cache hint replaces that of the definition, and is sent only in the modern era", async () => {
+  const server = new McpServer({ ...IDENTITY, cacheHints: { "resources/read": { ttlMs: 1, cacheScope: "public" } } });
+  server.resource("a:own", { cache: { ttlMs: 2 } }, () => ({ contents: [{ text: "a" }], ttlMs: 3 }));
+  server.resource("a:definition", { cache: { ttlMs: 2 } }, () => ({ contents: [{ text: "a" }] }));
+  const { send } = serve(server);
+  const read = async (era: "modern" | "legacy", uri: string) => {
+    return (await send(requestOf(era, "resources/read", { uri }))).message as { result: object };
+  };
+  const { result } = await read("modern", "a:own");
+  expect(result).toMatchObject({ contents: [{ uri: "a:own", text: "a" }], ttlMs: 3, cacheScope: "public" });
+  expect((await read("modern", "a:definition")).result).toMatchObject({ ttlMs: 2, cacheScope: "public" });
+  expect((await read("legacy", "a:own")).result).toEqual({ contents: [{ uri: "a:own", text: "a" }] });
+});
+
+test.each([
+  [[5], "contents of the type number, not objects"],
+  [["text"], "contents of the type string, not objects"],
+  [[null], "contents of the type object, not objects"],
+  [{ contents: [5] }, "contents of the type number, not objects"],
+  [{ contents: 5 }, "contents of the type number, not objects"],
+  [{}, '"blob" of a resource without "text"'],
+])("a reader that returns %j gets an error that names what is missing", async (returned, message) => {
+  const server = new McpServer(IDENTITY).resource("a:b", {}, () => returned as never);
+  const { send, reports } = serve(server);
+  expect((await send(requestOf("modern", "resources/read", { uri: "a:b" }))).message).toMatchObject({
+    error: { code: -32603 },
+  });
+  expect(String(reports)).toContain(message);
+});
+
 test("an around hook sees the error of the handler", async () => {
   const seen: unknown[] = [];
   const around: AroundHook = async (data, next) => {

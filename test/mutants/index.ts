@@ -1,14 +1,22 @@
 /** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
 import { AUTH } from "./lists/auth.ts";
+import { CLI_ROOM } from "./lists/cli.ts";
 import { CLIENT_ROOM } from "./lists/client.ts";
+import { CLIENT_OAUTH } from "./lists/client-oauth.ts";
+import { CLIENT_SKILLS } from "./lists/client-skills.ts";
+import { CLIENT_TASKS } from "./lists/client-tasks.ts";
 import { CALLS } from "./lists/core.ts";
+import { DPOP } from "./lists/dpop.ts";
 import { EDGES } from "./lists/edges.ts";
 import { FEATURES } from "./lists/features.ts";
 import { HTTP_ROOM } from "./lists/http.ts";
 import { PARTS } from "./lists/parts.ts";
+import { PROOFS } from "./lists/proofs.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
 import { RARE } from "./lists/rare.ts";
+import { RATES } from "./lists/rates.ts";
 import { ROLE_CHANGES } from "./lists/roles.ts";
+import { SAFE } from "./lists/safe.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
 import { STREAMS } from "./lists/streams.ts";
@@ -28,7 +36,15 @@ export const MUTANTS: readonly Mutant[] = [
   ...RARE,
   ...ROLE_CHANGES,
   ...CLIENT_ROOM,
+  ...CLIENT_SKILLS,
+  ...CLIENT_OAUTH,
+  ...CLIENT_TASKS,
+  ...CLI_ROOM,
   ...AUTH,
+  ...SAFE,
+  ...DPOP,
+  ...RATES,
+  ...PROOFS,
 ];
 
 /** Changes that were considered and make no difference. */

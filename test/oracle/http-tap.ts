@@ -148,8 +148,40 @@ function passBack(answer: IncomingMessage, response: ServerResponse, exchange: E
   answer.pipe(response);
 }
 
+/** Passes what a server of the test itself writes into a response to an oracle, for servers that need no tap. */
+export function watchResponse(response: ServerResponse, exchange: Exchange, judge: Judge): void {
+  const events = createParser({
+    // The first event of HTTP+SSE is an address.
+    onEvent: ({ event, data }) => event !== "endpoint" && judge.event(event, data),
+    onError: (error) => judge.report(`SSE: ${error.message}`),
+  });
+  const { write, end, writeHead } = response;
+  response.writeHead = (status: number, ...rest: unknown[]) => {
+    exchange.status = status;
+    const [headers = {}] = rest as [Record<string, string>?];
+    const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
+    exchange.responseHeaders = Object.fromEntries(lower);
+    exchange.contentType = exchange.responseHeaders["content-type"] ?? "";
+    return Reflect.apply(writeHead, response, [status, ...rest]);
+  };
+  const see = (text: unknown): void => {
+    if (typeof text !== "string") return;
+    exchange.responseBody += text;
+    if (exchange.contentType === "text/event-stream") events.feed(text);
+  };
+  response.write = (...args: unknown[]) => {
+    see(args[0]);
+    return Reflect.apply(write, response, args);
+  };
+  response.end = (...args: unknown[]) => {
+    see(args[0]);
+    if (exchange.contentType !== "text/event-stream") judge.body();
+    return Reflect.apply(end, response, args);
+  };
+}
+
 /** Passes one exchange to the oracle. Ids are unique within a POST, so each has its own scope. */
-class Judge {
+export class Judge {
   private readonly oracle: WireOracle;
   private readonly exchange: Exchange;
   private readonly scope: string;
@@ -225,7 +257,7 @@ class Judge {
   }
 }
 
-function newExchange(request: IncomingMessage): Exchange {
+export function newExchange(request: IncomingMessage): Exchange {
   return {
     method: request.method ?? "",
     path: request.url ?? "",

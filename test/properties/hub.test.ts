@@ -5,7 +5,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HubModel, ModelIsolate, type ModelOptions } from "../../scripts/hub-model.ts";
+import { fingerprint } from "../../src/core/protocol/bytes.ts";
 import type { NoticeSubscription } from "../../src/core/protocol/notices.ts";
+import { OBJECTS_HEADER } from "../../src/worker/hub/hub-messages.ts";
 import { Placement } from "../../src/worker/hub/placement.ts";
 
 const COSTS = { request: 0.05, send: 0.01, call: 0.05, write: 5, receive: 0.01 };
@@ -132,6 +134,7 @@ test("no stream that is attached before a publication begins misses it, however 
       expect(played.publications.map(({ outcome }) => outcome)).not.toContain("failed");
       expect(played.streams.filter(({ hasEnded, hasLeft }) => hasEnded && !hasLeft)).toEqual([]);
       expect(played.model.counts.mostSockets).toBeLessThanOrEqual(streamsMax);
+      expect(played.model.unread.size).toBe(0);
     }),
     { numRuns: 200 },
   );
@@ -174,7 +177,7 @@ async function inModel(options: Partial<ModelOptions>, run: (model: HubModel) =>
   return model;
 }
 
-const openMany = (isolate: ModelIsolate, count: number, owner?: number) =>
+const openMany = (isolate: ModelIsolate, count: number, owner?: string) =>
   Promise.all(Array.from({ length: count }, () => isolate.open(TOOLS, () => undefined, owner)));
 const placesOf = (model: HubModel) =>
   [...model.objects].flatMap(([name, { sockets }]) => (sockets.size > 0 ? [[name, sockets.size]] : []));
@@ -240,12 +243,72 @@ test("the streams of one principal meet in one object, where their number is lim
     const isolate = new ModelIsolate(model);
     await openMany(isolate, 210);
     const before = placesOf(model).map(String);
-    await openMany(isolate, 64, 0.4);
-    await expect(openMany(isolate, 1, 0.4)).rejects.toThrow("limits.listensPerPrincipalMax");
+    await openMany(isolate, 64, "alice");
+    await expect(openMany(isolate, 1, "alice")).rejects.toThrow("limits.listensPerPrincipalMax");
     expect(before).toHaveLength(4);
     expect(placesOf(model).filter((place) => !before.includes(String(place)))).toHaveLength(1);
   });
   expect(model.counts.mostSockets).toBeLessThanOrEqual(100);
+});
+
+test("a principal that may have more streams than an object serves has them in several objects", async () => {
+  const model = await inModel({ ownerMax: 50 }, (model) =>
+    openMany(new ModelIsolate(model), 50, "alice").then(() => {}),
+  );
+  const places = placesOf(model);
+  expect(places.reduce((sum, [, sockets]) => sum + Number(sockets), 0)).toBe(50);
+  expect(model.objects.size).toBeLessThanOrEqual(16);
+});
+
+test("the streams of a principal ask the same object first if it could serve all of them, and otherwise any object", async () => {
+  const askedFirst = async (ownerMax: number) => {
+    const placement = new Placement(8);
+    const asked = new Set<number>();
+    for (let stream = 0; stream < 50; stream += 1) {
+      const dialed: number[] = [];
+      const dial = async (object: number) => {
+        dialed.push(object);
+        return new Response("full", { status: 429, headers: { [OBJECTS_HEADER]: "8" } });
+      };
+      await placement.connector({ owner: "alice", ownerMax, streamsMax: 10 }, { dial, grow: async () => 8 })();
+      if (stream > 0) asked.add(dialed[0] as number);
+    }
+    return asked.size;
+  };
+  expect(await askedFirst(10)).toBe(1);
+  expect(await askedFirst(11)).toBe(4);
+});
+
+/** Principals whose streams prefer the same object, of up to 64. */
+const NEIGHBOURS = Array.from({ length: 10_000 }, (_, at) => `principal ${at}`).filter(
+  (owner) => fingerprint(owner) < 2 ** 32 / 64,
+);
+
+test("principals that prefer the same object do not make the hub grow while other objects have room", async () => {
+  const counts = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 10, maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(counts, fc.nat(), async (counts, seed) => {
+      const model = await inModel({ seed, ownerMax: 10, objectsMax: 512 }, async (model) => {
+        const isolate = new ModelIsolate(model);
+        for (const [at, count] of counts.entries()) await openMany(isolate, count, NEIGHBOURS[at]);
+      });
+      const needed = Math.ceil(counts.reduce((sum, count) => sum + count) / 10);
+      expect(model.objects.size).toBeLessThanOrEqual(6 * needed);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("every refusal is read, also that of a stream that reconnects, so that its object can hibernate", async () => {
+  const model = await inModel({ streamsMax: 1, objectsMax: 1 }, async (model) => {
+    const stream = await new ModelIsolate(model).open(TOOLS, () => undefined);
+    model.object(0, 0).cut();
+    // The other stream takes the place before the first one reconnects.
+    await openMany(new ModelIsolate(model), 1);
+    await expect(openMany(new ModelIsolate(model), 1)).rejects.toThrow("hub(): streamsMax");
+    await stream.ended;
+  });
+  expect(model.unread.size).toBe(0);
 });
 
 test("a stream that no object can take is refused without growing, and so is one beyond the last object", async () => {
@@ -263,5 +326,5 @@ test("a stream that no object can take is refused without growing, and so is one
 test("the refusal of an object of an older release, which tells no number, is final", async () => {
   const refusal = new Response("full", { status: 429 });
   const links = { dial: async () => refusal, grow: () => Promise.reject(new Error("An older object cannot grow.")) };
-  expect(await new Placement(8).connector(0, links)()).toBe(refusal);
+  expect(await new Placement(8).connector({ ownerMax: 64, streamsMax: 10 }, links)()).toBe(refusal);
 });

@@ -12,7 +12,16 @@ test("what mcp-edge costs is counted as it is stored, for every shape of use", {
   const [ours] = readServers(OURS);
   const { [PROGRESS]: stored, ...others } = ours?.counts ?? {};
   const { [PROGRESS]: counted, ...counts } = await countOurs();
-  expect(counts).toEqual(others);
+  expect(Object.keys(counts)).toEqual(Object.keys(others));
+  for (const [shape, stored] of Object.entries(others)) {
+    const { wakes = 0 } = counts[shape] ?? {};
+    // An object is woken for its first request. Whether it has left the memory before a later one depends on the machine,
+    // and reading when it is woken is all that it reads in these shapes. So these two counts may be lower together.
+    expect(wakes, shape).toBeLessThanOrEqual(stored.wakes);
+    expect(wakes, shape).toBeGreaterThanOrEqual(Math.min(1, stored.wakes));
+    const readOnWaking = stored.wakes === 0 ? 0 : stored.rowsRead / stored.wakes;
+    expect(counts[shape], shape).toEqual({ ...stored, wakes, rowsRead: wakes * readOnWaking });
+  }
   expect({ ...counted, rowsRead: 0, rowsWritten: 0 }).toEqual({ ...stored, rowsRead: 0, rowsWritten: 0 });
   expect(Math.abs((counted?.rowsWritten ?? 0) - (stored?.rowsWritten ?? 0))).toBeLessThanOrEqual(10);
 });

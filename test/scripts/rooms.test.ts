@@ -43,6 +43,11 @@ test.each([
   ["node/index.ts", "../worker/edge.ts"],
   ["client/client.ts", "../http/handler.ts"],
   ["client/client.ts", "node:net"],
+  ["safe/fetch.ts", "node:dns"],
+  ["safe/fetch.ts", "cloudflare:workers"],
+  ["safe/fetch.ts", "../http/origin.ts"],
+  ["worker/edge.ts", "../safe/fetch.ts"],
+  ["client/client.ts", "../safe/fetch.ts"],
   ["nowhere/file.ts", "../core/index.ts"],
 ])("%s may not import %s", (file, specifier) => {
   expect(findProblem(file, specifier)).toContain(file);
@@ -64,6 +69,8 @@ test.each([
   ["testing/index.ts", "../worker/edge.ts"],
   ["reference/server.ts", "../schema/index.ts"],
   ["client/client.ts", "../core/server.ts"],
+  ["safe/fetch.ts", "../core/server.ts"],
+  ["node/index.ts", "../safe/fetch.ts"],
 ])("%s may import %s", (file, specifier) => {
   expect(findProblem(file, specifier)).toBeUndefined();
 });

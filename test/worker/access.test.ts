@@ -72,6 +72,7 @@ describe("a request that did not pass Access", () => {
     ["has an expired JWT", async () => ({ [HEADER]: await assertion({ exp: nowS() - 31 }) })],
     ["has a JWT of another key", async () => ({ [HEADER]: await assertion({}, await newKey("RS256", "access")) })],
     ["has a JWT of another algorithm", async () => ({ [HEADER]: await assertion({}, ec) })],
+    ["has a JWT that is bound to a key", async () => ({ [HEADER]: await assertion({ cnf: { jkt: "key" } }) })],
     ["has a JWT without a name", async () => ({ [HEADER]: await assertion({ sub: "" }) })],
     [
       "has a JWT of a user with the name of a client",

@@ -356,6 +356,7 @@ describe("an opaque token", () => {
         subject: "alice",
         scopes: ["read"],
         claims: { team: "red" },
+        clientId: "app",
       });
     }
     const calls = (await read<string[]>("/verified")).slice(before);

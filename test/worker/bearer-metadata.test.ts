@@ -64,6 +64,16 @@ describe("the metadata of the resource", () => {
   });
 });
 
+test.each([
+  ["/pinned", () => url("/pinned")],
+  ["/audience", () => "api://one or api://two"],
+  ["/named", () => "https://mcp.example.com/real"],
+])("the log says once, on this machine, which issuer and audience tokens must have: %s", async (path, audience) => {
+  for (let call = 0; call < 2; call += 1) await statusOf(undefined, path);
+  const line = `mcp-edge: tokens must have the issuer ${issuer.url} and the audience ${audience()}`;
+  expect((await read<string[]>("/log")).filter((each) => each === line)).toEqual([line]);
+});
+
 describe("the resource", () => {
   test("is the one of the option, whatever the URL of the request", async () => {
     expect(await statusOf(await tokenFor("/named", { aud: "https://mcp.example.com/real" }), "/named")).toBe(200);

@@ -193,12 +193,23 @@ describe("a request", () => {
     expect(await post("null")).toBe(400);
   });
 
-  test("that exceeds the default limits is refused, although the endpoint would read it", async () => {
-    const args = JSON.parse(`${'{"deep":'.repeat(80)}7${"}".repeat(80)}`) as Members;
+  const deep = JSON.parse(`${'{"deep":'.repeat(80)}7${"}".repeat(80)}`) as Members;
+  const large = { pad: "x".repeat(5 * 1024 * 1024) };
+  test.each([
+    ["deeper", deep],
+    ["larger", large],
+  ])("that is %s than the default limits is read if its endpoint allows it", async (_, args) => {
     const send = async (scope: string) => {
       return (await readAnswer((await clientWith("without sessions", scope)).call("write", args))).status;
     };
-    expect(await send("mcp")).toBe(400);
+    expect(await send("mcp")).toBe(403);
     expect(await send("mcp files audit")).toBe(200);
+  });
+
+  test("that exceeds the limits of its endpoint is refused, even if another endpoint with the same hook allows it", async () => {
+    for (const scope of ["mcp", "mcp files audit"]) {
+      const answer = await readAnswer((await clientWith("modern", scope)).call("write", deep));
+      expect([scope, answer.status]).toEqual([scope, scope === "mcp" ? 403 : 400]);
+    }
   });
 });

@@ -131,6 +131,21 @@ describe("a valid token", () => {
     expect(await principalOf(await tokenFor("/mcp", claims))).toMatchObject({ scopes });
   });
 
+  test.each([
+    ["client_id", { client_id: "app", azp: "other" }, "app"],
+    ["azp", { azp: "app" }, "app"],
+    ["neither", {}, undefined],
+  ])("gives handlers its client (%s) and its expiry as ctx.auth, in both eras", async (_, claims, clientId) => {
+    const exp = nowS() + 200;
+    const token = await tokenFor("/mcp", { exp, ...claims });
+    const client = await LegacyClient.open(url(), { token });
+    const inSession = JSON.parse((await readAnswer(client.call("who"))).text ?? "") as Members;
+    for (const auth of [await principalOf(token), inSession]) {
+      expect([auth.clientId, auth.expiresAtMs]).toEqual([clientId, exp * 1000]);
+      expect(auth.claims).toMatchObject(claims);
+    }
+  });
+
   test.each([undefined, "JWT", "jwt", "at+JWT", "application/at+jwt"])("may have the type %s", async (typ) => {
     expect(await statusOf(await tokenFor("/mcp", {}, key, { typ }))).toBe(200);
   });

@@ -134,7 +134,7 @@ describe("tools that need a part", () => {
   test("A27: once: true without once() names the option", async () => {
     await call("/task", "once");
     expect(await reported("/task")).toContainEqual(
-      'options-invalid: Tool "once" has once: true, which needs the option once. Write edge(server, { once: once() }), with once from "mcp-edge/worker/once".',
+      'options-invalid: Tool "once" has once: true, which needs edge(server, { once: once() }), with once from "mcp-edge/worker/once".',
     );
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import type { RoleName } from "../../src/worker/roles.ts";
 import { type Cuttable, Session } from "../conformance/support.ts";
-import type { Members } from "../http/messages.ts";
+import { type Members, notification } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 import { ABLE, keysOf, TaskClient, textOf } from "./task-client.ts";
 
@@ -66,14 +66,16 @@ const textIn = (stream: Cuttable) => textOf(stream.messages.at(-1) as Members);
 const keysIn = async (id: string) => Object.keys((await worker.storage("McpObject", id)).keys);
 
 /** A session whose call waits for an answer, and its object. */
-async function waiting(name: string, args: Members) {
+async function waiting(name: string, args: Members, request?: string) {
   const [{ session, stream, id }, object] = await objectOf("session", async () => {
     const session = (await Session.open(urlOf(), { capabilities: { elicitation: {} } })).with(HEADERS);
-    const stream = await session.stream(name, args);
+    const stream = await session.stream(name, args, request);
     return { session, stream, id: await question(stream) };
   });
   return { session, stream, object, id };
 }
+
+const CANCELLED = notification("notifications/cancelled", { requestId: "waits" });
 
 describe("A4: the stored request", () => {
   test("a session stores no credential; the call sees the whole request until its object is lost", async () => {
@@ -199,6 +201,17 @@ describe("A17: the journal of a call in a session", () => {
     const { session, stream, object } = await waiting("step", { key: "ended", steps: 300 });
     await worker.abort("McpObject", object);
     expect((await session.delete()).status).toBe(204);
+    await stream.end();
+    expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
+  });
+
+  test.each([
+    ["its client cancels the call", (session: Session) => session.send(CANCELLED)],
+    ["its session ends", (session: Session) => session.delete()],
+  ])("is deleted as soon as %s, although its question is open for minutes", async (how, end) => {
+    const { session, stream, object } = await waiting("step", { key: how, steps: 3 }, "waits");
+    expect((await keysIn(object)).filter((key) => key.startsWith("call:"))).toHaveLength(1);
+    expect((await end(session)).status).toBeLessThan(300);
     await stream.end();
     expect((await keysIn(object)).filter((key) => !key.startsWith("session"))).toEqual([]);
   });

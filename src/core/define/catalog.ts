@@ -46,7 +46,7 @@ export class Catalog<Item extends CatalogItem> {
     if (!isReplacing && this.#items.has(item.key)) {
       throw new KitError(
         "definition-duplicate",
-        `${this.#kind} "${item.key}" is already defined; ${place} defines it again. Names and URIs are unique within a server.`,
+        `${this.#kind} "${item.key}" is already defined; ${place} defines it again.`,
       );
     }
     return () => {

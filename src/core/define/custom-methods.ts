@@ -20,7 +20,7 @@ export interface NotificationContext<Env = unknown> {
   /** The value of the server's option `context` for this notification. */
   readonly context: ContextOf<Env>;
   /** The principal that the notification acts for; undefined if it is anonymous. */
-  readonly principal: Principal | undefined;
+  readonly auth: Principal | undefined;
   /** The client that sent the notification, as far as it is known. A modern notification need not describe its client. */
   readonly client: ClientFacts;
   /** The notification's `_meta`, including unknown keys. */

@@ -140,8 +140,11 @@ export class HandlerContext<Env = unknown> {
     return this.#call.context as ContextOf<Env>;
   }
 
-  /** The principal that the request acts for; undefined if it is anonymous. */
-  get principal(): Principal | undefined {
+  /**
+   * The principal that the request acts for, with its scopes, its claims, its client and the expiry of its token;
+   * undefined if the request is anonymous.
+   */
+  get auth(): Principal | undefined {
     return this.#call.principal;
   }
 

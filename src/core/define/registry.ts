@@ -308,7 +308,8 @@ export class Registry implements ServerIdentity, QuestionReporter {
     if (this.offers("resources")) derived.resources = features.notices ? { ...changing, subscribe: true } : {};
     if (this.hasCompletions && rules.completionsCapability) derived.completions = {};
     if (features.logLevel) derived.logging = {};
-    return { ...derived, ...this.options.capabilities };
+    const all = { ...derived, ...this.options.capabilities };
+    return features.declare?.(all) ?? all;
   }
 
   cacheHint(method: CacheableMethod): Required<CacheHint> {

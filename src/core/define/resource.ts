@@ -39,15 +39,22 @@ export interface ResourceContent {
   readonly _meta?: JsonObject;
 }
 
+/** The contents of a resource with a cache hint of their own, which replaces that of the definition. */
+export interface ReadResult extends CacheHint {
+  /** The contents; several for a folder. */
+  readonly contents: readonly ResourceContent[];
+}
+
 /**
- * The values that a reader may return: text, bytes, one content or several (a folder). `undefined` or null means that
- * there is no such resource.
+ * The values that a reader may return: text, bytes, one content or several (a folder), or these with a cache hint.
+ * `undefined` or null means that there is no such resource.
  */
 export type ReadReturn =
   | string
   | Uint8Array
   | ResourceContent
   | readonly ResourceContent[]
+  | ReadResult
   | InputRequired
   | undefined
   | null;
@@ -266,16 +273,13 @@ export function toContents(
 ): JsonObject[] {
   if (returned === undefined || returned === null) throw resourceNotFound(uri, rules);
   const own = mimeType === undefined ? { uri } : { uri, mimeType };
-  if (typeof returned === "string") return [{ ...own, text: returned }];
-  if (returned instanceof Uint8Array) return [encodeContents({ ...own, blob: returned }, rules)];
-  const contents: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
-  return contents.map((content) => {
-    if (!isObject(content))
-      throw new KitError(
-        "result-invalid",
-        `The reader of ${quote(uri)} returned a ${typeof content} among its contents.`,
-      );
-    return encodeContents({ ...own, ...content }, rules);
+  const whole =
+    typeof returned === "string" ? { text: returned } : returned instanceof Uint8Array ? { blob: returned } : returned;
+  const { contents = whole } = whole as Partial<ReadResult>;
+  return [contents].flat().map((content: unknown) => {
+    if (isObject(content)) return encodeContents({ ...own, ...content }, rules);
+    const text = `The reader of ${quote(uri)} returned contents of the type ${typeof content}, not objects with "text" or "blob".`;
+    throw new KitError("result-invalid", text);
   });
 }
 

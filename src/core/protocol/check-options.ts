@@ -5,38 +5,19 @@
  * @module
  */
 import { KitError } from "./errors.ts";
+import { DAY_MS, isWithin, MINUTE_MS, type Range } from "./option-ranges.ts";
 
-/** The smallest and the largest whole number that an option takes. */
-export type Range = readonly [min: number, max: number];
-
-/** The names of the options that are numbers. */
-export type Numbers<O> = { [K in keyof O]-?: NonNullable<O[K]> extends number ? K : never }[keyof O];
-
-/**
- * Lists every option of a function: a number with its range, any other option with null. The type requires all of them,
- * so that no number stays unchecked.
- */
-export type OptionTable<O> = { readonly [K in Numbers<O>]: Range } & {
-  readonly [K in Exclude<keyof O, Numbers<O>>]-?: null;
-};
-
-/** The longest delay of a timer in milliseconds. With a longer one it would fire at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-
-/** A duration that a timer measures, up to 24.8 days. */
-export const TIMER: Range = [1, TIMER_MAX_MS];
-/** Like {@link TIMER}, with 0 for "at once" or "no bound". */
-export const TIMER_OR_ZERO: Range = [0, TIMER_MAX_MS];
-/** A duration that is compared with the clock, from 1 second to 1 year. The shortest ones are for tests. */
-export const PERIOD: Range = [1_000, 365 * DAY_MS];
-/** The options of a cache hint. */
-export const CACHE = { ttlMs: [0, 10 * 365 * DAY_MS], cacheScope: null } as const;
-/** A count, where 0 means none. */
-export const COUNT: Range = [0, 2 ** 31 - 1];
-/** A size in memory or storage, or a number of entries. */
-export const SIZE: Range = [1, 2 ** 31 - 1];
+export {
+  CACHE,
+  COUNT,
+  type Numbers,
+  type OptionTable,
+  PERIOD,
+  type Range,
+  SIZE,
+  TIMER,
+  TIMER_OR_ZERO,
+} from "./option-ranges.ts";
 
 /**
  * Checks the numbers of an options object. Undefined options are not checked.
@@ -56,10 +37,11 @@ export function checkNumbers(where: string, options: object, ranges: Readonly<Re
  *
  * @throws {KitError} `options-invalid` if it is not a whole number within the range.
  */
-export function checkNumber(what: string, value: unknown, [min, max]: Range): void {
-  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
-  const range = `${min.toLocaleString("en-US")} to ${max.toLocaleString("en-US")}`;
-  const takes = what.endsWith("Ms") ? `${range} ms (${duration(min)} to ${duration(max)})` : range;
+export function checkNumber(what: string, value: unknown, range: Range): void {
+  if (isWithin(value, range)) return;
+  const [min, max] = range;
+  const numbers = `${min.toLocaleString("en-US")} to ${max.toLocaleString("en-US")}`;
+  const takes = what.endsWith("Ms") ? `${numbers} ms (${duration(min)} to ${duration(max)})` : numbers;
   throw new KitError("options-invalid", `${what} is ${shown(value)}; use ${takes}.`);
 }
 

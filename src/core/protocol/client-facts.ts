@@ -14,8 +14,12 @@ export interface Principal {
   readonly subject: string;
   /** The permissions of the subject, such as the scopes of an access token. */
   readonly scopes?: readonly string[];
-  /** Further values that the `auth` hook passes on to handlers. */
+  /** Further values that the `auth` hook passes on to handlers, such as the claims of an access token. */
   readonly claims?: JsonObject;
+  /** The OAuth client that sent the request, as the issuer names it. */
+  readonly clientId?: string;
+  /** When the access token expires, in milliseconds since 1970. */
+  readonly expiresAtMs?: number;
 }
 
 /**

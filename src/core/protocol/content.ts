@@ -228,11 +228,11 @@ export function encodeContents(contents: unknown, rules: VersionRules): JsonObje
 function toBase64(data: unknown, what: string): string {
   if (typeof data === "string") {
     if (isBase64(data)) return data;
-    throw invalidBlock(`: ${what} is text that is not base64; encode it, or pass the bytes as a Uint8Array`);
+    throw invalidBlock(`has ${what} that is text but not base64; encode it, or pass the bytes as a Uint8Array`);
   }
   if (data instanceof Uint8Array) return encodeBase64(data);
   if (data instanceof ArrayBuffer) return encodeBase64(new Uint8Array(data));
-  throw invalidBlock(`: ${what} is neither base64 text nor bytes`);
+  throw invalidBlock(`has ${what} that is neither base64 text nor bytes`);
 }
 
 /** Returns a tool result with `isError` and one text block, which is valid in every version. */

@@ -120,6 +120,8 @@ export interface TransportFeatures {
   readonly logLevel: boolean;
   /** Whether notices of changes reach the client. */
   readonly notices: boolean;
+  /** Adds the capabilities of the transport to those of the server. */
+  readonly declare?: ((capabilities: JsonObject) => JsonObject) | undefined;
 }
 
 /** How a server introduces itself. */

@@ -79,7 +79,7 @@ export interface Limits {
   /**
    * The most listen streams that one principal, or one connection, may have open at a time. Stops one client from
    * filling the hub. A further stream is refused with 429. At the edge, callers without a principal are bounded only by
-   * `streamsMax` of `hub()`, and each shard of the hub counts for itself.
+   * `streamsMax` of `hub()`, each shard of the hub counts for itself, and a value above `streamsMax` limits nothing.
    */
   readonly listensPerPrincipalMax: number;
   /** The time, in milliseconds, that a tool may run if it declares no `timeoutMs`. 0 means no limit. */

@@ -1,36 +1,59 @@
 /**
- * The versions that a client may use: the part of the table of versions that clients need. The whole table would be a
- * twentieth of a client in a browser. A test compares the two.
+ * What clients and servers need to know about each protocol version. versions.ts extends it by what only servers need, which
+ * would be a twentieth of a client in a browser.
  *
  * @module
  */
 import { KitError } from "./errors.ts";
-import type { VersionRules } from "./versions.ts";
+
+/** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
+export type Era = "legacy" | "modern";
 
 /** What a client needs to know about a version. */
-export type SpokenVersion = Pick<VersionRules, "version" | "era" | "implementationFields" | "completionsCapability">;
+export interface SpokenVersion {
+  readonly version: string;
+  readonly era: Era;
+  /** Properties of `Implementation` (server info). */
+  readonly implementationFields: readonly string[];
+  /** Whether there is a `completions` capability. Servers of 2024-11-05 complete without declaring it. */
+  readonly completionsCapability: boolean;
+}
 
-const FIELDS = ["name", "version"];
-const WITH_TITLE = [...FIELDS, "title"];
-const WITH_ICONS = [...WITH_TITLE, "description", "websiteUrl", "icons"];
+export const SPOKEN_2024_11_05: SpokenVersion = {
+  version: "2024-11-05",
+  era: "legacy",
+  implementationFields: ["name", "version"],
+  completionsCapability: false,
+};
+
+export const SPOKEN_2025_03_26: SpokenVersion = {
+  ...SPOKEN_2024_11_05,
+  version: "2025-03-26",
+  completionsCapability: true,
+};
+
+export const SPOKEN_2025_06_18: SpokenVersion = {
+  ...SPOKEN_2025_03_26,
+  version: "2025-06-18",
+  implementationFields: ["name", "title", "version"],
+};
+
+export const SPOKEN_2025_11_25: SpokenVersion = {
+  ...SPOKEN_2025_06_18,
+  version: "2025-11-25",
+  implementationFields: [...SPOKEN_2025_06_18.implementationFields, "description", "websiteUrl", "icons"],
+};
+
+export const SPOKEN_2026_07_28: SpokenVersion = { ...SPOKEN_2025_11_25, version: "2026-07-28", era: "modern" };
 
 /** Every version that the kit knows, newest first. */
 export const SPOKEN_VERSIONS: readonly SpokenVersion[] = [
-  spoken("2026-07-28", WITH_ICONS, "modern"),
-  spoken("2025-11-25", WITH_ICONS),
-  spoken("2025-06-18", WITH_TITLE),
-  spoken("2025-03-26", FIELDS),
-  spoken("2024-11-05", FIELDS, "legacy", false),
+  SPOKEN_2026_07_28,
+  SPOKEN_2025_11_25,
+  SPOKEN_2025_06_18,
+  SPOKEN_2025_03_26,
+  SPOKEN_2024_11_05,
 ];
-
-function spoken(
-  version: string,
-  implementationFields: readonly string[],
-  era: VersionRules["era"] = "legacy",
-  completionsCapability = true,
-): SpokenVersion {
-  return { version, era, implementationFields, completionsCapability };
-}
 
 /** The versions of one client, newest first within each era. */
 export interface SpokenVersions {

@@ -1,25 +1,29 @@
 /**
  * The table of differences between protocol versions. Other code contains no version strings and reads a property of
- * {@link VersionRules}. A new version is one more row here, and one in the short table for clients (spoken-versions.ts).
+ * {@link VersionRules}. A new version is one more row here, which extends one in the short table that clients use as well.
  *
  * @module
  */
 
 import type { ClientCapabilityName } from "./client-facts.ts";
+import {
+  type Era,
+  SPOKEN_2024_11_05,
+  SPOKEN_2025_03_26,
+  SPOKEN_2025_06_18,
+  SPOKEN_2025_11_25,
+  SPOKEN_2026_07_28,
+  type SpokenVersion,
+} from "./spoken-versions.ts";
 
-/** legacy: opened by an `initialize` handshake. modern: each request carries its own `_meta`. */
-export type Era = "legacy" | "modern";
+export type { Era };
 
 /** The features of one protocol version. They determine the form of everything that a server sends. */
-export interface VersionRules {
-  readonly version: string;
-  readonly era: Era;
+export interface VersionRules extends SpokenVersion {
   /** The place in the table. Session ids contain it, so rows are only ever added at the end. */
   readonly index: number;
   /** Whether there are JSON-RPC batches. They were added in 2025-03-26 and removed in the next version. */
   readonly batch: boolean;
-  /** Properties of `Implementation` (server info). */
-  readonly implementationFields: readonly string[];
   /** Properties of `Tool`. */
   readonly toolFields: readonly string[];
   /** Properties of `Prompt` and of `PromptArgument`. */
@@ -30,8 +34,6 @@ export interface VersionRules {
   readonly templateFields: readonly string[];
   /** The error code of "resource not found", if the version defines one. */
   readonly resourceNotFoundCode: number | undefined;
-  /** Whether there is a `completions` capability. Servers of 2024-11-05 complete without declaring it. */
-  readonly completionsCapability: boolean;
   /** Capabilities that the version does not define, even if a client declares them. */
   readonly unknownCapabilities: readonly ClientCapabilityName[];
   /** Whether elicitation has `mode`, URLs, lists of choices, titled choices and defaults of every type. */
@@ -66,18 +68,15 @@ const RESOURCE_2025_06 = [...RESOURCE_2024, "title", "_meta"] as const;
 const TEMPLATE_2024 = ["uriTemplate", "name", "description", "mimeType", "annotations"] as const;
 
 const V2024_11_05: VersionRules = {
-  version: "2024-11-05",
-  era: "legacy",
+  ...SPOKEN_2024_11_05,
   index: 0,
   batch: false,
-  implementationFields: ["name", "version"],
   toolFields: TOOL_2024,
   promptFields: PROMPT_2024,
   promptArgumentFields: ARGUMENT_2024,
   resourceFields: RESOURCE_2024,
   templateFields: TEMPLATE_2024,
   resourceNotFoundCode: -32002,
-  completionsCapability: false,
   unknownCapabilities: ["elicitation", "elicitation.form", "elicitation.url", "sampling.tools"],
   elicitationModes: false,
   urlsRequired: "text",
@@ -93,21 +92,19 @@ const V2024_11_05: VersionRules = {
 
 const V2025_03_26: VersionRules = {
   ...V2024_11_05,
-  version: "2025-03-26",
+  ...SPOKEN_2025_03_26,
   index: 1,
   batch: true,
   toolFields: [...TOOL_2024, "annotations"],
-  completionsCapability: true,
   contentKinds: ["text", "image", "audio", "resource"],
   progressMessage: true,
 };
 
 const V2025_06_18: VersionRules = {
   ...V2025_03_26,
-  version: "2025-06-18",
+  ...SPOKEN_2025_06_18,
   index: 2,
   batch: false,
-  implementationFields: ["name", "title", "version"],
   unknownCapabilities: ["elicitation.url", "sampling.tools"],
   toolFields: [...TOOL_2024, "title", "annotations", "outputSchema", "_meta"],
   promptFields: [...PROMPT_2024, "title", "_meta"],
@@ -123,9 +120,8 @@ const V2025_06_18: VersionRules = {
 
 const V2025_11_25: VersionRules = {
   ...V2025_06_18,
-  version: "2025-11-25",
+  ...SPOKEN_2025_11_25,
   index: 3,
-  implementationFields: [...V2025_06_18.implementationFields, "description", "websiteUrl", "icons"],
   unknownCapabilities: [],
   elicitationModes: true,
   primingEvent: true,
@@ -139,8 +135,7 @@ const V2025_11_25: VersionRules = {
 
 const V2026_07_28: VersionRules = {
   ...V2025_11_25,
-  version: "2026-07-28",
-  era: "modern",
+  ...SPOKEN_2026_07_28,
   index: 4,
   resourceNotFoundCode: undefined,
   urlsRequired: "result",
@@ -167,11 +162,9 @@ export const LEGACY_TASKS_VERSION: VersionRules = V2025_11_25;
 /** The version assumed for the HTTP+SSE transport until the client's handshake states one. */
 export const HTTP_SSE_VERSION: VersionRules = V2024_11_05;
 
-const byName = new Map(VERSIONS.map((rules) => [rules.version, rules]));
-
 /** The rules of a version by name, or undefined for a name the kit does not know. */
 export function findVersion(version: string): VersionRules | undefined {
-  return byName.get(version);
+  return VERSIONS.find((rules) => rules.version === version);
 }
 
 /** The versions one server serves, newest first within each era. */
@@ -199,7 +192,7 @@ export function serveVersions(names?: readonly string[]): ServedVersions {
 }
 
 function knownVersion(name: string): VersionRules {
-  const rules = byName.get(name);
+  const rules = findVersion(name);
   if (!rules) throw new RangeError(`protocolVersions names ${JSON.stringify(name)}. Valid versions: ${validNames()}.`);
   return rules;
 }

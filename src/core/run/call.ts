@@ -72,12 +72,12 @@ export interface Method {
 }
 
 /** Runs the work unless the same call has run before. Throws the error of the one run. */
-export type Once = (
-  server: Registry,
-  request: JSONRPCRequest,
-  call: Call,
-  work: () => Promise<JsonObject>,
-) => Promise<JsonObject>;
+export interface Once {
+  /** Returns the result of the work, or the one of an earlier run of the same call. */
+  (server: Registry, request: JSONRPCRequest, call: Call, work: () => Promise<JsonObject>): Promise<JsonObject>;
+  /** Adds the capability by which clients learn of it. Absent where they have no use for it. */
+  readonly declare?: (capabilities: JsonObject) => JsonObject;
+}
 
 /** The tasks that a listen stream reports, in addition to notices. */
 export interface TaskUpdates {

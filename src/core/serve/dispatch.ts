@@ -176,7 +176,7 @@ export function takeCustomNotification(
   const { method, params = {} } = message;
   const handle = async () => {
     const context = (await server.withContext(call)).context as ContextOf<unknown>;
-    const about = { env, context, principal, client, meta: metaOf(params) };
+    const about = { env, context, auth: principal, client, meta: metaOf(params) };
     const what = `The handler of ${quote(method)}`;
     const serve = () =>
       withinTime(what, limits.handlerTimeoutMs, { ending: new AbortController() }, async ({ signal }, passed) => {

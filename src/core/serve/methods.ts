@@ -10,11 +10,17 @@ import { toCustomResult } from "../define/custom-methods.ts";
 import type { HandlerContext } from "../define/handler-context.ts";
 import { readPromptArguments, toPromptResult } from "../define/prompt.ts";
 import type { Registry } from "../define/registry.ts";
-import { type ListedResource, listedResource, type ReadReturn, toContents } from "../define/resource.ts";
-import { checkMediaType } from "../protocol/content.ts";
+import {
+  type ListedResource,
+  listedResource,
+  type ReadResult,
+  type ReadReturn,
+  toContents,
+} from "../define/resource.ts";
+import { checkMediaType, pick } from "../protocol/content.ts";
 import { invalidParams } from "../protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject, JsonText } from "../protocol/jsonrpc.ts";
-import { instructionsOf, negotiate } from "../protocol/lifecycle.ts";
+import { instructionsOf, negotiate, type TransportFeatures } from "../protocol/lifecycle.ts";
 import { readLevel } from "../protocol/logging.ts";
 import { quote } from "../protocol/quote.ts";
 import type { Era } from "../protocol/versions.ts";
@@ -54,8 +60,7 @@ export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = 
     ...BOTH,
     initialize: {
       serve: (server, request, call) =>
-        negotiate(server, request, { logLevel: call.setLogLevel !== undefined, notices: call.methods !== undefined })
-          .result,
+        negotiate(server, request, featuresOf(call, call.setLogLevel !== undefined)).result,
     },
     ping: { serve: () => ({}), isStatic: always },
     "logging/setLevel": { serve: setLevel, isOffered: (_, call) => call.setLogLevel !== undefined },
@@ -63,10 +68,14 @@ export const METHODS: Readonly<Record<Era, Readonly<Record<string, Method>>>> = 
   modern: { ...BOTH, "server/discover": { serve: discover } },
 };
 
+function featuresOf({ methods, once }: Call, logLevel: boolean): TransportFeatures {
+  return { logLevel, notices: methods !== undefined, declare: once?.declare };
+}
+
 function discover(server: Registry, _: JSONRPCRequest, call: Call): JsonObject {
   return {
     supportedVersions: server.versions.modern.map((rules) => rules.version),
-    capabilities: server.capabilities(call.client.rules, { logLevel: true, notices: call.methods !== undefined }),
+    capabilities: server.capabilities(call.client.rules, featuresOf(call, true)),
     ...instructionsOf(server),
     ...server.cacheHint("server/discover"),
   };
@@ -117,8 +126,11 @@ async function read(server: Registry, request: JSONRPCRequest, call: Call): Prom
     timed(`The reader of ${quote(uri)}`, server, request, call, round, (ctx) => found.read(ctx)),
   );
   if ("asked" in outcome) return outcome.asked;
-  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache } : {};
-  return { contents: toContents(outcome.returned as ReadReturn, uri, found.mimeType, rules), ...hint };
+  const returned = outcome.returned as ReadReturn;
+  const contents = toContents(returned, uri, found.mimeType, rules);
+  const own = pick(returned as ReadResult, ["ttlMs", "cacheScope"]);
+  const hint = rules.resultEnvelope ? { ...server.cacheHint("resources/read"), ...found.cache, ...own } : {};
+  return { contents, ...hint };
 }
 
 async function completeArgument(server: Registry, request: JSONRPCRequest, call: Call): Promise<JsonObject> {

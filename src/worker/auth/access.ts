@@ -60,8 +60,10 @@ export function cloudflareAccess(
   return async (request, env, execution) => {
     const token = request.headers.get(HEADER);
     if (token === null) return null;
-    const answer = await verify(token, { request, env, resource: teamDomain }, execution).catch(unverified);
+    const answer = await verify(token, { request, env, resource: teamDomain, execution }).catch(unverified);
     if (answer instanceof Response) return answer;
-    return typeof answer === "string" ? null : answer.principal;
+    if (typeof answer === "string") return null;
+    // A token that is bound to a key must not be used without a proof of that key.
+    return answer.principal.claims?.cnf === undefined ? answer.principal : null;
   };
 }

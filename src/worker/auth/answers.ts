@@ -5,35 +5,49 @@
  * @see RFC 6750, section 3, and RFC 9728
  */
 import { ErrorCode, encodeError, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { ProofError } from "./proof-part.ts";
 
 /** The path of the metadata. The path of the resource is added to it (RFC 9728, 3.1). */
 export const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
+/** Begins the challenge of tokens that need no proof. */
+export const BEARER = "Bearer ";
+
 /** Why a request is not admitted. */
 export interface Denial {
   readonly status: 400 | 401 | 403;
-  /** The error code of RFC 6750, section 3.1. Undefined if no token was sent. */
-  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  /** The error code of RFC 6750, section 3.1, or RFC 9449, section 7.1. Undefined if no token was sent. */
+  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope" | ProofError;
   /** The reason, as a sentence that contains nothing of the token. */
   readonly message: string;
   /** All scopes that the request needs. */
   readonly scopes: readonly string[];
+  /** Further headers of the response. */
+  readonly headers?: Record<string, string>;
 }
 
-/** Returns the response with its challenge. The values need no escapes: scopes are checked, and URLs have no quotes. */
-export function deny({ status, error, message, scopes }: Denial, resource: string): Response {
+/**
+ * Returns the response with its challenges. The values need no escapes: scopes are checked, and URLs have no quotes.
+ *
+ * @param schemes The authentication schemes that the client may use, each with the parameters that only it has.
+ */
+export function deny(
+  { status, error, message, scopes, headers }: Denial,
+  resource: string,
+  schemes: readonly string[] = [BEARER],
+): Response {
   const parts = [
     error && `error="${error}"`,
     error && `error_description="${message}"`,
     scopes.length > 0 && `scope="${scopes.join(" ")}"`,
     `resource_metadata="${metadataUrl(resource)}"`,
   ].filter((part) => part);
-  return answer(status, error ?? "unauthorized", message, { "WWW-Authenticate": `Bearer ${parts.join(", ")}` });
+  const challenge = schemes.map((scheme) => scheme + parts.join(", ")).join(", ");
+  return answer(status, error ?? "unauthorized", message, { "WWW-Authenticate": challenge, ...headers });
 }
 
 /** Returns the response if it is not known whether the token is valid. A 401 would make the client ask its user again. */
-export function unavailable(): Response {
-  const message = "The token cannot be verified at the moment.";
+export function unavailable(message = "The token cannot be verified at the moment."): Response {
   return answer(503, "unverified", message, { "Retry-After": "5" });
 }
 

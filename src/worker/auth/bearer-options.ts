@@ -13,6 +13,7 @@ import type { JsonWebKeySet } from "./issuer-keys.ts";
 import { schemeOf, type TokenAlgorithm } from "./jwt.ts";
 import type { ScopeNeeds } from "./needs.ts";
 import type { VerifyToken } from "./opaque.ts";
+import type { ProofPart } from "./proof-part.ts";
 
 /** Options of {@link bearer}. */
 export interface BearerOptions<Env = unknown> {
@@ -70,6 +71,11 @@ export interface BearerOptions<Env = unknown> {
    * @default none
    */
   readonly needs?: ScopeNeeds;
+  /**
+   * Verifies proofs that the client has the key that its token is bound to; created by `dpop()` of
+   * `mcp-edge/worker/dpop`. Without it, tokens that are bound to a key are refused.
+   */
+  readonly dpop?: ProofPart;
   /** Asks the issuer about each token (RFC 7662), for tokens that are not JWTs. */
   readonly introspection?: IntrospectionOptions;
   /** Verifies the token of each request, in place of the kit. Its answers are kept only if `cacheMs` is set. */
@@ -100,6 +106,7 @@ const OPTIONS: OptionTable<BearerOptions<never>> = {
   scopes: null,
   includes: null,
   needs: null,
+  dpop: null,
   introspection: null,
   verify: null,
   cacheMs: TIMER_OR_ZERO,

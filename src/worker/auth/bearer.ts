@@ -6,22 +6,25 @@
  */
 import type { Execution } from "../../core/protocol/execution.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { splitUrl } from "../../http/origin.ts";
-import type { AuthPart } from "../parts.ts";
-import { answerMetadata, deny, WELL_KNOWN } from "./answers.ts";
+import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
+import { isLoopback, splitUrl } from "../../http/origin.ts";
+import type { AuthPart, AuthRoles } from "../parts.ts";
+import { answerMetadata, BEARER, deny, WELL_KNOWN } from "./answers.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
 import { bySignature, unverified } from "./by-signature.ts";
 import type { ClaimRules } from "./claims.ts";
 import { byIntrospection } from "./introspection.ts";
+import { rememberCaller } from "./known-callers.ts";
 import { Needs } from "./needs.ts";
 import { byFunction, keeping, type Verify } from "./opaque.ts";
+import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
 
 /**
  * Admits requests with an access token of one issuer, as the option `auth` of `edge()`. The token is a JWT that the
  * issuer has signed, or it is verified by introspection or by a function. It acts for its `sub`, or for `client:` and its
- * `client_id`; handlers get this as `ctx.principal`, with `scopes` and `claims`.
+ * `client_id`; handlers get this as `ctx.auth`, with `scopes` and `claims`.
  *
  * Every other request gets 401 or 403 with a challenge that names the metadata of the resource, which the app then
  * serves. If the issuer cannot be reached, the answer is 503.
@@ -38,18 +41,31 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
   checkBearerOptions(options);
   const { scopes = [] } = options;
   const verify = verifierOf(options);
+  const proofs = options.dpop;
+  const schemes = proofs ? (proofs.isRequired ? /^DPoP\b/i : /^(Bearer|DPoP)\b/i) : /^Bearer\b/i;
+  const challenges = proofs ? [...(proofs.isRequired ? [] : [BEARER]), proofs.challenge] : undefined;
   const include = including(options.includes);
+  const explain = explainer(options);
   const needs = new Needs(options.needs ?? {});
   const auth = async (request: Request, env: Env, execution: Execution) => {
     const resource = resourceAt(options, request.url);
-    const token = readToken(request);
-    if (typeof token !== "string") return deny({ ...token, scopes }, resource);
-    const answer = await verify(token, { request, env, resource }, execution).catch(unverified);
+    explain(request.url, resource);
+    const presented = readToken(request, schemes);
+    if (!("token" in presented)) return deny({ ...presented, scopes }, resource, challenges);
+    const { token, isProven } = presented;
+    const own = proofs && isProven ? [proofs.challenge] : undefined;
+    const answer = await verify(token, { request, env, resource, execution }).catch(unverified);
     if (answer instanceof Response) return answer;
     if (typeof answer === "string") {
-      return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource);
+      return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource, own);
+    }
+    const given = { request, env, token, isProven, resource: options.resource, cnf: answer.principal.claims?.cnf };
+    const problem = await problemOfBinding(given, proofs);
+    if (problem) {
+      return problem instanceof Response ? problem : deny({ status: 401, scopes, ...problem }, resource, challenges);
     }
     const principal = { ...answer.principal, scopes: include(answer.principal.scopes ?? []) };
+    rememberCaller(request, principal);
     const holds = (scope: string) => principal.scopes.includes(scope);
     if (scopes.every(holds) && needs.all.every(holds)) return principal;
     // Only now is the body of interest.
@@ -58,7 +74,7 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     const all = [...new Set([...scopes, ...more])];
     if (!all.every(holds)) {
       const message = "The token lacks a scope.";
-      return deny({ status: 403, error: "insufficient_scope", message, scopes: all }, resource);
+      return deny({ status: 403, error: "insufficient_scope", message, scopes: all }, resource, own);
     }
     return principal;
   };
@@ -75,7 +91,25 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
     if (given !== undefined) paths.add(WELL_KNOWN + rootless(given));
     for (const each of paths) app.all(each, (context) => metadataFor(options, context.req.raw, own) as Response);
   };
-  return Object.assign(auth, { visible, metadata, mount });
+  const roles: AuthRoles = {
+    attach: (place, keys, limits = DEFAULT_LIMITS) => {
+      needs.join(limits);
+      return { role: proofs?.attach(place, keys).role ?? [] };
+    },
+    findProblems: (env) => proofs?.findProblems(env) ?? [],
+  };
+  return Object.assign(auth, { visible, metadata, mount, roles });
+}
+
+/** Returns why a token may not be used as it was presented, or undefined if it may. */
+async function problemOfBinding(
+  given: BoundToken & { readonly isProven: boolean },
+  proofs: ProofPart | undefined,
+): Promise<ProofProblem | Response | undefined> {
+  const { isProven, cnf } = given;
+  if (proofs && isProven) return proofs.check(given);
+  // A token that is bound to a key must be used with a proof of that key, also where no proof can be verified.
+  return cnf === undefined ? undefined : { error: "invalid_token", message: "The token is bound to a key." };
 }
 
 /** Returns the URL that identifies the endpoint. */
@@ -92,15 +126,28 @@ function rootless(path: string): string {
 function metadataFor(options: BearerOptions<never>, { url, method }: Request, path = "/"): Response | undefined {
   const { pathname } = splitUrl(url);
   if (!pathname.includes(WELL_KNOWN)) return undefined;
-  const { issuer, scopes, metadata } = options;
+  const { issuer, scopes, metadata, dpop } = options;
   const document: JsonObject = {
     resource: resourceAt(options, url, pathname.replace(WELL_KNOWN, "") || path),
     authorization_servers: [issuer],
     scopes_supported: scopes,
     bearer_methods_supported: ["header"],
+    ...dpop?.metadata,
     ...metadata,
   };
   return answerMetadata(method, document);
+}
+
+/** Returns a function that logs once, on this machine only, what tokens must say. A wrong audience is hard to find. */
+function explainer({ issuer, audience, verify }: BearerOptions<never>): (url: string, resource: string) => void {
+  let isSaid = verify !== undefined;
+  return (url, resource) => {
+    if (isSaid || !isLoopback(splitUrl(url).hostname)) return;
+    isSaid = true;
+    console.log(
+      `mcp-edge: tokens must have the issuer ${issuer} and the audience ${[audience ?? resource].flat().join(" or ")}`,
+    );
+  };
 }
 
 /** Returns the way in which tokens are verified. */

@@ -23,7 +23,7 @@ export function bySignature(
 ): Verify {
   const load = typeof jwks === "object" ? async () => jwks.keys : () => (jwks ? loadKeys(jwks) : discoverKeys(issuer));
   const keys = new IssuerKeys(load, keysMs);
-  return async (token, { resource }, execution) => {
+  return async (token, { resource, execution }) => {
     const jwt = parseJwt(token);
     if (!jwt) return "The token is not a JWT.";
     if (!algorithms.some((algorithm) => algorithm === jwt.algorithm)) return "The algorithm is not accepted.";

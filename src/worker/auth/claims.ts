@@ -30,13 +30,11 @@ export interface Accepted {
 
 /** Returns who a token acts for, or the reason for which it is refused. The reason contains nothing of the token. */
 export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | string {
-  const { iss, aud, exp, nbf, cnf, sub } = claims;
+  const { iss, aud, exp, nbf, sub } = claims;
   const { issuer, audiences, clockSkewMs, isVouchedFor, clientClaim } = rules;
   if (iss !== issuer && !(isVouchedFor && iss === undefined)) return "The token is from another issuer.";
   const given: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.some((audience) => given.includes(audience))) return "The token is for another resource.";
-  // A token that is bound to a key must be used with a proof of that key.
-  if (cnf !== undefined) return "The token is bound to a key.";
   const nowMs = Date.now();
   const expiresAtMs = isVouchedFor && exp === undefined ? Infinity : timeOf(exp) + clockSkewMs;
   // Written so that NaN, for a claim that is no number, refuses the token.
@@ -47,7 +45,22 @@ export function readClaims(claims: JsonObject, rules: ClaimRules): Accepted | st
   const client = textOf(claims[clientClaim]);
   const subject = user ?? (client && CLIENT + client);
   if (subject === undefined) return "The token names no subject.";
-  return { principal: { issuer, subject, scopes: scopesOf(claims), claims }, expiresAtMs };
+  // Issuers that do not write the `client_id` of RFC 9068 write the `azp` of OpenID Connect.
+  const clientId = client ?? textOf(claims.azp);
+  const principal: Principal = {
+    issuer,
+    subject,
+    scopes: scopesOf(claims),
+    claims,
+    ...defined({ clientId, expiresAtMs: typeof exp === "number" ? exp * 1000 : undefined }),
+  };
+  return { principal, expiresAtMs };
+}
+
+/** Returns the members that have a value. */
+export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const found = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(found) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 /** Returns the milliseconds of a claim in seconds. */

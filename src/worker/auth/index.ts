@@ -11,4 +11,5 @@ export type { IntrospectionOptions } from "./introspection.ts";
 export type { JsonWebKeySet } from "./issuer-keys.ts";
 export type { Jwk, TokenAlgorithm } from "./jwt.ts";
 export type { ScopeNeeds } from "./needs.ts";
+export { type OAuthProviderOptions, workersOAuthProvider } from "./oauth-provider.ts";
 export type { TokenRequest, VerifiedToken, VerifyToken } from "./opaque.ts";

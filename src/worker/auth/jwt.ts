@@ -81,6 +81,7 @@ export function schemeOf(algorithm: string): Scheme | undefined {
 export interface UnverifiedJwt {
   readonly algorithm: string;
   readonly kid: string | undefined;
+  readonly header: JsonObject;
   readonly claims: JsonObject;
   readonly signed: Uint8Array<ArrayBuffer>;
   readonly signature: Uint8Array<ArrayBuffer>;
@@ -89,8 +90,12 @@ export interface UnverifiedJwt {
 /** The types of JWTs that are access tokens. Many issuers send "JWT" or no type in place of the "at+jwt" of RFC 9068. */
 const TYPES = /^(application\/)?(at\+)?jwt$/i;
 
-/** Reads a JWT. Undefined for a text that is not one, and for a JWT of another kind (RFC 8725, 3.11). */
-export function parseJwt(token: string): UnverifiedJwt | undefined {
+/**
+ * Reads a JWT. Undefined for a text that is not one, and for a JWT of another kind (RFC 8725, 3.11).
+ *
+ * @param types Matches the types of the kind.
+ */
+export function parseJwt(token: string, types = TYPES): UnverifiedJwt | undefined {
   const [head = "", body = "", signature = "", ...rest] = token.split(".");
   const header = readPart(head);
   const claims = readPart(body);
@@ -98,9 +103,9 @@ export function parseJwt(token: string): UnverifiedJwt | undefined {
   if (rest.length > 0 || !header || !claims || !bytes) return undefined;
   const { alg, kid, typ = "JWT", crit } = header;
   // No extension is understood, so a token that requires one must be refused (RFC 7515, 4.1.11).
-  if (typeof alg !== "string" || typeof typ !== "string" || !TYPES.test(typ) || crit !== undefined) return undefined;
+  if (typeof alg !== "string" || typeof typ !== "string" || !types.test(typ) || crit !== undefined) return undefined;
   if (kid !== undefined && typeof kid !== "string") return undefined;
-  return { algorithm: alg, kid, claims, signed: encodeText(`${head}.${body}`), signature: bytes };
+  return { algorithm: alg, kid, header, claims, signed: encodeText(`${head}.${body}`), signature: bytes };
 }
 
 function readPart(part: string): JsonObject | undefined {

@@ -8,9 +8,10 @@ import { keyOf } from "../../core/define/definitions.ts";
 import type { Definition } from "../../core/define/server-options.ts";
 import { UriTemplate } from "../../core/define/uri-template.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
 import { readBody } from "../../http/body.ts";
 import { refuse } from "../../http/refusal.ts";
+import { wider } from "./body-limits.ts";
 
 type ScopesByName = Readonly<Record<string, readonly string[]>>;
 
@@ -38,6 +39,8 @@ export class Needs {
   readonly #templates: readonly (readonly [UriTemplate, readonly string[]])[];
   /** Every scope that some operation needs. */
   readonly all: readonly string[];
+  /** The limits of the endpoints that use the hook. Undefined until it has joined one. */
+  #limits: Limits | undefined;
 
   /** @throws {KitError} `definition-invalid` for a URI template with a mistake. */
   constructor({ tools = {}, prompts = {}, resources = {}, methods = {} }: ScopeNeeds) {
@@ -54,6 +57,11 @@ export class Needs {
     this.all = Object.values(this.#scopes).flatMap((map) => [...map.values()].flat());
   }
 
+  /** Reads bodies of this endpoint too. */
+  join(limits: Limits): void {
+    this.#limits = wider(this.#limits, limits);
+  }
+
   /** Returns the scopes that a definition needs. */
   ofDefinition(definition: Definition<never>): readonly string[] {
     const { kind } = definition;
@@ -66,7 +74,7 @@ export class Needs {
    */
   async ofRequest(request: Request): Promise<readonly string[] | Response> {
     if (request.method !== "POST" || this.all.length === 0) return [];
-    const body = await readBody(request.clone(), DEFAULT_LIMITS);
+    const body = await readBody(request.clone(), this.#limits ?? DEFAULT_LIMITS);
     if (body.refusal) return refuse(body.refusal);
     const messages: readonly unknown[] = Array.isArray(body.value) ? body.value : [body.value];
     return messages.filter(isObject).flatMap((message) => this.#ofMessage(message));

@@ -5,11 +5,10 @@
  * @module
  */
 import { encodeText, toHex } from "../../core/protocol/bytes.ts";
-import type { Principal } from "../../core/protocol/client-facts.ts";
 import { describeType, KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import type { Accepted } from "./claims.ts";
+import { type Accepted, defined } from "./claims.ts";
 
 /** A token that the author's function accepts. */
 export interface VerifiedToken {
@@ -17,8 +16,10 @@ export interface VerifiedToken {
   readonly subject: string;
   /** The scopes of the token. @default none */
   readonly scopes?: readonly string[];
-  /** Further values for handlers, as `ctx.principal.claims`. They must not contain the token. */
+  /** Further values for handlers, as `ctx.auth.claims`. They must not contain the token. */
   readonly claims?: JsonObject;
+  /** The client that the token was issued to. */
+  readonly clientId?: string;
   /** When the token expires, in milliseconds since 1970. @default it does not */
   readonly expiresAtMs?: number;
 }
@@ -31,6 +32,8 @@ export interface TokenRequest<Env> {
   readonly env: Env;
   /** The resource that the token must be for: the URL of the endpoint. */
   readonly resource: string;
+  /** The execution context, with the `props` of a wrapper around the Worker. */
+  readonly execution: Execution;
 }
 
 /**
@@ -44,21 +47,22 @@ export type VerifyToken<Env> = (
 ) => VerifiedToken | null | Promise<VerifiedToken | null>;
 
 /** Returns who a token acts for, or the reason for which it is refused. */
-export type Verify = (token: string, given: TokenRequest<unknown>, execution: Execution) => Promise<Accepted | string>;
+export type Verify = (token: string, given: TokenRequest<unknown>) => Promise<Accepted | string>;
 
 /** Verifies tokens by the author's function. */
 export function byFunction(issuer: string, verify: VerifyToken<never>): Verify {
-  return async (token, given) => {
-    const verified = await verify(token, given as TokenRequest<never>);
+  return async (token, request) => {
+    const verified = await verify(token, request as TokenRequest<never>);
     if (verified === null) return "The token is not accepted.";
     if (!isObject(verified) || typeof verified.subject !== "string" || verified.subject === "") {
       const text = `verify of bearer() returned ${describeType(verified)}. Return { subject }, a non-empty string, or null.`;
       throw new KitError("options-invalid", text);
     }
-    const { subject, scopes = [], claims, expiresAtMs = Infinity } = verified;
-    if (!(Date.now() < expiresAtMs)) return "The token has expired.";
-    const principal: Principal = { issuer, subject, scopes, ...(claims && { claims }) };
-    return { principal, expiresAtMs };
+    const { subject, scopes = [], claims, clientId, expiresAtMs } = verified;
+    const untilMs = expiresAtMs ?? Infinity;
+    if (!(Date.now() < untilMs)) return "The token has expired.";
+    const principal = { issuer, subject, scopes, ...defined({ claims, clientId, expiresAtMs }) };
+    return { principal, expiresAtMs: untilMs };
   };
 }
 
@@ -69,14 +73,14 @@ const KEPT_MAX = 1_000;
 export function keeping(verify: Verify, cacheMs: number): Verify {
   if (cacheMs === 0) return verify;
   const kept = new Map<string, Accepted & { readonly untilMs: number }>();
-  return async (token, given, execution) => {
+  return async (token, given) => {
     // The token itself is not kept. An answer holds for one resource.
     const bytes = encodeText(JSON.stringify([given.resource, token]));
     const key = toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
     const known = kept.get(key);
     if (known && Date.now() < known.untilMs) return known;
     kept.delete(key);
-    const answer = await verify(token, given, execution);
+    const answer = await verify(token, given);
     if (typeof answer === "string") return answer;
     const [oldest] = kept.keys();
     if (kept.size >= KEPT_MAX && oldest !== undefined) kept.delete(oldest);

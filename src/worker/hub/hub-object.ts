@@ -10,9 +10,11 @@
  *
  * @module
  */
+
 import { compileFilter, type Notice, type NoticeFilter } from "../../core/protocol/notices.ts";
 import { pause } from "../../core/protocol/pause.ts";
 import type { RoleObject } from "../object.ts";
+import { openSockets } from "../open-sockets.ts";
 import {
   CLAIM_HEADER,
   type FromHub,
@@ -115,7 +117,7 @@ export class HubObject implements RoleObject, HubRpc {
     const place = JSON.stringify(this.#place);
     let failed = 0;
     // The Worker of any other socket has closed it, or will reconnect.
-    for (const socket of this.#open()) {
+    for (const socket of openSockets(this.#ctx)) {
       try {
         const admits = this.#filterOf(socket);
         const wanted = all.filter(({ notice }) => admits(notice));
@@ -134,7 +136,7 @@ export class HubObject implements RoleObject, HubRpc {
   async fetch(request: Request): Promise<Response> {
     const claim = JSON.parse(request.headers.get(CLAIM_HEADER) ?? "") as HubClaim;
     const { owner, ownerMax, size, charsMax } = claim;
-    const own = owner ? this.#open(owner).length : 0;
+    const own = owner ? openSockets(this.#ctx, owner).length : 0;
     const isOver = owner && own >= ownerMax;
     const excess = isOver
       ? `${own} of ${ownerMax} listen streams of this principal are open (limits.listensPerPrincipalMax)`
@@ -162,7 +164,7 @@ export class HubObject implements RoleObject, HubRpc {
   /** Synchronous, like the accept that follows, so that concurrent requests cannot all pass the check. */
   #findExcess({ size, streamsMax, charsMax }: HubClaim): string | undefined {
     if (this.#streams >= streamsMax || this.#chars + size > charsMax) {
-      const sockets = this.#open();
+      const sockets = openSockets(this.#ctx);
       this.#streams = sockets.length;
       this.#chars = sockets.reduce(
         (sum, socket) => sum + Number(this.#ctx.getTags(socket)[0]?.slice(SIZE_TAG.length)),
@@ -173,10 +175,6 @@ export class HubObject implements RoleObject, HubRpc {
     const chars = this.#chars + size;
     if (chars <= charsMax) return undefined;
     return `the subscriptions of all streams would have ${chars} characters of ${charsMax} (hub(): charsMax)`;
-  }
-
-  #open(tag?: string): WebSocket[] {
-    return this.#ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN);
   }
 
   get #place(): HubPlace {

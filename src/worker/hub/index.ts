@@ -4,7 +4,6 @@
  * @module
  */
 import { waitUntil, env as workerEnv } from "cloudflare:workers";
-import { fingerprint } from "../../core/protocol/bytes.ts";
 import { checkOptions, type OptionTable, SIZE } from "../../core/protocol/check-options.ts";
 import type { Claim, Notice } from "../../core/protocol/notices.ts";
 import { listenMethods } from "../../core/serve/subscriptions.ts";
@@ -84,11 +83,9 @@ export function hub<Env>(options: HubOptions = {}): NoticesPart<Env, WithMcpObje
         const owner = principal && (await hashPrincipal(principal));
         const claim: HubClaim = { owner, ownerMax: limits.listensPerPrincipalMax, size, streamsMax, charsMax };
         const headers = { [CLAIM_HEADER]: JSON.stringify(claim) };
-        // The streams of a principal meet in one object, which can count them.
-        const fraction = owner ? fingerprint(owner) / 2 ** 32 : Math.random();
         return (shard: number) => {
           const stubOf = (object: number) => objects.named(env, hubName(shard, object));
-          return (placements[shard] as Placement).connector(fraction, {
+          return (placements[shard] as Placement).connector(claim, {
             dial: (object) => retryOnReset(() => objects.dial(stubOf(object), headers)),
             grow: (seen) => retryOnReset(() => objects.call(stubOf(0), "grow", shard, seen, objectsMax)),
           });

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { OBJECTS_HEADER } from "./hub-messages.ts";
+import { fingerprint } from "../../core/protocol/bytes.ts";
+import { type HubClaim, OBJECTS_HEADER } from "./hub-messages.ts";
 
 /** The requests to the objects of one shard. */
 export interface ShardLinks {
@@ -26,18 +27,25 @@ export class Placement {
   /**
    * Returns a function that connects one stream to an object that has room, or returns the refusal if none was found.
    * Called again, it tries the same object first, because that object knows what the stream has missed.
-   *
-   * @param fraction A number in [0, 1) that selects objects: the same for all streams of a principal, otherwise random.
    */
-  connector(fraction: number, { dial, grow }: ShardLinks): () => Promise<Response> {
+  connector(
+    { owner, ownerMax, streamsMax }: Pick<HubClaim, "owner" | "ownerMax" | "streamsMax">,
+    { dial, grow }: ShardLinks,
+  ): () => Promise<Response> {
+    const random = Math.random();
+    // The streams of a principal meet in one object, which can count them, if they fit into it.
+    const preferred = owner && ownerMax <= streamsMax ? fingerprint(owner) / 2 ** 32 : random;
     let last: number | undefined;
     return async () => {
       let response!: Response;
       for (;;) {
         const objects = this.#known;
         const older = objects >> 1;
-        const newer = older + Math.floor(fraction * (objects - older));
-        for (const object of new Set([last ?? newer, newer, Math.floor(fraction * older)])) {
+        const places = [preferred, random].flatMap((fraction) => [
+          older + Math.floor(fraction * (objects - older)),
+          Math.floor(fraction * older),
+        ]);
+        for (const object of new Set(last === undefined ? places : [last, ...places])) {
           // An object does not hibernate while its answer is not read.
           await response?.body?.cancel();
           response = await dial(object);

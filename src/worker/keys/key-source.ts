@@ -54,20 +54,18 @@ export class KeySource {
   async ring(env: unknown, purpose: string, sealed?: string): Promise<KeyRing> {
     const list = readKeyList(env);
     if (list !== undefined) return ringOf(list, purpose);
-    const ring = await this.#ringNow(env, purpose);
+    const ring = await this.#ringOf(await this.#current(env), purpose);
     if (sealed === undefined || ring.knows(sealed)) return ring;
     // Concurrent callers wait for the same request.
     if (this.#pending || Date.now() - this.#requestedAtMs >= UNKNOWN_PAUSE_MS) {
-      await this.#refresh(env);
-      return this.#ringNow(env, purpose);
+      return this.#ringOf(await this.#refresh(env), purpose);
     }
     // The key may exist although the request for it failed. "Unknown" would tell the client that its session is gone.
     if (this.#failure !== undefined) throw this.#failure;
     return ring;
   }
 
-  async #ringNow(env: unknown, purpose: string): Promise<KeyRing> {
-    const known = await this.#current(env);
+  #ringOf(known: Known, purpose: string): Promise<KeyRing> {
     const { keys } = known;
     const nowMs = Date.now();
     const sealing = keys.findLast(({ sealsFromMs }) => sealsFromMs <= nowMs) ?? keys[0];
@@ -78,7 +76,8 @@ export class KeySource {
     return ringOf(known.list, purpose);
   }
 
-  async #current(env: unknown): Promise<Known> {
+  /** Not async, because almost every call gets the keys at once. */
+  #current(env: unknown): Known | Promise<Known> {
     const known = this.#known;
     if (!known) return this.#refresh(env);
     const ageMs = Date.now() - known.requestedAtMs;

@@ -6,11 +6,19 @@
 import { waitUntil } from "cloudflare:workers";
 import { checkOptions, type OptionTable, PERIOD } from "../../core/protocol/check-options.ts";
 import { KitError } from "../../core/protocol/errors.ts";
-import { type OutcomeKeeper, onceWith, otherCall, tooLargeOutcome } from "../../core/serve/idempotency.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import {
+  IDEMPOTENCY_KEY,
+  type OutcomeKeeper,
+  onceWith,
+  otherCall,
+  tooLargeOutcome,
+} from "../../core/serve/idempotency.ts";
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import { OBJECTS, type WithMcpObject } from "../object.ts";
 import type { OncePart } from "../parts.ts";
 import { ReconnectingSocket } from "../reconnecting-socket.ts";
+import { retryOnReset } from "../retry-on-reset.ts";
 import { OnceObject, PRESENT_HEADER, type Presentation, RUN } from "./once-object.ts";
 
 /** Options of {@link once}. */
@@ -31,7 +39,8 @@ const OUTCOME_MAX = 512 * 1024;
 /**
  * Runs calls once that their client identifies in `_meta["mcp-edge/idempotencyKey"]`, and calls of tools declared
  * `once: true`: a repeated call joins the first run or gets its outcome. Each such call costs two object requests and
- * three rows; other calls cost nothing. Needs the exported class `McpObject`.
+ * three rows; other calls cost nothing. The server declares the key as an experimental capability, so that clients that
+ * know it send one with each call. Needs the exported class `McpObject`.
  *
  * @example
  * ```ts
@@ -48,10 +57,16 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
   return {
     objects: OBJECTS,
     attach: (place) => ({
-      once: (env, session) => onceWith(keeperOf(env, place, ttlMs), session),
+      once: (env, session) => Object.assign(onceWith(keeperOf(env, place, ttlMs), session), { declare }),
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
     }),
   };
+}
+
+/** Tells clients that a call with a key may be repeated. Experimental capabilities of the author take precedence. */
+function declare(capabilities: JsonObject): JsonObject {
+  const own = capabilities.experimental as JsonObject | undefined;
+  return { ...capabilities, experimental: { [IDEMPOTENCY_KEY]: {}, ...own } };
 }
 
 function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeeper {
@@ -62,7 +77,7 @@ function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeepe
     const { name, ...rest } = presented;
     const presentation: Presentation = { ...rest, ttlMs, run: crypto.randomUUID() };
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
-    const dial = () => objects.dial(objects.named(env, `once:${name}`), headers);
+    const dial = () => retryOnReset(() => objects.dial(objects.named(env, `once:${name}`), headers));
     const outcome = present(dial, run);
     // Continues when the client disconnects, so that the outcome can be requested later.
     waitUntil(outcome.catch(() => undefined));
@@ -98,5 +113,5 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
 }
 
 function unreachable(): KitError {
-  return new KitError("object-unreachable", "The object that stores the outcome of this call cannot be reached.");
+  return new KitError("object-unreachable", "The object of this call cannot be reached.");
 }

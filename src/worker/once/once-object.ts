@@ -8,8 +8,10 @@
  *
  * @module
  */
+
 import { goesOn, INTERRUPTED_OUTCOME, type Presented, withAnswers } from "../../core/serve/idempotency.ts";
 import type { RoleObject } from "../object.ts";
+import { openSockets } from "../open-sockets.ts";
 
 /** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {
@@ -94,11 +96,11 @@ export class OnceObject implements RoleObject {
 
   #settle(claim: Claim, outcome: string): void {
     this.#ctx.storage.kv.put(KEY, { ...claim, outcome });
-    for (const socket of this.#ctx.getWebSockets()) if (socket.readyState === WebSocket.OPEN) socket.send(outcome);
+    for (const socket of openSockets(this.#ctx)) socket.send(outcome);
   }
 
   #runners({ run }: Claim): WebSocket[] {
-    return this.#ctx.getWebSockets(run).filter(({ readyState }) => readyState === WebSocket.OPEN);
+    return openSockets(this.#ctx, run);
   }
 
   /** Sets the alarm that settles the call as interrupted, unless the Worker that runs it is connected. */

@@ -304,7 +304,7 @@ function sizeOf(value: unknown): number {
 function tooLarge(units: number): KitError {
   return new KitError(
     "state-too-large",
-    `A call in a session may store at most ${CALL_MAX} characters of request, answers and step results; this change would ` +
-      `make it ${units}. Store large values elsewhere, and return a reference to them from ctx.step().`,
+    `The request, answers and step results of a call in a session may have ${CALL_MAX} characters, not ${units}. ` +
+      "Store large values elsewhere, and return a reference to them from ctx.step().",
   );
 }

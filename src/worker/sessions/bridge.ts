@@ -48,8 +48,8 @@ class Bridge {
   #tap: NoticeSubscription | undefined;
   /** Filters are applied one after the other. */
   #listening: Promise<void> = Promise.resolve();
-  #greet: () => void = () => undefined;
-  #refuse: (error: unknown) => void = () => undefined;
+  /** Resolves when the stream has begun: a standalone one when its subscription to notices is in effect. */
+  readonly #begun = Promise.withResolvers<void>();
 
   constructor(options: BridgeOptions) {
     this.#options = options;
@@ -57,11 +57,6 @@ class Bridge {
 
   async open(): Promise<Refusal | undefined> {
     const { to, target } = this.#options;
-    // A standalone stream has begun when its subscription to notices is in effect.
-    const greeted = new Promise<void>((resolve, reject) => {
-      this.#greet = resolve;
-      this.#refuse = reject;
-    });
     const socket = await ReconnectingSocket.open({
       dial: () => this.#dial(),
       onMessage: (text) => this.#receive(decodeBridge(text)),
@@ -73,7 +68,7 @@ class Bridge {
     to.signal.addEventListener("abort", () => this.#end(), { once: true });
     if (to.signal.aborted) this.#end();
     try {
-      await greeted;
+      await this.#begun.promise;
       return undefined;
     } catch (error) {
       if (error instanceof BusyError) return busy(error.message);
@@ -92,7 +87,7 @@ class Bridge {
       case "hello":
         if (!this.#place) to.write(message.frames);
         this.#place ??= { stream: message.stream, after: message.seq };
-        if (!message.waits) this.#greet();
+        if (!message.waits) this.#begun.resolve();
         return;
       case "events":
       case "final":
@@ -110,7 +105,7 @@ class Bridge {
           .then(() => this.#socket?.send(message.number), this.#fail);
         return;
       case "begun":
-        this.#greet();
+        this.#begun.resolve();
     }
   }
 
@@ -171,12 +166,12 @@ class Bridge {
 
   /** Called when notices are unavailable. Refuses a stream that has not begun; ends another, so that its client reconnects. */
   readonly #fail = (error: unknown): void => {
-    this.#refuse(error);
+    this.#begun.reject(error);
     this.#end();
   };
 
   #end(): void {
-    this.#greet();
+    this.#begun.resolve();
     clearTimeout(this.#receipt);
     this.#socket?.close(this.#isHttpSse ? GONE : undefined);
     this.#tap?.stop();

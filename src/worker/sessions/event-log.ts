@@ -88,13 +88,10 @@ const EMPTY_BYTES = 4096;
 /** Milliseconds until the log of an open stream is checked again, in case the close of its socket is never reported. */
 const OPEN_MS = 24 * 60 * 60_000;
 
-const TABLES = `
-  CREATE TABLE stream (id INTEGER PRIMARY KEY, session INTEGER, kind INTEGER, requests TEXT);
-  CREATE TABLE event (
-    stream INTEGER, seq INTEGER, rank INTEGER, at INTEGER, kind INTEGER, frames TEXT,
-    PRIMARY KEY (stream, seq, rank)
-  ) WITHOUT ROWID;
-`;
+const TABLES =
+  "CREATE TABLE stream (id INTEGER PRIMARY KEY, session INTEGER, kind INTEGER, requests TEXT);" +
+  "CREATE TABLE event (stream INTEGER, seq INTEGER, rank INTEGER, at INTEGER, kind INTEGER, frames TEXT," +
+  "PRIMARY KEY (stream, seq, rank)) WITHOUT ROWID";
 
 /** The newest event of a stream is never deleted, because the number of the next event is derived from it. */
 const NOT_NEWEST = "event.seq < (SELECT MAX(seq) FROM event AS newest WHERE newest.stream = event.stream)";
@@ -103,6 +100,8 @@ export class EventLog {
   readonly #sql: SqlStorage;
   #hasTables: boolean | undefined;
   #lastStream = 0;
+  /** Whether the object stored nothing, not even an alarm, when the log was first used. Reading the size is expensive. */
+  wasEmpty = false;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -273,8 +272,11 @@ export class EventLog {
   }
 
   #exists(): boolean {
-    // An empty database has at most one page. Checking the size avoids reading a row in the many sessions that store nothing.
-    this.#hasTables ??= this.#sql.databaseSize > EMPTY_BYTES && this.#hasTable();
+    if (this.#hasTables === undefined) {
+      // An empty database has at most one page. Checking the size avoids reading a row in the many sessions that store nothing.
+      this.wasEmpty = this.#sql.databaseSize <= EMPTY_BYTES;
+      this.#hasTables = !this.wasEmpty && this.#hasTable();
+    }
     return this.#hasTables;
   }
 

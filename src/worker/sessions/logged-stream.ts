@@ -32,6 +32,8 @@ export interface LoggedStreamOptions {
 
 /** The owner of a stream. */
 export interface StreamOwner {
+  /** UTF-16 units of waiting progress and logs that are written without waiting longer. */
+  readonly gatherMax: number;
   /** Called when the stream begins. */
   begun(stream: LoggedStream): void;
   /** Called when rows were stored. @returns The size of older rows of this stream that were deleted to make room. */
@@ -47,9 +49,6 @@ export const ROW_MAX = 256 * 1024;
 
 /** Progress and logs that follow earlier ones within this many milliseconds wait for the rest of that time. */
 const GATHER_MS = 10;
-
-/** UTF-16 units of waiting progress and logs that are written without waiting longer. */
-const GATHER_MAX = 16 * 1024;
 
 interface Frame {
   readonly seq: number;
@@ -190,7 +189,7 @@ export class LoggedStream {
    */
   get #gathers(): boolean {
     const isSoon = Date.now() - this.#flushedAtMs < GATHER_MS;
-    return isSoon && this.#waiting < GATHER_MAX && this.kind === StreamKind.Call;
+    return isSoon && this.#waiting < this.#options.owner.gatherMax && this.kind === StreamKind.Call;
   }
 
   #flushAfterTurn(): void {

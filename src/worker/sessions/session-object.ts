@@ -6,9 +6,11 @@
  *
  * @module
  */
+
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
 import type { RoleObject } from "../object.ts";
+import { openSockets } from "../open-sockets.ts";
 import { GONE } from "../reconnecting-socket.ts";
 import type { EdgeRuntime } from "../runtime.ts";
 import { ATTACH_HEADER, decodeAttach } from "./bridge-messages.ts";
@@ -119,8 +121,7 @@ export class SessionObject implements RoleObject, SessionRpc {
     }
     for (const row of this.#log.unfinished()) this.#session(row.session).interrupt(row);
     const { resumeMs, newsMs } = this.#options;
-    const readersOf = ({ session, id }: StreamRow) =>
-      this.#ctx.getWebSockets(socketTag(session, id)).filter(isOpenSocket).map(attachmentOf);
+    const readersOf = ({ session, id }: StreamRow) => openSockets(this.#ctx, socketTag(session, id)).map(attachmentOf);
     due.push(nowMs + this.#log.collect({ nowMs, resumeMs, newsMs, readersOf }));
     this.#letGo();
     for (const session of this.#sessions.values()) session.collected();
@@ -187,15 +188,13 @@ export class SessionObject implements RoleObject, SessionRpc {
 
   /** Sets the alarm unless an earlier one is set. Setting it writes a row. */
   async #wakeAt(atMs: number): Promise<void> {
-    const stored = this.#alarmAtMs === undefined ? await this.#ctx.storage.getAlarm() : undefined;
+    // In an object that stored nothing before, the alarm is set in this turn, and becomes durable with the rows.
+    const isUnknown = this.#alarmAtMs === undefined && !this.#log.wasEmpty;
+    const stored = isUnknown ? await this.#ctx.storage.getAlarm() : undefined;
     // Assigned after the await, since a concurrent call may have set the alarm.
     this.#alarmAtMs ??= stored ?? Number.POSITIVE_INFINITY;
     if (this.#alarmAtMs <= atMs) return;
     this.#alarmAtMs = atMs;
     await this.#ctx.storage.setAlarm(atMs);
   }
-}
-
-function isOpenSocket({ readyState }: WebSocket): boolean {
-  return readyState === WebSocket.OPEN;
 }

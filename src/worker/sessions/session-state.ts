@@ -82,8 +82,7 @@ export class SessionState {
 
   /** Returns the numbers of the sessions of an object that have stored state. */
   static stored(kv: SyncKvStorage): number[] {
-    const keys = [...kv.list({ prefix: PREFIX })].map(([key]) => key);
-    return keys.map((key) => Number(key.slice(PREFIX.length + 1)));
+    return [...kv.list({ prefix: PREFIX })].map(([key]) => Number(key.slice(PREFIX.length + 1)));
   }
 
   /** Returns the numbers of the sessions of an object that have stored calls: see replay/durable-calls.ts. */

@@ -19,7 +19,7 @@ import type { SocketAttachment, StreamSender } from "./stream-sender.ts";
 import { StreamSockets } from "./stream-sockets.ts";
 import { findStart, type Start } from "./stream-start.ts";
 
-/** Size of the messages that may wait for a client to open a stream. */
+/** Size of the messages that may wait for a client to open a stream, or for others that follow. */
 const WAITING_MAX = 64 * 1024;
 /** Fraction of a limit that is freed at once, so that pruning does not run for each event. */
 const FREED = 0.25;
@@ -306,6 +306,12 @@ export class SessionStreams implements StreamOwner {
     return new LoggedStream({ id, after, session, kind, requests, tagOf: this.#tagOf, log, owner: this });
   }
 
+  /** The log deletes whole rows, so a row must be small compared with the limits. */
+  get gatherMax(): number {
+    const { streamBytesMax, sessionBytesMax } = this.#host.caps;
+    return Math.min(WAITING_MAX, FREED * Math.min(streamBytesMax, sessionBytesMax));
+  }
+
   /** Enforces the limits. Returns the size of the rows of this stream that were deleted. */
   stored(stream: number, streamSize: number, added: number): number {
     const { log, session, caps } = this.#host;
@@ -366,6 +372,6 @@ function interrupted(request: RequestId): string {
 }
 
 function unstored(request: RequestId): string {
-  const message = "The call has ended, but its answer could not be stored. It may have had effects.";
+  const message = "The call has ended, but its answer could not be stored.";
   return encodeError(request, { ...INTERRUPTED_CALL, message });
 }

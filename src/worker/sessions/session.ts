@@ -20,6 +20,7 @@ import type { Refusal } from "../../http/refusal.ts";
 import { type Outcome, untilStreaming } from "../../http/respond.ts";
 import { tooMany } from "../../http/session-refusals.ts";
 import type { PostOutcome, SessionPost } from "../../http/sessions.ts";
+import { openSockets } from "../open-sockets.ts";
 import type { DurableCall } from "../replay/durable-call.ts";
 import type { DurableCalls } from "../replay/durable-calls.ts";
 import { toRequestFacts } from "../runtime.ts";
@@ -261,8 +262,7 @@ export class Session implements HttpSseSession {
   }
 
   get #isHeld(): boolean {
-    const sockets = this.#host.ctx.getWebSockets(`n${this.#number}`);
-    return sockets.some((socket) => socket.readyState === WebSocket.OPEN);
+    return openSockets(this.#host.ctx, `n${this.#number}`).length > 0;
   }
 
   /** Whether the session can be removed from memory: nothing runs, no socket is open, and its whole state is stored. */

@@ -4,8 +4,10 @@
  *
  * @module
  */
+
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { encodeEvent } from "../../http/sse.ts";
+import { sendIfOpen } from "../open-sockets.ts";
 import { OVER } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import { EventKind, type EventLog, type EventRow, type Position } from "./event-log.ts";
@@ -138,7 +140,7 @@ export class StreamSender {
   }
 
   #say(message: string): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(message);
+    sendIfOpen(this.#socket, message);
   }
 
   #keep(behind: Position | undefined): void {

@@ -3,7 +3,9 @@
  *
  * @module
  */
+
 import type { NoticeFilter } from "../../core/protocol/notices.ts";
+import { openSockets, sendIfOpen } from "../open-sockets.ts";
 import { SUPERSEDED } from "../reconnecting-socket.ts";
 import { encodeBridge } from "./bridge-messages.ts";
 import type { Position } from "./event-log.ts";
@@ -34,16 +36,12 @@ export class StreamSockets {
 
   /** The open sockets of GET streams. */
   get own(): WebSocket[] {
-    return this.#open(`own${this.#host.session}`);
+    return openSockets(this.#host.ctx, `own${this.#host.session}`);
   }
 
   /** Returns the open sockets of a stream. */
   of(stream: number): WebSocket[] {
-    return this.#open(socketTag(this.#host.session, stream));
-  }
-
-  #open(tag: string): WebSocket[] {
-    return this.#host.ctx.getWebSockets(tag).filter((socket) => socket.readyState === WebSocket.OPEN);
+    return openSockets(this.#host.ctx, socketTag(this.#host.session, stream));
   }
 
   /** Returns the sender of a socket. */
@@ -107,7 +105,7 @@ export class StreamSockets {
     const others = this.own.filter((other) => other !== socket);
     await this.tell(socket, filter);
     await Promise.all(others.map((other) => this.tell(other, { lists: [], uris: [] })));
-    if (socket.readyState === WebSocket.OPEN) socket.send(encodeBridge({ kind: "begun" }));
+    sendIfOpen(socket, encodeBridge({ kind: "begun" }));
   }
 }
 

@@ -35,8 +35,7 @@ export class ChangeWaiters {
 /** @throws {Error} if the task was created by a later build, for a protocol version that this build does not know. */
 function legacyClientOf({ version, capabilities, info }: TaskClient): ClientFacts {
   const rules = findVersion(version);
-  if (!rules)
-    throw new Error(`The task was created by a client of protocol ${version}, which this build does not know.`);
+  if (!rules) throw new Error(`The client of this task speaks ${version}, which this build does not know.`);
   return new ClientFacts(rules, capabilities, info);
 }
 

@@ -94,7 +94,7 @@ export function interrupted(times: number): JSONRPCErrorObject {
 
 /** Returns the error for a handler that returns one state after another without a question or a step. */
 export function endless(): KitError {
-  const message = `The handler of a task returned inputRequired({}, state) ${ROUNDS_MAX} times, with no question or step in between.`;
+  const message = `The handler of a task returned inputRequired({}, state) ${ROUNDS_MAX} times without a question or a step.`;
   return new KitError("options-invalid", message);
 }
 

@@ -121,7 +121,7 @@ export class TaskStore {
     if (entries >= ENTRIES_MAX || units + text.length > JOURNAL_MAX) {
       throw new KitError(
         "state-too-large",
-        `A task stores at most ${ENTRIES_MAX} answers and step results, with ${JOURNAL_MAX} characters in total.`,
+        `A task stores at most ${ENTRIES_MAX} answers and step results with ${JOURNAL_MAX} characters.`,
       );
     }
     this.#append(text);

@@ -7,6 +7,9 @@ const ACCESS = ["test/worker/access.test.ts"];
 const SCOPES = ["test/worker/bearer-scopes.test.ts"];
 const METADATA = ["test/worker/bearer-metadata.test.ts"];
 
+const PROVIDER = ["test/worker/oauth-provider.test.ts"];
+
+const provider = "src/worker/auth/oauth-provider.ts";
 const claims = "src/worker/auth/claims.ts";
 const jwt = "src/worker/auth/jwt.ts";
 const access = "src/worker/auth/access.ts";
@@ -49,13 +52,6 @@ export const AUTH: readonly Mutant[] = [
     find: "given.includes(audience)",
     replace: "given.some((each) => String(each).startsWith(audience))",
     tests: TOKENS,
-  },
-  {
-    id: "auth-bound-as-bearer",
-    file: claims,
-    find: "if (cnf !== undefined)",
-    replace: "if (cnf === null)",
-    tests: [...TOKENS, ...KEYS],
   },
   {
     id: "auth-expiry-unchecked",
@@ -135,7 +131,7 @@ export const AUTH: readonly Mutant[] = [
     replace: 'each !== ""',
     tests: TOKENS,
   },
-  { id: "auth-type-unchecked", file: jwt, find: "!TYPES.test(typ) ||", replace: "", tests: TOKENS },
+  { id: "auth-type-unchecked", file: jwt, find: "!types.test(typ) ||", replace: "", tests: TOKENS },
   {
     id: "auth-extension-ignored",
     file: jwt,
@@ -320,6 +316,63 @@ export const AUTH: readonly Mutant[] = [
     tests: METADATA,
   },
   {
+    id: "auth-colon-refused",
+    file: token,
+    find: "+/:-]+",
+    replace: "+/-]+",
+    tests: PROVIDER,
+  },
+  {
+    id: "auth-provider-of-another-request",
+    file: provider,
+    find: "if (auth?.token !== token)",
+    replace: "if (!auth && token === undefined)",
+    tests: PROVIDER,
+  },
+  {
+    id: "auth-provider-expiry-in-seconds",
+    file: provider,
+    find: "expiresAt * 1000",
+    replace: "expiresAt",
+    tests: PROVIDER,
+  },
+  {
+    id: "auth-provider-props-as-claims",
+    file: provider,
+    find: "claims: claims?.(own)",
+    replace: "claims: own as JsonObject",
+    tests: PROVIDER,
+  },
+  {
+    id: "auth-provider-without-user",
+    file: provider,
+    find: "userId ?? subjectOf?.(own)",
+    replace: 'userId ?? subjectOf?.(own) ?? "unknown"',
+    tests: PROVIDER,
+  },
+  {
+    id: "auth-expected-said-always",
+    file: bearer,
+    find: "isSaid = true;",
+    replace: "",
+    tests: METADATA,
+  },
+  { id: "auth-azp-ignored", file: claims, find: "client ?? textOf(claims.azp)", replace: "client", tests: TOKENS },
+  {
+    id: "auth-expiry-in-seconds",
+    file: claims,
+    find: '"number" ? exp * 1000',
+    replace: '"number" ? exp',
+    tests: TOKENS,
+  },
+  {
+    id: "auth-client-of-verify-lost",
+    file: opaque,
+    find: "...defined({ claims, clientId, expiresAtMs })",
+    replace: "...defined({ claims })",
+    tests: KEYS,
+  },
+  {
     id: "auth-mistake-as-outage",
     file: bySignature,
     find: "if (KitError.is(error)) throw error;",
@@ -351,8 +404,8 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-header-loose",
     file: token,
-    find: "const HEADER = /^Bearer +([\\w.~+/-]+=*) *$/i;",
-    replace: "const HEADER = /^Bearer +([\\w.~+/-]+=*)/i;",
+    find: "=*) *$/i;",
+    replace: "=*)/i;",
     tests: TOKENS,
   },
   {
@@ -364,9 +417,9 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-other-scheme",
-    file: token,
-    find: "!/^Bearer\\b/i.test(header)",
-    replace: "!/^B/i.test(header)",
+    file: bearer,
+    find: ": /^Bearer\\b/i;",
+    replace: ": /^B/i;",
     tests: TOKENS,
   },
   {
@@ -543,7 +596,7 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-function-expiry",
     file: opaque,
-    find: "if (!(Date.now() < expiresAtMs)) return",
+    find: "if (!(Date.now() < untilMs)) return",
     replace: "if (expiresAtMs === 0) return",
     tests: KEYS,
   },
@@ -576,6 +629,27 @@ export const AUTH: readonly Mutant[] = [
     tests: SCOPES,
   },
   {
+    id: "auth-caller-forgotten",
+    file: bearer,
+    find: "rememberCaller(request, principal);",
+    replace: "",
+    tests: ["test/worker/audit.test.ts"],
+  },
+  {
+    id: "auth-needs-default-limits",
+    file: needs,
+    find: "this.#limits ?? DEFAULT_LIMITS",
+    replace: "DEFAULT_LIMITS",
+    tests: SCOPES,
+  },
+  {
+    id: "auth-needs-limits-of-last",
+    file: "src/worker/auth/body-limits.ts",
+    find: "if (!one) return other;",
+    replace: "if (one !== other) return other;",
+    tests: SCOPES,
+  },
+  {
     id: "auth-needs-body-unread",
     file: needs,
     find: 'if (request.method !== "POST" ||',
@@ -585,8 +659,8 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-needs-body-taken",
     file: needs,
-    find: "await readBody(request.clone(), DEFAULT_LIMITS)",
-    replace: "await readBody(request, DEFAULT_LIMITS)",
+    find: "await readBody(request.clone(), ",
+    replace: "await readBody(request, ",
     tests: SCOPES,
   },
   {
@@ -647,10 +721,17 @@ export const AUTH: readonly Mutant[] = [
     tests: ACCESS,
   },
   {
+    id: "auth-access-bound",
+    file: access,
+    find: "return answer.principal.claims?.cnf === undefined ?",
+    replace: "return answer.principal ?",
+    tests: ACCESS,
+  },
+  {
     id: "auth-access-unverified",
     file: access,
-    find: 'return typeof answer === "string" ? null : answer.principal;',
-    replace: 'return typeof answer === "string" ? { issuer: "access", subject: answer } : answer.principal;',
+    find: 'if (typeof answer === "string") return null;',
+    replace: 'if (typeof answer === "string") return { issuer: "access", subject: answer };',
     tests: ACCESS,
   },
   {

@@ -113,15 +113,15 @@ export const HTTP_ROOM: readonly Mutant[] = [
   {
     id: "origin-loopback-by-prefix",
     file: origin,
-    find: "/^127(?:\\.\\d{1,3}){3}$/.test(hostname) ||",
-    replace: 'hostname.startsWith("127.") ||',
+    find: "127(?:\\.\\d{1,3}){3}|",
+    replace: "127\\..*|",
     tests: ORIGINS,
   },
   {
     id: "origin-localhost-suffix",
     file: origin,
-    find: 'hostname.endsWith(".localhost") ||',
-    replace: 'hostname.endsWith("localhost") ||',
+    find: "(?:.*\\.)?localhost",
+    replace: ".*localhost",
     tests: ORIGINS,
   },
   {

@@ -24,8 +24,8 @@ export const ROLE_CHANGES: readonly Mutant[] = [
   {
     id: "role-of-stored-session",
     file: "src/worker/roles.ts",
-    find: 'return STORED.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "session";',
-    replace: "return STORED.find(([prefix]) => first.startsWith(prefix))?.[1];",
+    find: 'first.startsWith(prefix))?.[1] ?? "session";',
+    replace: "first.startsWith(prefix))?.[1];",
     tests: ROLES,
   },
   {

@@ -227,8 +227,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "cors-two-origins",
     file: "src/http/origin.ts",
-    find: 'headers.delete("Access-Control-Allow-Origin");',
-    replace: "",
+    find: 'headers.set("Access-Control-Allow-Origin", origin);',
+    replace: 'headers.append("Access-Control-Allow-Origin", origin);',
     tests: ["test/http/auth.test.ts"],
     title: "can be read by a page",
   },
@@ -409,7 +409,7 @@ export const SERVING: readonly Mutant[] = [
   },
   {
     id: "a0-auth-option",
-    file: "src/http/endpoint.ts",
+    file: "src/http/handler.ts",
     find: 'checkFunction("auth", options.auth);',
     replace: "",
     tests: ["test/http/auth.test.ts"],
@@ -418,8 +418,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "a0-cors-challenge",
     file: "src/http/origin.ts",
-    find: "headers.append(name, value);",
-    replace: "headers.set(name, value);",
+    find: 'headers.append("Access-Control-Expose-Headers", EXPOSED);',
+    replace: 'headers.set("Access-Control-Expose-Headers", EXPOSED);',
     tests: ["test/http/auth.test.ts"],
     title: "A0:",
   },

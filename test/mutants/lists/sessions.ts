@@ -725,7 +725,7 @@ export const SESSIONS: readonly Mutant[] = [
   {
     id: "gathered-progress-is-unbounded",
     file: "src/worker/sessions/logged-stream.ts",
-    find: "return isSoon && this.#waiting < GATHER_MAX && this.kind === StreamKind.Call;",
+    find: "return isSoon && this.#waiting < this.#options.owner.gatherMax && this.kind === StreamKind.Call;",
     replace: "return isSoon && this.kind === StreamKind.Call;",
     tests: ["test/costs/costs.test.ts"],
     title: "events with an await",

@@ -1,0 +1,24 @@
+/**
+ * Runs 5,000 interleaved sessions of 50 principals on workerd while objects are evicted, and prints what reached the wrong
+ * principal. `--sessions N`, `--principals N` and `--seed N` change the numbers. Exits with 1 when there are findings.
+ */
+import { parseArgs } from "node:util";
+import { runTenants } from "../test/worker/tenants.ts";
+
+const { values } = parseArgs({
+  options: {
+    sessions: { type: "string", default: "5000" },
+    principals: { type: "string", default: "50" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  },
+});
+const [sessions, principals, seed] = [values.sessions, values.principals, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+];
+const { answers, foreign, evictions, findings } = await runTenants({ sessions, principals, seed });
+console.log(`seed ${seed}: ${sessions} sessions of ${principals} principals, ${evictions} evictions`);
+console.log(`${answers} answers compared, ${foreign} attempts with the session of another principal`);
+for (const finding of findings) console.log(`FINDING ${finding}`);
+process.exit(findings.length > 0 ? 1 : 0);

@@ -1,0 +1,123 @@
+/**
+ * `mcp-edge bridge`: serves a host over stdio and forwards to a server.
+ *
+ * @module
+ */
+import { setTimeout } from "node:timers/promises";
+import { connect } from "../client/index.ts";
+import {
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  parseMessage,
+  type RequestId,
+} from "../core/protocol/jsonrpc.ts";
+import { StdioServerTransport } from "../node/index.ts";
+import { checkCredentials, openTarget } from "./connection.ts";
+import { Exit } from "./exit.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { Relay } from "./relay/relay.ts";
+import { nameOf, readTarget } from "./target.ts";
+import { createTerminal } from "./terminal.ts";
+
+/** How long requests may still take after the host has closed the input, in milliseconds. */
+const IDLE_MS = 5_000;
+/** How long closing may take, in milliseconds. A process of the server is ended within it. */
+const CLOSE_MS = 6_000;
+
+/** Runs the command until the host closes the input, and returns the exit code. */
+export async function bridge(server: string, options: ConnectionOptions): Promise<number> {
+  const terminal = createTerminal();
+  const target = await readTarget(server, options);
+  checkCredentials(target, options.header);
+  const ending = new AbortController();
+  const open = async (more: object) => {
+    // A process is started anew for each connection.
+    const opened = await openTarget(target, options, terminal, { signal: ending.signal, mayAsk: true });
+    const { protocolVersions } = opened.options;
+    return connect(opened.target, { ...opened.options, ...more, ...(protocolVersions ? { protocolVersions } : {}) });
+  };
+  const stdio = new StdioServerTransport();
+  const send = (message: JSONRPCMessage) => void stdio.send(message).catch(() => undefined);
+  const relay = new Relay(open, { send }, (text) => terminal.note(`mcp-edge bridge: ${text}`));
+  const host = new HostConnection(relay, send);
+  stdio.onmessage = (message) => host.receive(message);
+  stdio.onunreadable = ({ message }) => terminal.note(`mcp-edge bridge: ${message}`);
+  await stdio.start();
+  if (options.debug) terminal.note(`mcp-edge bridge: forwards to ${nameOf(target)}`);
+  const signalled = untilSignal();
+  await Promise.race([stdio.ended, signalled]);
+  // Nobody waits for a sign-in any more.
+  ending.abort();
+  await Promise.race([host.idle(), signalled, setTimeout(IDLE_MS)]);
+  await Promise.race([relay.close(), setTimeout(CLOSE_MS)]);
+  return Exit.ok;
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** A host on a channel that all messages share: answers are sent on it, and requests are cancelled by a notification. */
+class HostConnection {
+  readonly #relay: Relay;
+  readonly #send: (message: JSONRPCMessage) => void;
+  readonly #serving = new Map<RequestId, AbortController>();
+  /** The requests that are answered before the end. */
+  readonly #awaited = new Set<JSONRPCRequest>();
+  #wake = () => {};
+
+  constructor(relay: Relay, send: (message: JSONRPCMessage) => void) {
+    this.#relay = relay;
+    this.#send = send;
+  }
+
+  /** Takes a message of the host, or a batch of them (2025-03-26). */
+  receive(value: unknown): void {
+    if (Array.isArray(value)) {
+      for (const each of value) this.receive(each);
+      return;
+    }
+    const parsed = parseMessage(value);
+    if (parsed.kind === "request") void this.#serve(parsed.message);
+    else if (parsed.kind === "response") this.#relay.answer(parsed.message);
+    else if (parsed.kind === "notification") this.#notice(parsed.message);
+    else if (!parsed.isNotification) {
+      const { id, problem } = parsed;
+      this.#send({ jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code: -32600, message: problem } });
+    }
+  }
+
+  /**
+   * Resolves when no request is left, except listens, which do not end by themselves. Requests that were piped in by hand
+   * are answered before the end.
+   */
+  async idle(): Promise<void> {
+    while (this.#awaited.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async #serve(request: JSONRPCRequest): Promise<void> {
+    const abort = new AbortController();
+    this.#serving.set(request.id, abort);
+    if (request.method !== "subscriptions/listen") this.#awaited.add(request);
+    const answer = await this.#relay.serve(request, { send: this.#send }, abort.signal);
+    this.#serving.delete(request.id);
+    this.#awaited.delete(request);
+    if (answer) this.#send(answer);
+    this.#wake();
+  }
+
+  #notice(message: JSONRPCNotification): void {
+    const { method, params = {} } = message;
+    if (method === "notifications/cancelled") {
+      this.#serving.get(params.requestId as RequestId)?.abort(new Error("The host cancelled the request."));
+    }
+    void this.#relay.notice(message);
+  }
+}

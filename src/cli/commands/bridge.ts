@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import type { CliCommand } from "../command.ts";
+import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+
+/** `mcp-edge bridge`: a stdio server that forwards to a remote one. */
+export const bridge: CliCommand = {
+  name: "bridge",
+  takesServer: true,
+  define: (command: Command) =>
+    addConnectionOptions(command, ["as", "header", "debug", "browser", "device", "yes"])
+      .description("serve a remote server over stdio, for hosts that only start local ones")
+      .argument("<server>", "URL, command or configured name of a server")
+      .addHelpText(
+        "after",
+        `
+In the configuration of a host:
+  { "mcpServers": { "example": { "command": "npx", "args": ["mcp-edge", "bridge", "https://example.com/mcp"] } } }`,
+      )
+      .action(async (server: string, options: ConnectionOptions) => {
+        const { bridge: run } = await import("../bridge.ts");
+        process.exitCode = await run(server, options);
+      }),
+};

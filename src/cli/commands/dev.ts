@@ -1,0 +1,17 @@
+import type { Command } from "commander";
+import type { CliCommand } from "../command.ts";
+
+/** `mcp-edge dev`. Its arguments are those of wrangler, so `main.ts` starts it before they are parsed. */
+export const dev: CliCommand = {
+  name: "dev",
+  define: (command: Command) =>
+    command
+      .description("run wrangler dev and print the endpoint's URL; takes the options of wrangler dev")
+      .usage("[--path /mcp] [options of wrangler dev]"),
+};
+
+/** Runs the command and returns its exit code. */
+export async function runDev(args: readonly string[]): Promise<number> {
+  const { dev: run } = await import("../../node/dev.ts");
+  return run(args);
+}

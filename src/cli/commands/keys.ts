@@ -1,0 +1,38 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { CliCommand } from "../command.ts";
+
+const NAME = "MCP_KEYS";
+
+/** `mcp-edge keys`: creates a sealing key. */
+export const keys: CliCommand = {
+  name: "keys",
+  define: (command: Command) =>
+    command
+      .description("print a new sealing key")
+      .option("--file <file>", `add a new key to the file as ${NAME}, unless it has one`)
+      .action(({ file }: { readonly file?: string }) => {
+        const key = randomBytes(32).toString("base64url");
+        if (file === undefined) console.log(key);
+        else process.exitCode = addKey(file, key);
+      }),
+};
+
+/** Adds a key to a file. An existing key stays, since a new one would end every session that the old one sealed. */
+function addKey(file: string, key: string): number {
+  try {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    if (!new RegExp(`^\\s*${NAME}\\s*=`, "m").test(text)) {
+      const separator = text === "" || text.endsWith("\n") ? "" : "\n";
+      writeFileSync(file, `${text}${separator}${NAME}="${key}"\n`, { mode: 0o600 });
+      console.error(`mcp-edge: a new sealing key is in ${file}. Keep it out of version control.`);
+    }
+    // Only the owner may read the secret, even if the file existed before.
+    chmodSync(file, 0o600);
+    return 0;
+  } catch (error) {
+    console.error(`mcp-edge: ${file} cannot be written: ${error instanceof Error ? error.message : error}`);
+    return 1;
+  }
+}

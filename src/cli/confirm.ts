@@ -1,0 +1,40 @@
+/**
+ * Asks before a call that may destroy something.
+ *
+ * @module
+ */
+import type { Tool } from "../client/index.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
+import { CliError, Exit, usageError } from "./exit.ts";
+import type { Terminal } from "./terminal.ts";
+import { clean } from "./terminal.ts";
+
+/**
+ * Whether a call may delete or overwrite something. A server that gives no hints may.
+ *
+ * @see MCP 2026-07-28, schema, "ToolAnnotations"
+ */
+export function mayDestroy({ annotations }: Pick<Tool, "annotations">): boolean {
+  return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
+}
+
+/**
+ * Asks whether to run a call, with its arguments in view.
+ *
+ * @throws {CliError} if the user refuses, or cannot be asked.
+ */
+export async function confirmCall(
+  tool: Tool,
+  args: JsonObject,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!terminal.canAsk) {
+    const text = `${tool.name} may delete or overwrite something, and there is no terminal to ask in. Add --yes to run it.`;
+    throw usageError(text);
+  }
+  terminal.note(`${terminal.err.bold(clean(tool.name))} ${clean(JSON.stringify(args, undefined, 2))}`);
+  const { askYesNo } = await import("./ask.ts");
+  const isAgreed = await askYesNo("This tool may delete or overwrite something. Run it?", signal);
+  if (!isAgreed) throw new CliError(Exit.cancelled, "The call was not made.");
+}

@@ -1,0 +1,83 @@
+/**
+ * Exit codes, and the text of an error in the terminal.
+ *
+ * @module
+ */
+import { ClientError } from "../client/errors.ts";
+import { KitError, McpError } from "../core/protocol/errors.ts";
+
+/** The exit codes of every command that talks to a server. They are documented in docs/guides/command-line.md. */
+export const Exit = {
+  ok: 0,
+  /** The tool ran and says that it failed. */
+  toolError: 1,
+  /** The command line is wrong, or a confirmation is missing. */
+  usage: 2,
+  /** The server answered with an error, or with something that the protocol does not allow. */
+  serverError: 3,
+  /** The server cannot be reached, refuses the connection, or the connection broke. */
+  connection: 4,
+  /** A time limit passed, or the user refused. */
+  cancelled: 5,
+} as const;
+
+/** An error with the exit code it leads to. Its text is shown as it is. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** A wrong command line. */
+export function usageError(message: string): CliError {
+  return new CliError(Exit.usage, message);
+}
+
+/** The reason of an abort by a signal such as Ctrl-C. */
+export class Interrupted extends CliError {
+  /** @param number The number of the signal, such as 2 for SIGINT. */
+  constructor(number: number) {
+    super(128 + number, "interrupted");
+  }
+}
+
+const CODES = { server: Exit.serverError, transport: Exit.connection, limit: Exit.cancelled, use: Exit.serverError };
+
+/** Returns the exit code for an error. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode;
+  if (McpError.is(error)) return Exit.serverError;
+  if (ClientError.is(error)) {
+    // A handler of questions is this program's; its error says more.
+    if (error.code === "question-failed" && error.cause instanceof CliError) return error.cause.exitCode;
+    return CODES[error.source];
+  }
+  if (error instanceof Error && error.name === "TaskError") return Exit.cancelled;
+  return KitError.is(error) && error.code === "options-invalid" ? Exit.usage : Exit.serverError;
+}
+
+/** Returns the text to show for an error. */
+export function textOfError(error: unknown): string {
+  if (McpError.is(error)) {
+    const data = error.data === undefined ? "" : `\n${JSON.stringify(error.data, undefined, 2)}`;
+    return `The server answered with error ${error.code}: ${error.message}${data}`;
+  }
+  if (!(error instanceof Error)) return String(error);
+  const status = ClientError.is(error) ? error.response?.status : undefined;
+  const hint =
+    status === 401 || status === 403 ? '\nThe server wants a token: --header "Authorization: Bearer ..."' : "";
+  const cause = causeOf(error);
+  const isSignIn = ClientError.is(error) && error.code === "sign-in-failed";
+  const other = isSignIn ? '\nIf you have a token: --header "Authorization: Bearer ..."' : "";
+  return `${error.message}${cause}${hint}${other}`;
+}
+
+/** Node's fetch says "fetch failed"; the reason is in the cause. */
+function causeOf({ message, cause }: Error): string {
+  if (!(cause instanceof Error) || cause.message === "" || message.includes(cause.message)) return "";
+  return ` (${cause.message})`;
+}

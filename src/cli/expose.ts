@@ -1,0 +1,70 @@
+/**
+ * `mcp-edge expose`: serves a local stdio server over HTTP on this machine.
+ *
+ * @module
+ */
+import { randomBytes } from "node:crypto";
+import { connect } from "../client/index.ts";
+import type { ExposeOptions } from "./commands/expose.ts";
+import { listenForSignals, openTarget } from "./connection.ts";
+import { CliError, Exit, usageError } from "./exit.ts";
+import { Gateway } from "./expose/gateway.ts";
+import { type Listening, listen } from "./expose/node-http.ts";
+import type { Connect } from "./relay/relay.ts";
+import { printJson } from "./show.ts";
+import { nameOf, readTarget } from "./target.ts";
+import { createTerminal, oneLine } from "./terminal.ts";
+
+const PATH = "/mcp";
+/** A token that is shorter than this could be guessed. */
+const TOKEN_LENGTH_MIN = 16;
+
+/** Runs the command until a signal ends it, and returns the exit code. */
+export async function expose(server: string, options: ExposeOptions): Promise<number> {
+  const terminal = createTerminal();
+  const token = options.token ? chooseToken() : undefined;
+  const target = await readTarget(server, options);
+  const interruption = listenForSignals();
+  const open: Connect = async (more) => {
+    const opened = await openTarget(target, options, terminal, { signal: interruption.signal, mayAsk: false });
+    return connect(opened.target, { ...opened.options, ...more });
+  };
+  const log = (text: string) => terminal.note(terminal.err.dim(oneLine(text, 500)));
+  const gateway = new Gateway({ connect: open, path: PATH, token, log });
+  const listening = await start(gateway, options.port);
+  const url = listening.origin + PATH;
+  if (options.json) printJson(terminal, { url, ...(token === undefined ? {} : { token }) });
+  else {
+    terminal.print(url);
+    if (token !== undefined) terminal.print(`Authorization: Bearer ${token}`);
+  }
+  terminal.note(terminal.err.dim(`Serving ${oneLine(nameOf(target), 200)}. Ctrl-C ends.`));
+  await new Promise<void>((resolve) => interruption.signal.addEventListener("abort", () => resolve(), { once: true }));
+  await gateway.close();
+  await listening.close();
+  interruption.stop();
+  return Exit.ok;
+}
+
+/**
+ * Returns the token that clients must send. It comes from a variable, because arguments of a process can be read by
+ * others on the machine.
+ *
+ * @throws {CliError} if the variable is set to an empty or short text.
+ */
+function chooseToken(): string {
+  const given = process.env.MCP_EDGE_TOKEN;
+  if (given === undefined) return randomBytes(24).toString("base64url");
+  if (given.trim().length >= TOKEN_LENGTH_MIN) return given;
+  throw usageError(
+    `MCP_EDGE_TOKEN has fewer than ${TOKEN_LENGTH_MIN} characters. Choose a longer token, unset the variable to get a new one, or write --no-token.`,
+  );
+}
+
+async function start(gateway: Gateway, port: number): Promise<Listening> {
+  try {
+    return await listen((request) => gateway.handle(request), port);
+  } catch (error) {
+    throw new CliError(Exit.connection, `Port ${port} cannot be used: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Serves a function from `Request` to `Response` with Node's HTTP server, on loopback only.
+ *
+ * @module
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+
+/** A server that listens. */
+export interface Listening {
+  /** The address, such as `http://127.0.0.1:8808`. */
+  readonly origin: string;
+  /** Cuts all connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts to listen.
+ *
+ * @param port 0 for any free one.
+ * @throws {Error} if the port is taken.
+ */
+export async function listen(handle: (request: Request) => Promise<Response>, port: number): Promise<Listening> {
+  const server: Server = createServer((incoming, outgoing) => {
+    answer(handle, incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(
+  handle: (request: Request) => Promise<Response>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort(new Error("The client has disconnected."));
+  });
+  const request = requestOf(incoming, gone.signal);
+  if (!request) return void outgoing.writeHead(400).end();
+  const response = await handle(request);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.flushHeaders();
+  if (!response.body) return void outgoing.end();
+  const reader = response.body.getReader();
+  gone.signal.addEventListener("abort", () => void reader.cancel(gone.signal.reason).catch(() => undefined));
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    if (!outgoing.write(part.value)) await untilDrained(outgoing, gone.signal);
+  }
+  outgoing.end();
+}
+
+/** Returns undefined if Host or the path make no URL. */
+function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+  const { method = "GET", url = "/", headers } = incoming;
+  const whole = `http://${headers.host ?? ""}${url}`;
+  if (headers.host === undefined || !URL.canParse(whole)) return undefined;
+  const copied = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const each of [value ?? []].flat()) copied.append(name, each);
+  }
+  const hasBody = method !== "GET" && method !== "HEAD";
+  // The types of Node's and the web's streams differ in details that do not matter here.
+  const body = hasBody ? { body: Readable.toWeb(incoming) as unknown as ReadableStream, duplex: "half" } : {};
+  return new Request(whole, { method, headers: copied, signal, ...body } as RequestInit);
+}
+
+function untilDrained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.once("drain", resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * Finds a server by the name under which a host has it.
+ *
+ * @module
+ */
+import { CliError, Exit, usageError } from "../exit.ts";
+import { didYouMean } from "../names.ts";
+import type { Target } from "../target.ts";
+import { createTerminal } from "../terminal.ts";
+import { type Configured, readHosts, surroundings } from "./configured.ts";
+import { askConsent, consentMissing } from "./consent.ts";
+
+/**
+ * Returns the server that is configured under a name, such as `weather`, or `cursor:weather` for that of one host. A host
+ * that has it for the user and for the project distinguishes them as `cursor:user:weather` and `cursor:project:weather`.
+ *
+ * @param isAgreed Whether a server of a project's file is used without asking.
+ * @throws {CliError} if there is none, if hosts have different ones, or if the user does not agree to it.
+ */
+export async function findConfigured(name: string, isAgreed: boolean): Promise<Target> {
+  const all = allServers();
+  const found = all.filter((each) => [each.name, qualified(each), scoped(each)].includes(name));
+  // The user has chosen what stands in a file of the user, even if a project has the same.
+  const first = found.find(({ file }) => file.scope === "user") ?? found[0];
+  if (!first) throw notFound(name, all);
+  // Several hosts often have the same server.
+  const others = found.filter((each) => JSON.stringify(each.written) !== JSON.stringify(first.written));
+  if (others.length > 0) {
+    const names = found.map((each) => spelling(each, found)).join(", ");
+    throw usageError(`Several servers have the name ${JSON.stringify(name)}. Write one of: ${names}`);
+  }
+  if (!isAgreed) await agree(first);
+  try {
+    return first.resolve();
+  } catch (error) {
+    throw usageError(`The server ${qualified(first)} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+/** Asks before a server of a project's file is used. @throws {CliError} if the user refuses, or cannot be asked. */
+async function agree(server: Configured): Promise<void> {
+  if (server.file.scope !== "project") return;
+  const terminal = createTerminal();
+  if (!terminal.canAsk) throw consentMissing(server);
+  const isAgreed = await askConsent([server], terminal, new AbortController().signal);
+  if (!isAgreed) throw new CliError(Exit.cancelled, "The server was not used.");
+}
+
+/** Returns the names of all configured servers. */
+export async function configuredNames(): Promise<readonly string[]> {
+  return [...new Set(allServers().map(({ name }) => name))];
+}
+
+function allServers(): Configured[] {
+  return readHosts(surroundings()).flatMap(({ servers }) => servers);
+}
+
+function qualified({ file, name }: Configured): string {
+  return `${file.host}:${name}`;
+}
+
+function scoped({ file, name }: Configured): string {
+  return `${file.host}:${file.scope}:${name}`;
+}
+
+/** The shortest spelling that means only this one of several servers with the same name. */
+function spelling(server: Configured, all: readonly Configured[]): string {
+  const isOnly = all.filter((each) => qualified(each) === qualified(server)).length === 1;
+  return isOnly ? qualified(server) : scoped(server);
+}
+
+function notFound(name: string, all: readonly Configured[]): Error {
+  const names = [...new Set(all.map((each) => each.name))];
+  const hint = names.length === 0 ? " No host has servers here." : didYouMean(name, names);
+  return usageError(
+    `No server is configured as ${JSON.stringify(name)}.${hint}\nA server is a URL, a configured name, or a command after --, or in quotes: mcp-edge list "node server.js"`,
+  );
+}

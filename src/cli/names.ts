@@ -1,0 +1,22 @@
+/** Returns a hint at the known name that is most like a wrong one, with a space before it, or an empty text. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const ranked = known.map((each) => ({ each, distance: distanceOf(name.toLowerCase(), each.toLowerCase()) }));
+  const [best] = ranked.sort((a, b) => a.distance - b.distance);
+  if (best && best.distance <= Math.max(2, name.length / 3)) return ` Did you mean ${JSON.stringify(best.each)}?`;
+  if (known.length === 0 || known.length > 20) return "";
+  return ` There are: ${known.join(", ")}.`;
+}
+
+/** The number of characters to insert, delete or replace to turn one text into the other (Levenshtein). */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

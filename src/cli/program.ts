@@ -1,0 +1,83 @@
+/**
+ * The program `mcp-edge`: its commands, from the files of `commands/`.
+ *
+ * @module
+ */
+import { Command, CommanderError } from "commander";
+import { type CliCommand, COMPLETE } from "./command.ts";
+import { bridge } from "./commands/bridge.ts";
+import { call } from "./commands/call.ts";
+import { checkConfig } from "./commands/check-config.ts";
+import { complete } from "./commands/complete.ts";
+import { completion } from "./commands/completion.ts";
+import { dev } from "./commands/dev.ts";
+import { expose } from "./commands/expose.ts";
+import { keys } from "./commands/keys.ts";
+import { list } from "./commands/list.ts";
+import { listen } from "./commands/listen.ts";
+import { logout } from "./commands/logout.ts";
+import { ping } from "./commands/ping.ts";
+import { prompt } from "./commands/prompt.ts";
+import { read } from "./commands/read.ts";
+import { servers } from "./commands/servers.ts";
+import { tasks } from "./commands/tasks.ts";
+import { Exit, exitCodeOf, textOfError } from "./exit.ts";
+import { redactText } from "./redact.ts";
+import { moveCommand } from "./target.ts";
+import { clean } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
+
+/** The commands by the heading under which `--help` shows them. */
+export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
+  { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, logout] },
+  { heading: "Hosts:", commands: [servers, bridge, expose] },
+  { heading: "Your project:", commands: [dev, checkConfig, keys] },
+  { heading: "Shells:", commands: [completion] },
+];
+
+/** Creates the program. Errors of the command line are thrown as `CommanderError`, after they were printed. */
+export function createProgram(): Command {
+  const program = new Command("mcp-edge")
+    .description("Calls MCP servers, connects hosts with them, and runs projects of mcp-edge.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand(false)
+    .showHelpAfterError("Run mcp-edge --help, or the command with --help, for its options.")
+    .exitOverride();
+  for (const { heading, commands } of COMMANDS) {
+    for (const each of commands) {
+      const command = program.command(each.name).helpGroup(heading).copyInheritedSettings(program);
+      command.helpOption("-h, --help", "show this help");
+      each.define(command);
+    }
+  }
+  return program;
+}
+
+/** Runs the program with the arguments of the process, and returns the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    if (args[0] === COMPLETE) return await printCompletions(args.slice(1));
+    const named = findCommand(args[0]);
+    const program = createProgram();
+    if (args.length === 0) program.help({ error: true });
+    await program.parseAsync(named?.takesServer ? moveCommand(args) : [...args], { from: "user" });
+    return Number(process.exitCode ?? Exit.ok);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.ok : Exit.usage;
+    process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(error)))}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+async function printCompletions(words: readonly string[]): Promise<number> {
+  const { completionsOf } = await import("./completion.ts");
+  const takesServer = (name: string) => findCommand(name)?.takesServer === true;
+  const found = await completionsOf(createProgram(), words, takesServer);
+  process.stdout.write(found.map((each) => `${each}\n`).join(""));
+  return Exit.ok;
+}
+
+function findCommand(name: string | undefined): CliCommand | undefined {
+  return COMMANDS.flatMap(({ commands }) => commands).find((each) => each.name === name);
+}

@@ -1,0 +1,156 @@
+/**
+ * Answers the questions of a server in the terminal. Without a terminal, the client declares that it answers none.
+ *
+ * @module
+ */
+import { spawn } from "node:child_process";
+import type {
+  ClientOptions,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  LogMessage,
+  SamplingContent,
+} from "../client/index.ts";
+import { findSecretFields } from "../core/ask/secret-fields.ts";
+import { McpError } from "../core/protocol/errors.ts";
+import { clean, oneLine, type Terminal } from "./terminal.ts";
+
+/** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
+const REFUSED = -1;
+
+/** Returns the handlers of questions and log messages. @param server How the user called the server. */
+export function handlersFor(terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> {
+  const onLog = (message: LogMessage) => terminal.note(terminal.err.dim(formatLog(message)));
+  if (!terminal.canAsk) return { onLog };
+  const queue = new Queue(terminal);
+  const both = (other: AbortSignal) => AbortSignal.any([signal, other]);
+  return {
+    onLog,
+    onElicit: (form, context) => queue.run(() => answerForm(form, { terminal, server, signal: both(context.signal) })),
+    onElicitUrl: (page, context) =>
+      queue.run(() => answerUrl(page, { terminal, server, signal: both(context.signal) })),
+    onSample: (request, context) =>
+      queue.run(() => answerSample(request, { terminal, server, signal: both(context.signal) })),
+  };
+}
+
+/** Formats a log message of a server as one line. */
+export function formatLog({ level, logger, data }: LogMessage): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  return `[${oneLine(level)}]${logger === undefined ? "" : ` ${oneLine(logger)}:`} ${oneLine(text, 1_000)}`;
+}
+
+/** Asks one question after the other, because there is one terminal. */
+class Queue {
+  readonly #terminal: Terminal;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  async run<T>(ask: () => Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    this.#terminal.suspendStatus(true);
+    const asked = this.#last.then(ask);
+    this.#last = asked.catch(() => undefined);
+    try {
+      return await asked;
+    } finally {
+      this.#waiting -= 1;
+      this.#terminal.suspendStatus(this.#waiting > 0);
+    }
+  }
+}
+
+/** What a question is answered with. */
+interface Asking {
+  readonly terminal: Terminal;
+  readonly server: string;
+  readonly signal: AbortSignal;
+}
+
+async function answerForm(form: ElicitRequestFormParams, { terminal, server, signal }: Asking): Promise<ElicitResult> {
+  const [{ askChoice }, { fillIn }] = await Promise.all([import("./ask.ts"), import("./form.ts")]);
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks:`)} ${clean(form.message)}`);
+  const secrets = findSecretFields(form.requestedSchema);
+  if (secrets.length > 0) {
+    const names = secrets.map((name) => oneLine(name)).join(", ");
+    terminal.note(terminal.err.yellow(`Do not write a password or another secret here. The form asks for: ${names}`));
+  }
+  const action = await askChoice("Do you want to answer?", ANSWERS, signal);
+  if (action !== "accept") return { action: action ?? "cancel" };
+  const content = await fillIn(form, signal);
+  return content === undefined ? { action: "cancel" } : { action, content };
+}
+
+const ANSWERS = [
+  { value: "accept", label: "Answer" },
+  { value: "decline", label: "Decline" },
+] as const;
+
+async function answerUrl(
+  page: ElicitRequestURLParams,
+  { terminal, server, signal }: Asking,
+): Promise<Pick<ElicitResult, "action">> {
+  const { askChoice } = await import("./ask.ts");
+  terminal.note(`\n${terminal.err.bold(`${oneLine(server)} asks you to visit a page:`)} ${clean(page.message)}`);
+  const { host, protocol } = URL.canParse(page.url) ? new URL(page.url) : { host: "", protocol: "" };
+  if (protocol !== "https:" && protocol !== "http:") {
+    terminal.note(terminal.err.red(`The address ${oneLine(page.url, 500)} is not a web page. It was declined.`));
+    return { action: "decline" };
+  }
+  terminal.note(`${oneLine(page.url, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
+  const choice = await askChoice("Do you want to visit it?", PAGES, signal);
+  if (choice === "open") openInBrowser(page.url);
+  if (choice === undefined) return { action: "cancel" };
+  return { action: choice === "decline" ? "decline" : "accept" };
+}
+
+const PAGES = [
+  { value: "open", label: "Open it in the browser" },
+  { value: "self", label: "I open it myself" },
+  { value: "decline", label: "Decline" },
+] as const;
+
+/** Opens a web page with the program that the system has for it. `BROWSER` names another. */
+export function openInBrowser(url: string): void {
+  const { platform, env } = process;
+  const [command, ...args] = env.BROWSER
+    ? [env.BROWSER]
+    : platform === "darwin"
+      ? ["open"]
+      : platform === "win32"
+        ? ["rundll32", "url.dll,FileProtocolHandler"]
+        : ["xdg-open"];
+  // Without a shell, so that nothing in the address is run.
+  const child = spawn(command ?? "", [...args, new URL(url).href], { stdio: "ignore", detached: true });
+  // The address is on the screen, so the user can open it.
+  child.on("error", () => undefined);
+  child.unref();
+}
+
+async function answerSample(
+  request: CreateMessageRequestParams,
+  { terminal, server, signal }: Asking,
+): Promise<CreateMessageResult> {
+  const { askText } = await import("./ask.ts");
+  const { err } = terminal;
+  const system = request.systemPrompt === undefined ? [] : [`${err.dim("system:")} ${clean(request.systemPrompt)}`];
+  const messages = request.messages.map(({ role, content }) => {
+    return `${err.dim(`${oneLine(role)}:`)} ${[content].flat().map(textOfContent).join("\n")}`;
+  });
+  terminal.note(`\n${err.bold(`${oneLine(server)} asks a model for at most ${request.maxTokens} tokens:`)}`);
+  terminal.note([...system, ...messages].join("\n"));
+  const text = await askText("Write the answer of the model. Escape declines.", signal);
+  if (text === undefined) throw new McpError(REFUSED, "The user declined the sampling request.");
+  return { role: "assistant", content: { type: "text", text }, model: "human", stopReason: "endTurn" };
+}
+
+function textOfContent(content: SamplingContent): string {
+  return content.type === "text" ? clean(content.text) : `[${oneLine(content.type)}]`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Keeps secrets out of everything that is printed.
+ *
+ * @module
+ */
+import { isObject } from "../core/protocol/jsonrpc.ts";
+
+/** Names of headers, variables and members whose values are secrets. */
+const SECRET =
+  /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$/i;
+/** Members that sound like secrets and are not. */
+const PUBLIC = /^(progressToken|maxTokens|idempotencyKey|tokenEndpoint|token_endpoint.*|authorization_servers?)$/;
+/** Texts that are secrets wherever they stand. */
+const VALUE =
+  /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+
+export const REDACTED = "[redacted]";
+
+/** Whether the value of a header, an environment variable or a member with this name is a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET.test(name) && !PUBLIC.test(name);
+}
+
+/** Addresses within a text. */
+const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
+
+/** Returns a text without the secrets that can be recognised by their form. */
+export function redactText(text: string): string {
+  return text.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
+}
+
+/** Returns a copy of a JSON value in which strings under secret names are replaced. */
+export function redact(value: unknown): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (Array.isArray(value)) return value.map(redact);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const isSecret = typeof member === "string" && isSecretName(name);
+      return [name, isSecret ? REDACTED : redact(member)];
+    }),
+  );
+}
+
+/** Returns a URL without its password, and without the values of secret query parameters. */
+export function redactUrl(text: string): string {
+  return redactAddress(text).replace(VALUE, REDACTED);
+}
+
+function redactAddress(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  const secret = [...url.searchParams.keys()].filter(isSecretName);
+  if (secret.length === 0 && url.password === "" && url.username === "") return text;
+  [url.username, url.password] = ["", ""];
+  for (const name of secret) url.searchParams.set(name, REDACTED);
+  return url.href.replaceAll(encodeURIComponent(REDACTED), REDACTED);
+}
+
+/** Returns the arguments of a command without the values of secret options. */
+export function redactArguments(args: readonly string[]): string[] {
+  return args.map((arg, index) => {
+    const before = args[index - 1] ?? "";
+    if (before.startsWith("-") && !before.includes("=") && isSecretName(before)) return REDACTED;
+    const [, name = "", separator = ""] = /^(-{0,2}[\w.-]+)([=:])/.exec(arg) ?? [];
+    if (separator !== "" && isSecretName(name) && !arg.startsWith("http")) return `${name}${separator}${REDACTED}`;
+    return /^https?:/.test(arg) ? redactUrl(arg) : redactText(arg);
+  });
+}

@@ -1,0 +1,122 @@
+/**
+ * What differs between versions, when host and server speak different ones.
+ *
+ * @module
+ */
+import { shapeQuestion } from "../../core/ask/questions.ts";
+import { ClientFacts } from "../../core/protocol/client-facts.ts";
+import { encodeBlock, encodeContents, isContentBlock, pick } from "../../core/protocol/content.ts";
+import { ErrorCode, isObject, type JSONRPCErrorObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { META, metaOf } from "../../core/protocol/lifecycle.ts";
+import type { Era, VersionRules } from "../../core/protocol/versions.ts";
+
+/** "Resource not found" in legacy versions. */
+const NOT_FOUND = -32002;
+/** The results that carry hints about how long they may be kept. */
+const CACHED = /^(server\/discover|(tools|prompts|resources|resources\/templates)\/list|resources\/read)$/;
+
+/** Returns the capabilities of a server that the host's version has. */
+export function capabilitiesFor(capabilities: JsonObject, rules: VersionRules, isSame: boolean): JsonObject {
+  if (isSame) return capabilities;
+  // The tasks of 2025-11-25 and of the extension are not alike, and neither is converted to the other.
+  const { tasks: _tasks, extensions: _extensions, completions, ...rest } = capabilities;
+  const hasCompletions = completions !== undefined && rules.completionsCapability;
+  return { ...rest, ...(hasCompletions ? { completions } : {}) };
+}
+
+/** Returns a result in the form of the host's version. @param info Name and version of the server. */
+export function resultFor(
+  result: JsonObject,
+  method: string,
+  rules: VersionRules,
+  { isSame, info }: { readonly isSame: boolean; readonly info?: unknown },
+): JsonObject {
+  const fitting = isSame ? result : shapeResult(result, method, rules);
+  if (rules.era === "legacy") return fitting;
+  const meta = metaOf(fitting);
+  const named = info === undefined ? meta : { [META.serverInfo]: info, ...meta };
+  return {
+    resultType: "complete",
+    ...(CACHED.test(method) ? { ttlMs: 0, cacheScope: "private" } : {}),
+    ...fitting,
+    ...(Object.keys(named).length === 0 ? {} : { _meta: named }),
+  };
+}
+
+/** Converts what the host's version does not know: members, kinds of content, and structured content that is no object. */
+function shapeResult(result: JsonObject, method: string, rules: VersionRules): JsonObject {
+  const rest = rules.era === "modern" ? result : withoutEnvelope(result);
+  switch (method) {
+    case "tools/list":
+      return { ...rest, tools: eachOf(rest.tools, (tool) => shapeTool(tool, rules)) };
+    case "prompts/list":
+      return { ...rest, prompts: eachOf(rest.prompts, (prompt) => pick(prompt, rules.promptFields)) };
+    case "resources/list":
+      return { ...rest, resources: eachOf(rest.resources, (each) => pick(each, rules.resourceFields)) };
+    case "resources/templates/list":
+      return { ...rest, resourceTemplates: eachOf(rest.resourceTemplates, (each) => pick(each, rules.templateFields)) };
+    case "resources/read":
+      return { ...rest, contents: eachOf(rest.contents, (each) => orSame(each, () => encodeContents(each, rules))) };
+    case "prompts/get":
+      return {
+        ...rest,
+        messages: eachOf(rest.messages, (each) => ({ ...each, content: shapeBlock(each.content, rules) })),
+      };
+    case "tools/call":
+      return shapeCall(rest, rules);
+    default:
+      return rest;
+  }
+}
+
+function withoutEnvelope(result: JsonObject): JsonObject {
+  const { resultType: _, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result;
+  const { [META.serverInfo]: _info, ...meta } = metaOf(result);
+  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
+}
+
+function eachOf(items: unknown, shape: (item: JsonObject) => unknown): unknown {
+  return Array.isArray(items) ? items.map((item) => (isObject(item) ? shape(item) : item)) : items;
+}
+
+function shapeTool(tool: JsonObject, rules: VersionRules): JsonObject {
+  const { outputSchema, ...rest } = pick(tool, rules.toolFields);
+  const isFit = isObject(outputSchema) && (rules.structured === "any" || outputSchema.type === "object");
+  return isFit ? { ...rest, outputSchema } : rest;
+}
+
+function shapeCall({ structuredContent, ...rest }: JsonObject, rules: VersionRules): JsonObject {
+  const isFit = rules.structured === "any" || (rules.structured === "object" && isObject(structuredContent));
+  return {
+    ...rest,
+    content: eachOf(rest.content, (block) => shapeBlock(block, rules)),
+    ...(isFit && structuredContent !== undefined ? { structuredContent } : {}),
+  };
+}
+
+function shapeBlock(block: unknown, rules: VersionRules): unknown {
+  return isContentBlock(block) ? orSame(block, (valid) => encodeBlock(valid, rules)) : block;
+}
+
+/** What is not valid in any version is passed on as it is, so that the host can say what is wrong with it. */
+function orSame<T>(value: T, shape: (value: T) => JsonObject): T | JsonObject {
+  try {
+    return shape(value);
+  } catch {
+    return value;
+  }
+}
+
+/** Returns the params of a question in the form of the host's version. */
+export function questionFor(method: string, params: JsonObject, rules: VersionRules): JsonObject {
+  if (method !== "elicitation/create") return params;
+  return shapeQuestion({ method, params }, new ClientFacts(rules, {}));
+}
+
+/** Returns an error in the form of the host's era. */
+export function errorFor(error: JSONRPCErrorObject, method: string, era: Era): JSONRPCErrorObject {
+  if (method !== "resources/read") return error;
+  if (era === "modern" && error.code === NOT_FOUND) return { ...error, code: ErrorCode.InvalidParams };
+  const namesUri = isObject(error.data) && typeof error.data.uri === "string";
+  return era === "legacy" && error.code === ErrorCode.InvalidParams && namesUri ? { ...error, code: NOT_FOUND } : error;
+}

@@ -1,0 +1,93 @@
+/**
+ * Questions of the server to a legacy host: requests on the stream of the call that led to them.
+ *
+ * @module
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { McpError } from "../../core/protocol/errors.ts";
+import type { JSONRPCRequest, JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { type Answer, notification, type Sink } from "./messages.ts";
+
+/** The request of the host in whose course something happens. */
+export interface Origin {
+  readonly request: JSONRPCRequest;
+  readonly sink: Sink;
+  readonly signal: AbortSignal;
+}
+
+interface Open {
+  resolve(result: JsonObject): void;
+  reject(error: unknown): void;
+}
+
+export class HostQuestions {
+  readonly #general: Sink;
+  readonly #open = new Map<unknown, Open>();
+  /** The client calls handlers in the course of the request that they belong to, so its context says which one it is. */
+  readonly #origin = new AsyncLocalStorage<Origin>();
+  readonly #serving = new Set<Origin>();
+  #lastId = 0;
+
+  constructor(general: Sink) {
+    this.#general = general;
+  }
+
+  /** Runs a request of the host; what happens in its course belongs to it. */
+  async during<T>(origin: Origin, run: () => Promise<T>): Promise<T> {
+    this.#serving.add(origin);
+    try {
+      return await this.#origin.run(origin, run);
+    } finally {
+      this.#serving.delete(origin);
+    }
+  }
+
+  /** The request in whose course the server asks. On a pipe that is known only if there is a single one. */
+  asking(): Origin | undefined {
+    const known = this.#origin.getStore();
+    if (known && this.#serving.has(known)) return known;
+    const [only, ...others] = this.#serving;
+    return others.length === 0 ? only : undefined;
+  }
+
+  /** Asks the host and resolves with its answer. */
+  ask(method: string, params: JsonObject, signal: AbortSignal, sink = this.#general): Promise<JsonObject> {
+    this.#lastId += 1;
+    const id = `mcp-edge-${this.#lastId}`;
+    return new Promise((resolve, reject) => {
+      const withdraw = () => {
+        this.#open.delete(id);
+        sink.send(notification("notifications/cancelled", { requestId: id }));
+        reject(signal.reason);
+      };
+      const settle = () => {
+        this.#open.delete(id);
+        signal.removeEventListener("abort", withdraw);
+      };
+      this.#open.set(id, {
+        resolve: (result) => {
+          settle();
+          resolve(result);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      signal.addEventListener("abort", withdraw, { once: true });
+      sink.send({ jsonrpc: "2.0", id, method, ...(Object.keys(params).length === 0 ? {} : { params }) });
+    });
+  }
+
+  /** Takes an answer of the host. One to no open question is ignored. */
+  answer(answer: Answer): void {
+    const open = this.#open.get(answer.id);
+    if (!open) return;
+    if ("result" in answer) open.resolve(answer.result);
+    else open.reject(new McpError(answer.error.code, answer.error.message, answer.error.data));
+  }
+
+  close(reason: Error): void {
+    for (const open of [...this.#open.values()]) open.reject(reason);
+  }
+}

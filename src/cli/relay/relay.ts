@@ -1,0 +1,326 @@
+/**
+ * Connects a host with a server: serves the host in its protocol version, and talks to the server as a client in the
+ * server's. Used by `mcp-edge bridge` (host over stdio, server over HTTP) and `mcp-edge expose` (the reverse).
+ *
+ * The server is connected when the host sends its first request, because its name and capabilities are passed on. A host of a
+ * legacy version gets a server of the same version, if the server has it; then nothing needs to be converted.
+ *
+ * @module
+ */
+import type { Client, ClientOptions, Progress, RequestOptions } from "../../client/index.ts";
+import { ClientError } from "../../client/index.ts";
+import { pick } from "../../core/protocol/content.ts";
+import { McpError } from "../../core/protocol/errors.ts";
+import {
+  ErrorCode,
+  isObject,
+  type JSONRPCErrorObject,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type JsonObject,
+} from "../../core/protocol/jsonrpc.ts";
+import { hasEnvelope, META, metaOf, readEnvelope, unsupportedVersion } from "../../core/protocol/lifecycle.ts";
+import { findVersion, serveVersions, type VersionRules } from "../../core/protocol/versions.ts";
+import { capabilitiesFor, errorFor, questionFor, resultFor } from "./convert.ts";
+import { HostQuestions } from "./host-questions.ts";
+import { Listens } from "./listens.ts";
+import { type Answer, notification, type Sink } from "./messages.ts";
+import { Rounds } from "./rounds.ts";
+
+/** What the host said about itself. */
+export interface HostFacts {
+  /** The rules of the host's version. */
+  readonly rules: VersionRules;
+  readonly capabilities: JsonObject;
+  readonly info: JsonObject;
+}
+
+/** Opens a connection to the server with these options added. */
+export type Connect = (options: Partial<ClientOptions>) => Promise<Client>;
+
+/** A request of the host that is being served. */
+interface Serving {
+  readonly request: JSONRPCRequest;
+  readonly sink: Sink;
+  readonly signal: AbortSignal;
+}
+
+/** The versions of each era, newest first. */
+const { legacy: LEGACY, modern: MODERN } = serveVersions();
+const NEWEST_LEGACY = LEGACY[0] as VersionRules;
+/** The host sets the limits of its requests. This one ends what a host has forgotten. */
+const NO_LIMITS = { timeoutMs: 0 } as const;
+
+export class Relay {
+  readonly #connect: Connect;
+  readonly #general: Sink;
+  readonly #log: (text: string) => void;
+  readonly #questions: HostQuestions;
+  readonly #rounds: Rounds;
+  readonly #listens = new Listens();
+  /** The subscriptions of a legacy host, which a new connection gets again. */
+  readonly #uris = new Set<string>();
+  #host: HostFacts | undefined;
+  #client: Promise<Client> | undefined;
+  #level: unknown;
+  #isClosed = false;
+
+  /** @param general Receives what belongs to no request. @param log Receives a line about each recovery. */
+  constructor(connect: Connect, general: Sink, log: (text: string) => void) {
+    this.#connect = connect;
+    this.#general = general;
+    this.#log = log;
+    this.#questions = new HostQuestions(general);
+    this.#rounds = new Rounds();
+  }
+
+  /** Serves a request and resolves with its answer; with undefined if the host has cancelled it. */
+  async serve(request: JSONRPCRequest, sink: Sink, signal: AbortSignal): Promise<Answer | undefined> {
+    const { id, method, params } = request;
+    const era = hasEnvelope(params) ? "modern" : "legacy";
+    const serving = { request, sink, signal };
+    try {
+      const result = era === "modern" ? await this.#serveModern(serving) : await this.#serveLegacy(serving);
+      return { jsonrpc: "2.0", id, result };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      return { jsonrpc: "2.0", id, error: errorFor(describe(error), method, era) };
+    }
+  }
+
+  /** Takes a notification of the host. */
+  async notice({ method, params = {} }: JSONRPCNotification): Promise<void> {
+    // The server was told by its client, in the way of its version.
+    if (method === "notifications/initialized" || method === "notifications/cancelled") return;
+    try {
+      await (await this.#client)?.notify(method, withoutEnvelope(params));
+    } catch (error) {
+      this.#log(`${method} was not passed on: ${describe(error).message}`);
+    }
+  }
+
+  /** Takes the host's answer to a question. */
+  answer(answer: Answer): void {
+    this.#questions.answer(answer);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const reason = new McpError(ErrorCode.InternalError, "The connection is closed.");
+    this.#questions.close(reason);
+    this.#rounds.close(reason);
+    const client = await this.#client?.catch(() => undefined);
+    await client?.close();
+  }
+
+  async #serveLegacy(serving: Serving): Promise<JsonObject> {
+    const { method, params = {} } = serving.request;
+    if (method === "ping") return {};
+    if (method === "initialize") return this.#initialize(params);
+    // Requests that are piped in by hand come without a handshake.
+    this.#host ??= { rules: NEWEST_LEGACY, capabilities: {}, info: {} };
+    const { rules } = this.#host;
+    const client = await this.#connected();
+    const isSame = isOfVersion(client, rules);
+    return this.#questions.during(serving, async () =>
+      resultFor(await this.#forward(client, serving), method, rules, { isSame }),
+    );
+  }
+
+  async #initialize(params: JsonObject): Promise<JsonObject> {
+    const { protocolVersion, capabilities, clientInfo } = params;
+    const rules = LEGACY.find(({ version }) => version === protocolVersion) ?? NEWEST_LEGACY;
+    this.#host = {
+      rules,
+      capabilities: isObject(capabilities) ? capabilities : {},
+      info: isObject(clientInfo) ? clientInfo : {},
+    };
+    const client = await this.#connected();
+    const { info = { name: "mcp-edge", version: "0" }, instructions, capabilities: offered } = client.server;
+    return {
+      protocolVersion: rules.version,
+      capabilities: capabilitiesFor(offered, rules, isOfVersion(client, rules)),
+      serverInfo: pick(info, rules.implementationFields),
+      ...(instructions === undefined ? {} : { instructions }),
+    };
+  }
+
+  async #serveModern(serving: Serving): Promise<JsonObject> {
+    const { method, params } = serving.request;
+    const { version, capabilities, meta } = readEnvelope(params);
+    const rules = findVersion(version);
+    if (rules?.era !== "modern") throw unsupportedVersion(version, serveVersions());
+    const info = meta[META.clientInfo];
+    this.#host ??= { rules, capabilities, info: isObject(info) ? info : {} };
+    const client = await this.#connected();
+    const form = { isSame: isOfVersion(client, rules), info: client.server.info };
+    if (method === "server/discover") return resultFor(discovered(client, rules), method, rules, form);
+    if (method === "subscriptions/listen") return this.#listens.serve(serving, client);
+    const level = meta[META.logLevel];
+    if (level !== undefined && level !== this.#level) await this.#setLevel(client, level);
+    const result = await this.#rounds.serve(serving, (round) =>
+      this.#questions.during(round, () => this.#forward(client, round)),
+    );
+    return resultFor(result, method, rules, form);
+  }
+
+  /** Sends a request on to the server, by the method of the client that knows most about it. */
+  async #forward(client: Client, { request, sink, signal }: Serving): Promise<JsonObject> {
+    const { method, params = {} } = request;
+    const { progressToken } = metaOf(params);
+    const meta = metaOf(withoutEnvelope(params));
+    const options: RequestOptions = {
+      ...NO_LIMITS,
+      signal,
+      ...(Object.keys(meta).length === 0 ? {} : { meta }),
+      ...(progressToken === undefined
+        ? {}
+        : { onProgress: (progress) => this.#progress(sink, progressToken, progress) }),
+    };
+    const { _meta, ...rest } = params;
+    switch (method) {
+      case "tools/list":
+        return client.listTools({ ...options, ...(typeof rest.cursor === "string" ? { cursor: rest.cursor } : {}) });
+      case "tools/call": {
+        const { name, arguments: args, ...others } = rest;
+        // The client knows the tool's hints and headers. Other members, such as those of tasks, are passed on as they are.
+        if (Object.keys(others).length > 0 || typeof name !== "string") return client.request(method, rest, options);
+        return client.callTool(name, isObject(args) ? args : {}, options);
+      }
+      case "logging/setLevel":
+        await this.#setLevel(client, rest.level);
+        return {};
+      case "resources/subscribe":
+        await client.subscribe(String(rest.uri), options);
+        this.#uris.add(String(rest.uri));
+        return {};
+      case "resources/unsubscribe":
+        this.#uris.delete(String(rest.uri));
+        await client.unsubscribe(String(rest.uri), options);
+        return {};
+      default:
+        return client.request(method, Object.keys(rest).length > 0 ? rest : undefined, options);
+    }
+  }
+
+  #progress(sink: Sink, progressToken: unknown, { message, ...progress }: Progress): void {
+    const text = message !== undefined && this.#host?.rules.progressMessage ? { message } : {};
+    sink.send(notification("notifications/progress", { progressToken, ...progress, ...text }));
+  }
+
+  async #setLevel(client: Client, level: unknown): Promise<void> {
+    // The server checks it, so the type does not matter here.
+    await client.setLevel(level as Parameters<Client["setLevel"]>[0]);
+    this.#level = level;
+  }
+
+  /** The client, connected if need be. A failed attempt is repeated by the next request. */
+  #connected(): Promise<Client> {
+    if (this.#isClosed) throw new McpError(ErrorCode.InternalError, "The connection is closed.");
+    this.#client ??= this.#open().catch((error) => {
+      this.#client = undefined;
+      throw error;
+    });
+    return this.#client;
+  }
+
+  async #open(): Promise<Client> {
+    const host = this.#host as HostFacts;
+    const options = this.#optionsFor(host);
+    if (host.rules.era === "modern") return this.#connect(options);
+    try {
+      const older = LEGACY.slice(LEGACY.indexOf(host.rules)).map(({ version }) => version);
+      return await this.#restored(await this.#connect({ ...options, protocolVersions: older }));
+    } catch (error) {
+      if (!mayBeModern(error)) throw error;
+      return this.#restored(await this.#connect(options));
+    }
+  }
+
+  async #restored(client: Client): Promise<Client> {
+    if (this.#level !== undefined) await this.#setLevel(client, this.#level);
+    for (const uri of this.#uris) await client.subscribe(uri);
+    return client;
+  }
+
+  #optionsFor({ capabilities, info }: HostFacts): Partial<ClientOptions> {
+    const { name, version, title } = info;
+    return {
+      ...(typeof name === "string" ? { name } : {}),
+      ...(typeof version === "string" ? { version } : {}),
+      ...(typeof title === "string" ? { title } : {}),
+      ...NO_LIMITS,
+      use: [
+        () => ({
+          capabilities,
+          resultTypes: ["task"],
+          changes: ["tools", "prompts", "resources"],
+          onQuestion: ({ method, params, context }) => this.#question(method, params, context.signal),
+          onNotification: (method, params) => this.#notified(method, params),
+        }),
+      ],
+      onEvent: (event) => {
+        if (event.type === "closed") this.#client = undefined;
+        if (event.type !== "connected") this.#log(JSON.stringify(event));
+      },
+    };
+  }
+
+  async #question(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    if (method === "ping") return {};
+    const { rules } = this.#host as HostFacts;
+    const serving = this.#questions.asking();
+    const shaped = questionFor(method, params, rules);
+    if (rules.era === "legacy") return this.#questions.ask(method, shaped, signal, serving?.sink);
+    return this.#rounds.ask(method, shaped, signal, serving?.request);
+  }
+
+  #notified(method: string, params: JsonObject): void {
+    const { _meta: _, ...rest } = params;
+    if (this.#host?.rules.era === "modern" && this.#listens.tell(method, rest)) return;
+    const sink = this.#questions.asking()?.sink ?? this.#general;
+    sink.send(notification(method, rest));
+  }
+}
+
+function isOfVersion({ server }: Client, { version }: VersionRules): boolean {
+  return server.protocolVersion === version;
+}
+
+function discovered(client: Client, rules: VersionRules): JsonObject {
+  const { capabilities, instructions } = client.server;
+  return {
+    supportedVersions: MODERN.map(({ version }) => version),
+    capabilities: capabilitiesFor(capabilities, rules, isOfVersion(client, rules)),
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** Whether a failure can mean that the server has no legacy version. */
+function mayBeModern(error: unknown): boolean {
+  if (McpError.is(error)) return true;
+  if (!ClientError.is(error)) return false;
+  return error.code === "version-unsupported" || error.code === "answer-invalid" || error.code === "http-status";
+}
+
+function describe(error: unknown): JSONRPCErrorObject {
+  if (McpError.is(error)) {
+    const { code, message, data } = error;
+    return { code, message, ...(data === undefined ? {} : { data }) };
+  }
+  if (!ClientError.is(error)) return { code: ErrorCode.InternalError, message: String(error) };
+  const isMissing = error.code === "capability-missing" || error.code === "method-missing";
+  const { message, mayHaveRun } = error;
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : "";
+  if (isMissing) return { code: ErrorCode.MethodNotFound, message };
+  return { code: ErrorCode.InternalError, message: message + cause, data: { reason: error.code, mayHaveRun } };
+}
+
+/** The members of `_meta` that belong to one hop. */
+const HOP = [META.protocolVersion, META.clientInfo, META.clientCapabilities, META.logLevel, "progressToken"];
+
+function withoutEnvelope(params: JsonObject): JsonObject {
+  const { _meta, ...rest } = params;
+  const kept = Object.entries(metaOf(params)).filter(([name]) => !HOP.includes(name));
+  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
+}

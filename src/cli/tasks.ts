@@ -1,0 +1,62 @@
+/**
+ * `mcp-edge tasks`: calls that run in the background.
+ *
+ * @module
+ */
+import type { CallToolResult, Client } from "../client/index.ts";
+import { resumeTask, type Task, type TaskState, tasks } from "../client/tasks/index.ts";
+import { isObject } from "../core/protocol/jsonrpc.ts";
+import type { TaskAction } from "./commands/tasks.ts";
+import { type Session, withClient } from "./connection.ts";
+import { Exit, usageError } from "./exit.ts";
+import type { ConnectionOptions } from "./options.ts";
+import { handlersFor } from "./questions.ts";
+import { printJson, showCallResult } from "./show.ts";
+import { oneLine, type Terminal } from "./terminal.ts";
+
+/** Runs the command and returns its exit code. */
+export function manageTasks(
+  server: string,
+  action: TaskAction,
+  id: string | undefined,
+  options: ConnectionOptions,
+): Promise<number> {
+  if (action !== "list" && id === undefined) throw usageError(`Name the task: mcp-edge tasks <server> ${action} <id>`);
+  const own = (...parts: Parameters<typeof handlersFor>) => ({ ...handlersFor(...parts), use: [tasks()] });
+  return withClient(server, options, own, async (session) => {
+    const { client, terminal, signal } = session;
+    if (id === undefined) return listTasks(client, options, session);
+    const onStatus = (state: TaskState) => terminal.status(describeState(state));
+    const task = await resumeTask(client, id, { signal, onStatus });
+    if (action === "cancel") await task.cancel({ signal });
+    if (action === "result") return showCallResult(await resultOf(task, signal, terminal), options, terminal);
+    if (action === "cancel") await task.refresh({ signal });
+    if (options.json) printJson(terminal, { taskId: id, ...task.state });
+    else terminal.print(describeState(task.state));
+    return Exit.ok;
+  });
+}
+
+async function resultOf(task: Task, signal: AbortSignal, terminal: Terminal): Promise<CallToolResult> {
+  try {
+    return await task.result({ signal });
+  } finally {
+    terminal.status(undefined);
+  }
+}
+
+/** Formats a state as one line. */
+export function describeState({ status, statusMessage }: TaskState): string {
+  return statusMessage === undefined ? status : `${status}: ${oneLine(statusMessage)}`;
+}
+
+/** Servers of 2025-11-25 may list tasks; later ones do not. */
+async function listTasks(client: Client, { json }: ConnectionOptions, { terminal, signal }: Session): Promise<number> {
+  const result = await client.request("tasks/list", undefined, { signal });
+  const listed = Array.isArray(result.tasks) ? result.tasks.filter(isObject) : [];
+  if (json) printJson(terminal, result);
+  else
+    for (const { taskId, status } of listed)
+      terminal.print(`${oneLine(String(taskId), 500)} ${oneLine(String(status))}`);
+  return Exit.ok;
+}

@@ -1,0 +1,213 @@
+import { checkOptions, type OptionTable, PERIOD, TIMER_OR_ZERO } from "../../core/protocol/check-options.ts";
+import { KitError, McpError } from "../../core/protocol/errors.ts";
+import { ErrorCode, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { metaOf } from "../../core/protocol/lifecycle.ts";
+import { textOf } from "../errors.ts";
+import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "../extensions.ts";
+import { FROM_ROUNDS } from "../rounds.ts";
+import { type CacheStore, memoryStore } from "./store.ts";
+
+/** Options of {@link cache}. */
+export interface CacheOptions {
+  /** Where results are kept. Name the `server` as well, because clients of several servers may share a store. @default memory of this client */
+  readonly store?: CacheStore;
+  /** What identifies the server in the store, such as its URL. */
+  readonly server?: string;
+  /**
+   * Who the client acts for, such as the subject of its access token; a function is called for each request. Results with the
+   * scope `private` are kept for each principal. Without a principal they are kept in the memory of this client only, which
+   * then must act for one principal.
+   */
+  readonly principal?: string | (() => string | Promise<string>);
+  /**
+   * The time, in milliseconds, for which results without `ttlMs` are fresh. Servers of versions before 2026-07-28 send
+   * none. They are private. @default 0: they are not kept
+   */
+  readonly defaultTtlMs?: number;
+  /** The longest time, in milliseconds, for which any result is kept, whatever its `ttlMs` says. @default 86,400,000 (1 day) */
+  readonly ttlMaxMs?: number;
+  /**
+   * Whether to open the stream of changes, so that a changed list is read again at once. Otherwise only the changes that the
+   * client listens to anyway are noticed, and the others after `ttlMs`. @default false
+   */
+  readonly listen?: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+const OPTIONS: OptionTable<CacheOptions> = {
+  store: null,
+  server: null,
+  principal: null,
+  defaultTtlMs: TIMER_OR_ZERO,
+  ttlMaxMs: PERIOD,
+  listen: null,
+};
+
+/** The requests whose results may be kept. */
+const KEPT: readonly string[] = [
+  "server/discover",
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+];
+/** The list that names what a request asks for. If the server refuses the request, the list may be out of date. */
+const NAMED_IN: Readonly<Record<string, string>> = {
+  "tools/call": "tools/list",
+  "prompts/get": "prompts/list",
+  "resources/read": "resources/list",
+};
+/** Errors for something that the server does not know: a method, a name, a cursor, and a resource until 2025-11-25. */
+const UNKNOWN: readonly number[] = [ErrorCode.MethodNotFound, ErrorCode.InvalidParams, -32002];
+/** Members of `_meta` that do not change a result. */
+const NEUTRAL_META: readonly string[] = ["progressToken", "traceparent", "tracestate", "baggage"];
+
+/** A result as the store keeps it. */
+interface Kept {
+  readonly result: JsonObject;
+  readonly freshUntilMs: number;
+}
+
+/**
+ * The place of a list or resource in a store. The text of `key` is random and part of the keys of its pages, so that
+ * removing it forgets all of them.
+ */
+interface Slot {
+  readonly store: CacheStore;
+  readonly key: string;
+}
+
+/**
+ * Keeps results for the time that the server names in `ttlMs`: lists, resources and `server/discover`. Lists and resources
+ * that the server reports as changed are read again. `fresh: true` in the options of a request reads again in any case.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @see MCP 2026-07-28, server/utilities/caching
+ */
+export function cache(options: CacheOptions = {}): ClientExtension {
+  checkOptions("cache(): ", options, OPTIONS);
+  if (options.store && options.server === undefined) {
+    throw new KitError("options-invalid", "cache(): a store needs the name of the server; pass server: its URL.");
+  }
+  return (context) => {
+    const results = new Results(context, options);
+    return {
+      ...(options.listen ? { changes: ["tools", "prompts", "resources"] as const } : {}),
+      onRequest: (request, next) => results.request(request, next),
+      onNotification: (method, { uri }) => {
+        if (method === "notifications/resources/updated") results.forget("resources/read", String(uri));
+        const list = /^notifications\/(.+)\/list_changed$/.exec(method)?.[1];
+        if (list) results.forget(`${list}/list`);
+        if (list === "resources") results.forget("resources/templates/list");
+      },
+    };
+  };
+}
+
+/** The kept results of one client. */
+class Results {
+  readonly #context: ExtensionContext;
+  readonly #options: CacheOptions;
+  readonly #own = memoryStore();
+  /** How often something was forgotten, so that an answer from before is not kept. */
+  #changes = 0;
+  #forgetting: Promise<unknown> = Promise.resolve();
+
+  constructor(context: ExtensionContext, options: CacheOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  async request(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
+    const { method, params = {}, options } = request;
+    const meta = Object.keys({ ...metaOf(params), ...options.meta });
+    if (!KEPT.includes(method) || !meta.every((name) => NEUTRAL_META.includes(name))) return this.#send(request, next);
+    await this.#forgetting;
+    const { uri, ...others } = params;
+    const page = JSON.stringify({ ...others, _meta: undefined });
+    const slots = await this.#slotsOf(method, uri);
+    const found = options.fresh ? [] : await Promise.all(Object.values(slots).map((slot) => this.#find(slot, page)));
+    const kept = found.find((each) => each !== undefined);
+    if (kept) return kept;
+    const before = this.#changes;
+    const result = await this.#send(request, next);
+    // A change that was reported meanwhile may be newer than the answer.
+    if (this.#changes !== before || FROM_ROUNDS.has(result)) return result;
+    await this.#keep(result.cacheScope === "public" ? slots.public : slots.private, page, result);
+    return result;
+  }
+
+  /** Forgets a list or a resource. */
+  forget(method: string, uri?: unknown): void {
+    this.#changes += 1;
+    const forgotten = this.#slotsOf(method, uri).then((slots) =>
+      Promise.all(Object.values(slots).map(({ store, key }) => this.#guard(() => store.delete(key)))),
+    );
+    this.#forgetting = Promise.all([this.#forgetting, forgotten]).catch(() => undefined);
+  }
+
+  async #send(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
+    try {
+      return await next(request);
+    } catch (error) {
+      const { method, params = {} } = request;
+      if (McpError.is(error) && UNKNOWN.includes(error.code)) {
+        if (KEPT.includes(method)) this.forget(method, params.uri);
+        if (Object.hasOwn(NAMED_IN, method)) this.forget(NAMED_IN[method] as string);
+      }
+      throw error;
+    }
+  }
+
+  /** Returns where the results of a request are kept: those for everyone, and those for the principal. */
+  async #slotsOf(method: string, uri: unknown): Promise<{ readonly public: Slot; readonly private: Slot }> {
+    const { store = this.#own, server = "", principal } = this.#options;
+    const who = typeof principal === "function" ? await principal() : principal;
+    const { protocolVersion } = this.#context.client.server;
+    const keyOf = (...scope: unknown[]) => JSON.stringify(["mcp-edge", server, protocolVersion, method, uri, ...scope]);
+    return {
+      public: { store, key: keyOf("public") },
+      // Without a principal, the results of another client in the same store could belong to somebody else.
+      private: { store: who === undefined ? this.#own : store, key: keyOf("private", who) },
+    };
+  }
+
+  #find({ store, key }: Slot, page: string): Promise<JsonObject | undefined> {
+    return this.#guard(async () => {
+      const generation = await store.get(key);
+      const text = generation === undefined ? undefined : await store.get(`${key}${generation}${page}`);
+      if (text === undefined) return undefined;
+      const { result, freshUntilMs } = JSON.parse(text) as Kept;
+      return Date.now() < freshUntilMs ? result : undefined;
+    });
+  }
+
+  async #keep({ store, key }: Slot, page: string, result: JsonObject): Promise<void> {
+    const { defaultTtlMs = 0, ttlMaxMs = DAY_MS } = this.#options;
+    const { ttlMs = defaultTtlMs } = result;
+    const keptMs = typeof ttlMs === "number" ? Math.min(ttlMs, ttlMaxMs) : 0;
+    // Negative and invalid values count as 0.
+    if (!(keptMs > 0)) return;
+    const kept: Kept = { result, freshUntilMs: Date.now() + keptMs };
+    await this.#guard(async () => {
+      let generation = await store.get(key);
+      if (generation === undefined) {
+        generation = crypto.randomUUID();
+        await store.set(key, generation, ttlMaxMs);
+      }
+      await store.set(`${key}${generation}${page}`, JSON.stringify(kept), keptMs);
+    });
+  }
+
+  /** Runs an operation of the store. A failure is reported, and the server is asked instead. */
+  async #guard<T>(run: () => T | Promise<T>): Promise<T | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      this.#context.report({ type: "warning", message: `The store of cache() failed: ${textOf(error)}` });
+      return undefined;
+    }
+  }
+}

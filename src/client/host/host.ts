@@ -1,0 +1,154 @@
+import { KitError } from "../../core/protocol/errors.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import {
+  type CommandServer,
+  type ConfiguredServer,
+  type ConfigVariables,
+  readServer,
+  serversOf,
+} from "../../core/protocol/server-config.ts";
+import type { Client } from "../client.ts";
+import { connect } from "../connect.ts";
+import type { ConnectTarget } from "../open-link.ts";
+import type { ClientOptions, RequestOptions } from "../options.ts";
+import type { CallToolResult, Tool } from "../results.ts";
+import { nameFor } from "./tool-names.ts";
+
+/** Options of {@link openHost}. */
+export interface HostOptions {
+  /** The options of every client: its name and version, and the handlers of questions. */
+  readonly client: ClientOptions;
+  /** Further options of one server's client. They replace those of `client`. */
+  readonly optionsFor?: (server: string) => Partial<ClientOptions>;
+  /** Starts a server that has a command: `stdio` of `mcp-edge/node`. Without it, such a server fails. */
+  readonly stdio?: (server: CommandServer) => ConnectTarget;
+  /** The values of variables in the configuration, such as `${API_KEY}`. @default none */
+  readonly variables?: ConfigVariables;
+  /** Called with each failure of one server. The others are not affected. @default it is in `failures` only */
+  readonly onFailure?: (server: string, error: unknown) => void;
+}
+
+/** A tool of one of the servers. */
+export interface HostTool {
+  /** The name for a model. It differs from those of all other tools of the host. */
+  readonly name: string;
+  /** The name of the server. */
+  readonly server: string;
+  /** The tool, as its server lists it. */
+  readonly tool: Tool;
+}
+
+/**
+ * Opens the servers of a configuration in the format of Claude, Cursor and VS Code, each with a client of its own. A server that
+ * fails does not affect the others.
+ *
+ * @param config The parsed configuration: `{ mcpServers: { name: { command, args, env } | { url, headers } } }`.
+ * @throws {KitError} `options-invalid` if the configuration has no servers.
+ */
+export async function openHost(config: unknown, options: HostOptions): Promise<Host> {
+  const entries = serversOf(config);
+  const clients = new Map<string, Client>();
+  const failures = new Map<string, unknown>();
+  const opening = [...entries].map(async ([server, entry]) => {
+    try {
+      return [server, await openServer(server, entry, options)] as const;
+    } catch (error) {
+      failures.set(server, error);
+      report(options, server, error);
+      return undefined;
+    }
+  });
+  // In the order of the configuration, whichever answers first.
+  for (const opened of await Promise.all(opening)) if (opened) clients.set(...opened);
+  return new Host(clients, failures, options);
+}
+
+async function openServer(server: string, entry: unknown, options: HostOptions): Promise<Client> {
+  const { client, optionsFor, stdio, variables = () => undefined } = options;
+  const read: ConfiguredServer = readServer(server, entry, variables);
+  const own = { ...client, ...optionsFor?.(server) };
+  if ("url" in read) {
+    const { url, headers: configured } = read;
+    const { headers } = own;
+    if (typeof headers !== "function") return connect(url, { ...own, headers: { ...headers, ...configured } });
+    return connect(url, { ...own, headers: async () => ({ ...(await headers()), ...configured }) });
+  }
+  if (!stdio) {
+    const text = `The server "${server}" has a command. Pass stdio of mcp-edge/node to openHost(), or give it a url.`;
+    throw new KitError("options-invalid", text);
+  }
+  return connect(stdio(read), own);
+}
+
+function report({ onFailure }: HostOptions, server: string, error: unknown): void {
+  try {
+    onFailure?.(server, error);
+  } catch {
+    // The hook for failures has failed itself, so there is nowhere left to report to.
+  }
+}
+
+/** Several servers, each with its client. Created by {@link openHost}. */
+export class Host {
+  readonly #options: HostOptions;
+  readonly #tools = new Map<string, HostTool>();
+  /** The clients of the servers that were opened, in the order of the configuration. */
+  readonly clients: ReadonlyMap<string, Client>;
+  /** Why the other servers could not be opened. */
+  readonly failures: ReadonlyMap<string, unknown>;
+
+  /** Use {@link openHost}. */
+  constructor(clients: ReadonlyMap<string, Client>, failures: ReadonlyMap<string, unknown>, options: HostOptions) {
+    this.clients = clients;
+    this.failures = failures;
+    this.#options = options;
+  }
+
+  /**
+   * Lists the tools of all servers, as they are now. Those of a server that fails are missing, and `onFailure` is told. With
+   * `cache()` in `use`, unchanged lists are not read again.
+   */
+  async tools(options: RequestOptions = {}): Promise<readonly HostTool[]> {
+    const lists = [...this.clients].map(async ([server, client]) => {
+      try {
+        const hasTools = client.server.capabilities.tools !== undefined;
+        return { server, tools: hasTools ? await client.tools(options).all() : [] };
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        report(this.#options, server, error);
+        return { server, tools: [] };
+      }
+    });
+    const listed = await Promise.all(lists);
+    this.#tools.clear();
+    for (const { server, tools } of listed) {
+      for (const tool of tools) {
+        const name = nameFor(server, tool.name, this.#tools);
+        this.#tools.set(name, { name, server, tool });
+      }
+    }
+    return [...this.#tools.values()];
+  }
+
+  /**
+   * Calls a tool by its name in the host.
+   *
+   * @throws {KitError} `options-invalid` if no server has such a tool.
+   * @throws {unknown} what `callTool` of the client throws.
+   */
+  async callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult> {
+    if (!this.#tools.has(name)) await this.tools();
+    const found = this.#tools.get(name);
+    const client = found && this.clients.get(found.server);
+    if (!client) throw new KitError("options-invalid", `No server has a tool ${JSON.stringify(name)}.`);
+    return client.callTool(found.tool, args, options);
+  }
+
+  /** Closes all clients, and resolves when all are closed. Failures go to `onFailure`. */
+  async close(): Promise<void> {
+    const closing = [...this.clients].map(([server, client]) =>
+      client.close().catch((error: unknown) => report(this.#options, server, error)),
+    );
+    await Promise.all(closing);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The authorization code grant: the user signs in at the authorization server, and the browser brings back a code.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization, "Authorization Flow Steps" and "Authorization Response Validation"
+ */
+import {
+  AuthorizationResponseError,
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  generateRandomState,
+  validateAuthResponse,
+} from "oauth4webapi";
+import { untilAborted } from "../deadline.ts";
+import { textOf } from "../errors.ts";
+import type { OAuthClient } from "./client-authentication.ts";
+import { OAuthError } from "./errors.ts";
+import type { Granted, GrantRequest } from "./grant.ts";
+import { checkAddress } from "./guard.ts";
+import type { OpenRedirect } from "./redirect.ts";
+import { given } from "./token-request.ts";
+
+/** The state of a sign-in that is needed when the user returns. */
+export interface Pending {
+  readonly state: string;
+  readonly verifier: string;
+  readonly redirectUrl: string;
+  readonly client: OAuthClient;
+}
+
+/** The redirect, and the rules, of one sign-in. */
+export interface SignIn {
+  readonly redirect: OpenRedirect;
+  /** The thumbprint of the key that tokens are bound to. */
+  readonly thumbprint: string | undefined;
+  /** The time that the user has, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Stores the state of a deferred sign-in for `finish()`. */
+  defer(pending: Pending): Promise<void>;
+}
+
+/**
+ * Lets the user sign in.
+ *
+ * @throws {OAuthError} `pkce-missing`, `redirect-needed`, `expired`, `answer-invalid`, `access-denied`, and the reasons of
+ *   the registration and of the token request.
+ */
+export async function signIn(
+  request: GrantRequest,
+  { redirect, thumbprint, timeoutMs, defer }: SignIn,
+): Promise<Granted> {
+  const { server, resource, scope, net, signal } = request;
+  if (!server.code_challenge_methods_supported?.includes("S256")) {
+    const text = `${server.issuer} does not advertise PKCE with S256, so a stolen authorization code could be used.`;
+    throw new OAuthError("pkce-missing", text);
+  }
+  const url = await checkAddress(net, "authorization_endpoint", server.authorization_endpoint);
+  const client = await request.client(redirect.url);
+  const pending: Pending = {
+    state: generateRandomState(),
+    verifier: generateRandomCodeVerifier(),
+    redirectUrl: redirect.url,
+    client,
+  };
+  const parameters = given({
+    response_type: "code",
+    client_id: client.id,
+    redirect_uri: redirect.url,
+    state: pending.state,
+    code_challenge: await calculatePKCECodeChallenge(pending.verifier),
+    code_challenge_method: "S256",
+    resource,
+    scope,
+    dpop_jkt: thumbprint,
+    // OpenID Connect Core 1.0, section 11: without consent there is no offline access.
+    prompt: scope?.split(" ").includes("offline_access") ? "consent" : undefined,
+  });
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  if (redirect.isDeferred) {
+    await defer(pending);
+    const text = `The user has to sign in at ${server.issuer}: open the url of this error.`;
+    throw new OAuthError("redirect-needed", text, { url: url.href });
+  }
+  const whole = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const answer = untilAborted(redirect.authorize(url.href, whole), whole).catch((cause: unknown) => {
+    if (signal.aborted || !whole.aborted) throw cause;
+    throw new OAuthError("expired", `The user did not sign in within ${timeoutMs} ms (signInTimeoutMs).`);
+  });
+  return redeem(request, pending, await answer);
+}
+
+/**
+ * Checks the answer that the browser brought, and exchanges its code for tokens.
+ *
+ * @throws {OAuthError} `answer-invalid`, `access-denied`, and the reasons of the token request.
+ */
+export async function redeem(request: GrantRequest, pending: Pending, answer: string): Promise<Granted> {
+  const { server, resource } = request;
+  const { client, state, verifier, redirectUrl } = pending;
+  let code: string | null;
+  try {
+    // The library compares `state` and `iss` first, also if the answer is an error.
+    code = validateAuthResponse(server, { client_id: client.id }, new URL(answer), state).get("code");
+  } catch (error) {
+    if (!(error instanceof AuthorizationResponseError)) {
+      throw new OAuthError("answer-invalid", `The answer to the sign-in was not accepted: ${textOf(error)}.`);
+    }
+    const detail = error.error_description ? ` (${error.error_description.slice(0, 200)})` : "";
+    const text = `${server.issuer} refused the sign-in with ${error.error}${detail}.`;
+    throw new OAuthError("access-denied", text, { error: error.error });
+  }
+  if (!code) throw new OAuthError("answer-invalid", "The answer to the sign-in has no code.");
+  const parameters = { code, redirect_uri: redirectUrl, code_verifier: verifier, resource };
+  return { client, answer: await request.token(client, "authorization_code", parameters) };
+}

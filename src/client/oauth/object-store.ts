@@ -1,0 +1,39 @@
+import type { OAuthStore } from "./store.ts";
+
+/** The methods of `OAuthStoreObject` of `mcp-edge/worker/oauth`, as its stub has them. */
+export interface OAuthStoreStub {
+  /** Returns the value of a key, or undefined if there is none. */
+  get(key: string): Promise<string | undefined>;
+  /** Replaces the value of a key, or removes it if the value is undefined. */
+  set(key: string, value: string | undefined): Promise<void>;
+  /** Calls `work` while no other caller's work for the key runs. */
+  exclusive(key: string, work: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Returns a store in a Durable Object, for clients in Workers. All clients that use the same object share its tokens, in
+ * every isolate. If the Worker that holds the lock ends, the lock becomes free.
+ *
+ * @param stub The stub of an `OAuthStoreObject`, such as `env.TOKENS.getByName("all")`. Use one object for each user, or one
+ *   object for all users with the option `account`.
+ */
+export function objectStore(stub: OAuthStoreStub): OAuthStore {
+  return {
+    get: (key) => stub.get(key),
+    set: (key, value) => stub.set(key, value),
+    async exclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
+      let outcome: Promise<T> | undefined;
+      try {
+        await stub.exclusive(key, async () => {
+          outcome ??= work();
+          // The caller gets an error from `outcome`, so the object need not see it.
+          await outcome.catch(() => undefined);
+        });
+      } catch (error) {
+        // The object was restarted. Work that has begun continues without the lock.
+        if (!outcome) throw error;
+      }
+      return outcome as Promise<T>;
+    },
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Chooses the client id for an authorization server.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization/client-registration
+ */
+import type { AuthorizationServer } from "oauth4webapi";
+import { KitError } from "../../core/protocol/errors.ts";
+import type { ClientAuthentication, OAuthClient } from "./client-authentication.ts";
+import { OAuthError } from "./errors.ts";
+import { type Net, objectOf, request } from "./guard.ts";
+import type { OAuthStore } from "./store.ts";
+
+/** A client that was registered by hand, without credentials. @see RFC 6749, section 2.1 */
+export interface PublicClient {
+  /** The client id. */
+  readonly id: string;
+  /**
+   * The issuer of the authorization server where the client is registered.
+   *
+   * @default the issuer of the first authorization server that the client is used with. The store keeps it, and the
+   *   client is not used with another one.
+   */
+  readonly issuer?: string | undefined;
+  /** A client with a secret is a {@link ConfidentialClient}. */
+  readonly secret?: undefined;
+  /** A client that authenticates is a {@link ConfidentialClient}. */
+  readonly authentication?: undefined;
+}
+
+/** A client that was registered by hand, with a secret or a key. @see RFC 6749, section 2.1 */
+export interface ConfidentialClient extends OAuthClient {
+  /**
+   * The issuer of the authorization server where the client is registered. The secret and signatures of the key are sent
+   * to no other one, whatever an MCP server names as its authorization server.
+   */
+  readonly issuer: string;
+  /** How the client authenticates without a secret, such as `privateKeyJwt(...)`. */
+  readonly authentication?: ClientAuthentication | undefined;
+}
+
+/** A client that was registered at an authorization server by hand. */
+export type RegisteredClient = PublicClient | ConfidentialClient;
+
+/** The metadata with which a client registers itself at an authorization server. @see RFC 7591, section 2 */
+export interface ClientMetadata {
+  /** The name that users see when they are asked for consent. */
+  readonly client_name?: string | undefined;
+  /** The URL of the web page of the client. */
+  readonly client_uri?: string | undefined;
+  /** The URL of the logo of the client. */
+  readonly logo_uri?: string | undefined;
+  /** Further members, such as `contacts` or `software_id`. */
+  readonly [member: string]: unknown;
+}
+
+/** The options that determine the client id. */
+export interface ClientChoice {
+  readonly client?: RegisteredClient | undefined;
+  readonly clientMetadataUrl?: string | undefined;
+  readonly clientMetadata?: ClientMetadata | false | undefined;
+}
+
+/** The methods of authentication that a registration can ask for, the preferred one first. */
+const METHODS = ["none", "client_secret_basic", "client_secret_post"] as const;
+
+/** The facts on which the choice of the client id depends. */
+export interface Applicant {
+  readonly net: Net;
+  readonly store: OAuthStore;
+  readonly server: AuthorizationServer;
+  readonly options: ClientChoice;
+  /** The name of the client, for users. */
+  readonly name: string;
+  /** The redirect URL. Undefined if the grant has no redirect. */
+  readonly redirectUrl: string | undefined;
+  /** The grant type to register for, if the grant has no redirect. */
+  readonly grantType?: string | undefined;
+}
+
+/** A registration as it is stored. */
+interface Registration extends OAuthClient {
+  /** The redirect URL that is registered or, without one, the grant type. */
+  readonly purpose: string;
+  readonly expiresAtMs?: number | undefined;
+}
+
+/**
+ * Returns the client for an authorization server. The first of these that is possible is used: the client that was registered
+ * there by hand; the client id metadata document; a public client without an issuer; a registration of its own.
+ *
+ * @throws {OAuthError} `client-missing`, `registration-failed`, `issuer-mismatch`.
+ */
+export async function chooseClient(applicant: Applicant): Promise<OAuthClient> {
+  const { server, options, redirectUrl, grantType } = applicant;
+  const { client, clientMetadataUrl, clientMetadata } = options;
+  if (client?.issuer === server.issuer) return { id: client.id };
+  if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
+    return { id: clientMetadataUrl };
+  }
+  if (client && client.issuer === undefined) return claim(applicant, client);
+  const purpose = redirectUrl ?? grantType;
+  if (purpose !== undefined && clientMetadata !== false && server.registration_endpoint !== undefined) {
+    return (await registered(applicant, purpose)) ?? register(applicant, purpose);
+  }
+  const own = client ? `, and "client" belongs to ${client.issuer}` : "";
+  const text = `${server.issuer} does not register this client${own}. Register a client there, and pass it as "client".`;
+  throw new OAuthError("client-missing", text);
+}
+
+/**
+ * Binds a public client without an issuer to the first authorization server that it is used with, for all MCP servers that
+ * share the store. A client id is valid at one authorization server, and must not be used with another.
+ *
+ * @see MCP 2026-07-28, basic/authorization/client-registration, "Authorization Server Binding"
+ */
+async function claim({ store, server, net }: Applicant, client: RegisteredClient): Promise<OAuthClient> {
+  const key = JSON.stringify(["issuer", client.id]);
+  // Two servers that are used at the same moment must not both find the client free.
+  const owner = await store.exclusive(key, async () => {
+    const issuer = (await store.get(key)) ?? server.issuer;
+    await store.set(key, issuer);
+    return issuer;
+  });
+  if (owner === server.issuer) return { id: client.id };
+  const problem = `The client "${client.id}" belongs to ${owner}, but ${net.server.host} names ${server.issuer}.`;
+  throw new OAuthError("issuer-mismatch", `${problem} Pass the issuer where it is registered as client.issuer.`);
+}
+
+/** Returns the key of a registration. It leaves out the port of a redirect URL on this machine, which can change. */
+function keyOf(server: AuthorizationServer, purpose: string): string {
+  return JSON.stringify(["client", server.issuer, purpose.replace(/^(http:\/\/[^/]+?):\d+/, "$1")]);
+}
+
+async function load({ store, server }: Pick<Applicant, "store" | "server">, purpose: string) {
+  const text = await store.get(keyOf(server, purpose));
+  const found = text === undefined ? undefined : (JSON.parse(text) as Registration);
+  return found && (found.expiresAtMs ?? Number.POSITIVE_INFINITY) > Date.now() ? found : undefined;
+}
+
+/** Returns the redirect URL of an earlier registration, which can differ in its port. */
+export async function registeredRedirect(
+  place: Pick<Applicant, "store" | "server">,
+  redirectUrl: string,
+): Promise<string | undefined> {
+  return (await load(place, redirectUrl))?.purpose;
+}
+
+async function registered(applicant: Applicant, purpose: string): Promise<OAuthClient | undefined> {
+  const found = await load(applicant, purpose);
+  return found?.purpose === purpose ? found : undefined;
+}
+
+/** Returns the metadata for a registration. @param purpose The redirect URL or, without one, the grant type. */
+function metadataOf({ server, options, name, redirectUrl }: Applicant, purpose: string): ClientMetadata {
+  const supported = server.token_endpoint_auth_methods_supported ?? ["none"];
+  const isNative = !/^https:/.test(purpose) || new URL(purpose).hostname === "localhost";
+  const uses =
+    redirectUrl === undefined
+      ? { grant_types: [purpose, "refresh_token"], response_types: [] }
+      : { redirect_uris: [purpose], grant_types: ["authorization_code", "refresh_token"], response_types: ["code"] };
+  return {
+    client_name: name,
+    ...uses,
+    token_endpoint_auth_method: METHODS.find((each) => supported.includes(each)) ?? "none",
+    application_type: isNative ? "native" : "web",
+    ...(options.clientMetadata || {}),
+  };
+}
+
+/** Registers the client. The server may leave out required members of the answer. @see RFC 7591, section 3 */
+async function register(applicant: Applicant, purpose: string): Promise<OAuthClient> {
+  const { net, store, server } = applicant;
+  const response = await request(net, "The registration endpoint", server.registration_endpoint, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json" },
+    body: JSON.stringify(metadataOf(applicant, purpose)),
+  });
+  const found = (await objectOf(response)) ?? {};
+  const { client_id: id, client_secret: secret, client_secret_expires_at: expiresAt } = found;
+  if (!response.ok || typeof id !== "string" || id === "") throw refusal(server.issuer, response.status, found);
+  const { token_endpoint_auth_method: given } = found;
+  const registration: Registration = {
+    id,
+    secret: typeof secret === "string" && secret !== "" ? secret : undefined,
+    method: METHODS.find((each) => each === given),
+    purpose,
+    // Zero means that the secret does not expire. Some servers leave it out.
+    expiresAtMs: typeof expiresAt === "number" && expiresAt > 0 ? expiresAt * 1_000 : undefined,
+  };
+  await store.set(keyOf(server, purpose), JSON.stringify(registration));
+  return registration;
+}
+
+function refusal(
+  issuer: string,
+  status: number,
+  { error, error_description: detail }: Record<string, unknown>,
+): OAuthError {
+  const problem = [status, error, detail].filter((each) => typeof each === "number" || typeof each === "string");
+  const text = `${issuer} did not register the client: ${problem.join(", ").slice(0, 300)}.`;
+  return new OAuthError("registration-failed", text, { status, error: typeof error === "string" ? error : undefined });
+}
+
+/** Forgets the registration for a redirect URL, because the authorization server no longer knows it. */
+export async function forgetRegistration(
+  { store, server }: Pick<Applicant, "store" | "server">,
+  redirectUrl: string,
+): Promise<void> {
+  await store.set(keyOf(server, redirectUrl), undefined);
+}
+
+/** @throws {KitError} `options-invalid` if a client with credentials does not say which issuer they belong to. */
+export function checkClient({ id, issuer, secret, authentication }: RegisteredClient): void {
+  if (issuer || (secret === undefined && authentication === undefined)) return;
+  const what = secret === undefined ? "authentication" : "a secret";
+  const rule = `Write issuer: "https://...", the issuer of the authorization server where ${JSON.stringify(id)} is registered`;
+  const text = `oauth(): client has ${what} but no issuer. ${rule}; otherwise any MCP server could ask for its credentials.`;
+  throw new KitError("options-invalid", text);
+}
+
+/** @throws {KitError} `options-invalid` unless the URL can be a client id: https, with a path. */
+export function checkMetadataUrl(address: string): void {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url && url.protocol === "https:" && url.pathname !== "/" && url.hash === "") return;
+  const text = `oauth(): clientMetadataUrl is ${JSON.stringify(address)}; it must begin with https:// and have a path.`;
+  throw new KitError("options-invalid", text);
+}

@@ -1,0 +1,250 @@
+/**
+ * The tasks of one client: which calls become tasks, and how the server reports changes.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { metaOf } from "../../core/protocol/lifecycle.ts";
+import { pause } from "../../core/protocol/pause.ts";
+import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
+import { ClientError, invalidAnswer } from "../errors.ts";
+import type { ExtensionContext, ExtensionHooks, Next, OutgoingRequest } from "../extensions.ts";
+import { Listing } from "../listing.ts";
+import type { RequestOptions } from "../options.ts";
+import { randomKey } from "../recovery.ts";
+import type { Progress } from "../results.ts";
+import { type DriverParts, TaskDriver } from "./driver.ts";
+import { createdTask, type ListedTask, readTask, type SeenTask } from "./task-state.ts";
+
+const EXTENSION = "io.modelcontextprotocol/tasks";
+/** The member of `_meta` by which messages of 2025-11-25 name the task that they belong to. */
+const RELATED = "io.modelcontextprotocol/related-task";
+/** A task that takes longer is listened to, in milliseconds: for a shorter one the stream is not worth its request. */
+const LISTEN_AFTER_MS = 2_000;
+const PAGES_MAX = 1_000;
+/** The most tasks that are listened to. The others are polled. */
+const LISTENED_MAX = 100;
+
+/** Marks a call that is to become a task. The function receives the task. */
+const START = Symbol("start");
+type Receive = (driver: TaskDriver) => void;
+
+export interface BackgroundOptions {
+  readonly ttlMs: number | undefined;
+  onTask(driver: TaskDriver): void;
+}
+
+export class Background {
+  readonly #context: ExtensionContext;
+  readonly #options: BackgroundOptions;
+  readonly #hooks: { -readonly [K in keyof ExtensionHooks]: ExtensionHooks[K] };
+  /** What the tools of a server of 2025-11-25 say about tasks, by name. */
+  readonly #support = new Map<string, string>();
+  readonly #drivers = new Map<string, TaskDriver>();
+  /** The tasks that the client asks the server to report. */
+  readonly #listened = new Set<TaskDriver>();
+  readonly #parts: DriverParts;
+
+  constructor(context: ExtensionContext, options: BackgroundOptions) {
+    this.#context = context;
+    this.#options = options;
+    const { client, answer, report, signal } = context;
+    this.#parts = {
+      client,
+      answer,
+      report,
+      signal,
+      onAwaited: (driver, isAwaited) => (isAwaited ? void this.#listenTo(driver) : this.#forget(driver)),
+    };
+    this.#hooks = {
+      capabilities: (era) => (era === "modern" ? { extensions: { [EXTENSION]: {} } } : {}),
+      resultTypes: ["task"],
+      onRequest: (request, next) => this.#onRequest(request, next),
+      onQuestion: async (question, next) => {
+        const related = metaOf(question.params)[RELATED];
+        const answer = await next(question);
+        return related === undefined ? answer : { ...answer, _meta: { ...metaOf(answer), [RELATED]: related } };
+      },
+      filter: () => (this.#listened.size > 0 ? { taskIds: [...this.#listened].map(({ task }) => task.id) } : {}),
+    };
+  }
+
+  get hooks(): ExtensionHooks {
+    return this.#hooks;
+  }
+
+  /** Calls a tool as a task. Resolves with the task, or with the result of a call that did not become one. */
+  async start(
+    options: RequestOptions,
+    call: (options: RequestOptions) => Promise<JsonObject>,
+  ): Promise<TaskDriver | JsonObject> {
+    let driver: TaskDriver | undefined;
+    const receive: Receive = (created) => {
+      driver = created;
+    };
+    const result = await call({ ...options, [START]: receive } as RequestOptions);
+    return driver ?? result;
+  }
+
+  /** Returns a task by its id, after the server has confirmed that it exists. */
+  async resume(id: string, options: RequestOptions): Promise<TaskDriver> {
+    const { isModern } = this;
+    const { capabilities } = this.#context.client.server;
+    const declared = isModern
+      ? isObject(capabilities.extensions) && capabilities.extensions[EXTENSION]
+      : capabilities.tasks;
+    if (!declared) throw new ClientError("capability-missing", "The server has not declared tasks.");
+    const unknown: SeenTask = { id, status: "working", inputRequests: {}, result: undefined, error: undefined };
+    const driver = this.#drivers.get(id) ?? new TaskDriver(this.#parts, unknown, isModern);
+    await driver.refresh(options);
+    return driver;
+  }
+
+  /** The tasks that the server lists. */
+  list(options: RequestOptions): Listing<ListedTask> {
+    const { client, report } = this.#context;
+    const method = "tasks/list";
+    const { tasks } = client.server.capabilities as { tasks?: JsonObject };
+    if (this.isModern || tasks?.list === undefined) {
+      throw new ClientError("capability-missing", `The server has not declared "tasks.list", which ${method} needs.`);
+    }
+    const read = async (cursor: string | undefined) => {
+      const result = await client.request(method, cursor === undefined ? {} : { cursor }, options);
+      if (!Array.isArray(result.tasks)) throw invalidAnswer(method, 'it has no list "tasks"');
+      const nextCursor = typeof result.nextCursor === "string" ? result.nextCursor : undefined;
+      return { items: result.tasks.map((task) => readTask(method, task)), nextCursor };
+    };
+    return new Listing(read, PAGES_MAX, (message) => report({ type: "warning", message }));
+  }
+
+  /** Whether the server's version has the tasks of the extension. */
+  get isModern(): boolean {
+    const { protocolVersion } = this.#context.client.server;
+    return SPOKEN_VERSIONS.find(({ version }) => version === protocolVersion)?.era === "modern";
+  }
+
+  async #onRequest(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
+    const { method } = request;
+    if (method === "tools/call") return this.#call(request, next);
+    const result = await next(request);
+    if (this.isModern && result.resultType === "task")
+      throw invalidAnswer(method, "only a tool call may become a task");
+    if (method === "tools/list") this.#learn(result);
+    return result;
+  }
+
+  async #call(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
+    const { options } = request;
+    const startedMs = Date.now();
+    const receive = (options as { [START]?: Receive })[START];
+    const token = options.progressToken ?? (options.onProgress && randomKey());
+    const sent = { ...request, options: { ...options, ...(token === undefined ? {} : { progressToken: token }) } };
+    const result = await this.#send(sent, next, receive !== undefined);
+    const { isModern } = this;
+    const created = createdTask(result, isModern);
+    if (!created) return result;
+    const driver = this.#drivers.get(created.id) ?? new TaskDriver(this.#parts, created, isModern);
+    driver.onProgress = (params) => {
+      if (params.progressToken === token) options.onProgress?.(params as unknown as Progress);
+    };
+    receive?.(driver);
+    this.#announce(driver);
+    // A started task is awaited by its handle. Extensions around this one see from the type that it is no result.
+    return receive ? { resultType: "task" } : this.#complete(driver, options, startedMs);
+  }
+
+  /** Sends a call, as a task if it has to be one or is wanted as one. A modern server decides by itself. */
+  async #send(request: OutgoingRequest, next: Next<OutgoingRequest>, isWanted: boolean): Promise<JsonObject> {
+    if (!this.#canAskForTask) return next(request);
+    const name = String(request.params?.name);
+    const { signal } = request.options;
+    const { ttlMs } = this.#options;
+    const asTask = { ...request, params: { ...request.params, task: ttlMs === undefined ? {} : { ttl: ttlMs } } };
+    // A tool that was not listed is looked up first: servers differ in how they refuse a call that has to be a task.
+    if (!this.#support.has(name)) {
+      this.#support.set(name, "forbidden");
+      // The list passes through this extension.
+      await this.#context.client.tools({ ...(signal ? { signal } : {}) }).all();
+    }
+    const support = this.#support.get(name);
+    return next(support === "required" || (isWanted && support === "optional") ? asTask : request);
+  }
+
+  #announce(driver: TaskDriver): void {
+    try {
+      this.#options.onTask(driver);
+    } catch (error) {
+      this.#context.report({ type: "handler-failed", handler: "onTask", error });
+    }
+  }
+
+  async #complete(driver: TaskDriver, options: RequestOptions, startedMs: number): Promise<JsonObject> {
+    const { signal, totalTimeoutMs = this.#context.totalTimeoutMs } = options;
+    const leftMs = totalTimeoutMs === 0 ? 0 : Math.max(totalTimeoutMs - (Date.now() - startedMs), 1);
+    try {
+      return await driver.outcome(signal, leftMs);
+    } catch (error) {
+      // Nobody has a handle, so the work would be in vain. After a lost connection it may still be of use.
+      const isGivenUp = ClientError.is(error) && (error.code === "total-timeout" || error.code === "question-failed");
+      if (signal?.aborted || isGivenUp) this.#cancel(driver);
+      throw error;
+    }
+  }
+
+  #cancel(driver: TaskDriver): void {
+    driver.cancel().catch((error: unknown) => {
+      const message = `The task ${driver.task.id} was given up, but could not be cancelled: ${String(error)}`;
+      this.#context.report({ type: "warning", message });
+    });
+  }
+
+  /** Whether the server lets clients ask for tasks, as those of 2025-11-25 do. */
+  get #canAskForTask(): boolean {
+    if (this.isModern) return false;
+    const { tasks } = this.#context.client.server.capabilities as { tasks?: { requests?: { tools?: JsonObject } } };
+    return tasks?.requests?.tools?.call !== undefined;
+  }
+
+  #learn({ tools }: JsonObject): void {
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      if (!isObject(tool)) continue;
+      const { taskSupport = "forbidden" } = isObject(tool.execution) ? tool.execution : {};
+      this.#support.set(String(tool.name), String(taskSupport));
+    }
+  }
+
+  /** Follows the reports about a task that is awaited. */
+  async #listenTo(driver: TaskDriver): Promise<void> {
+    const { id } = driver.task;
+    this.#drivers.set(id, driver);
+    // Set only now: a client that listens to notifications opens a stream in legacy sessions.
+    this.#hooks.onNotification ??= (method, params) => this.#onNotification(method, params);
+    if (!driver.isModern) return;
+    await pause(LISTEN_AFTER_MS, this.#context.signal);
+    if (this.#drivers.get(id) !== driver || this.#listened.size >= LISTENED_MAX || this.#context.signal.aborted) return;
+    this.#listened.add(driver);
+    try {
+      const { taskIds } = await this.#context.listen();
+      driver.isListening = Array.isArray(taskIds) && taskIds.includes(id);
+    } catch {
+      // Polling goes on.
+    }
+    if (!driver.isListening) this.#listened.delete(driver);
+  }
+
+  #forget(driver: TaskDriver): void {
+    driver.isListening = false;
+    this.#drivers.delete(driver.task.id);
+    // The other tasks keep the stream. Without any, it is closed.
+    const isLast = this.#listened.delete(driver) && this.#listened.size === 0;
+    if (isLast && !this.#context.signal.aborted) this.#context.listen().catch(() => undefined);
+  }
+
+  #onNotification(method: string, params: JsonObject): void {
+    if (method === "notifications/progress") {
+      for (const driver of this.#drivers.values()) driver.onProgress?.(params);
+    } else if (method === "notifications/tasks" || method === "notifications/tasks/status") {
+      this.#drivers.get(String(params.taskId))?.hear(readTask(method, params));
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * mcp-edge/client/tasks: tool calls that run in the background, of 2026-07-28 (`io.modelcontextprotocol/tasks`) and 2025-11-25.
+ *
+ * @example
+ * ```ts
+ * import { connect } from "mcp-edge/client";
+ * import { tasks } from "mcp-edge/client/tasks";
+ *
+ * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [tasks()] });
+ * console.log(await client.callTool("report", { year: 2026 }));
+ * ```
+ *
+ * @module
+ */
+export type { TaskErrorCode } from "./errors.ts";
+export { TaskError } from "./errors.ts";
+export type { ListedTask, TaskState, TaskStatus } from "./task-state.ts";
+export type { TaskOptions, TaskResultOptions, TasksOptions } from "./tasks.ts";
+export { listTasks, resumeTask, startTask, Task, tasks } from "./tasks.ts";

@@ -1,0 +1,172 @@
+import { KitError } from "../../core/protocol/errors.ts";
+import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Client } from "../client.ts";
+import type { ClientExtension } from "../extensions.ts";
+import type { Listing } from "../listing.ts";
+import type { RequestOptions } from "../options.ts";
+import type { CallToolResult, Tool } from "../results.ts";
+import { Background } from "./background.ts";
+import { TaskDriver } from "./driver.ts";
+import type { ListedTask, SeenTask, TaskState } from "./task-state.ts";
+
+/** The options of {@link tasks}. */
+export interface TasksOptions {
+  /**
+   * Called with each call that became a task. Store its `id` to continue with {@link resumeTask} in another process.
+   */
+  readonly onTask?: (task: Task) => void;
+  /**
+   * The time, in milliseconds, for which the server should keep a task. Sent to servers of 2025-11-25 only; a server may decide
+   * otherwise. @default what the server chooses
+   */
+  readonly ttlMs?: number;
+}
+
+/** The options of {@link startTask} and {@link resumeTask}. */
+export interface TaskOptions extends RequestOptions {
+  /** Called when the status or its message has changed, as long as the result is awaited. */
+  readonly onStatus?: (state: TaskState) => void;
+}
+
+/** The options of {@link Task.result}. */
+export interface TaskResultOptions {
+  /** Ends the wait. The task goes on; see {@link Task.cancel}. */
+  readonly signal?: AbortSignal;
+  /** The time, in milliseconds, to wait. The task goes on afterwards. 0 means no limit. @default 0 */
+  readonly totalTimeoutMs?: number;
+}
+
+/** A tool call that runs in the background on the server. */
+export class Task {
+  readonly #end: TaskDriver | CallToolResult;
+
+  /** Use {@link startTask} or {@link resumeTask}. */
+  constructor(end: TaskDriver | CallToolResult) {
+    this.#end = end;
+  }
+
+  /**
+   * The id, for {@link resumeTask}. Anyone who knows it may be able to read the task. Undefined if the server has answered the
+   * call at once, without a task.
+   */
+  get id(): string | undefined {
+    return this.#end instanceof TaskDriver ? this.#end.task.id : undefined;
+  }
+
+  /** What the server said last. It is read again while the result is awaited, and by {@link refresh}. */
+  get state(): TaskState {
+    return this.#end instanceof TaskDriver ? stateOf(this.#end.task) : { status: "completed" };
+  }
+
+  /** Asks the server for the state. @throws {TaskError} `gone` if the server no longer has the task. */
+  async refresh(options?: RequestOptions): Promise<TaskState> {
+    return this.#end instanceof TaskDriver ? stateOf(await this.#end.refresh(options)) : this.state;
+  }
+
+  /**
+   * Waits for the result. Meanwhile, the client asks for the status, or listens to it where the server supports that, and answers
+   * the questions of the task with its handlers. A broken connection does not end the wait. Nothing happens while nobody waits.
+   *
+   * @throws {McpError} the error of the call.
+   * @throws {TaskError} `cancelled` or `gone`.
+   * @throws {ClientError} if the server cannot be reached for about half a minute, a handler throws, or the time is over. The task
+   *   goes on, and this method may be called again.
+   */
+  async result({ signal, totalTimeoutMs = 0 }: TaskResultOptions = {}): Promise<CallToolResult> {
+    if (!(this.#end instanceof TaskDriver)) return this.#end;
+    const result = await this.#end.outcome(signal, totalTimeoutMs);
+    return { ...result, content: Array.isArray(result.content) ? result.content : [] };
+  }
+
+  /** Asks the server to cancel the task. The server decides whether it can; a task that has ended stays as it is. */
+  async cancel(options?: RequestOptions): Promise<void> {
+    if (this.#end instanceof TaskDriver) await this.#end.cancel(options);
+  }
+}
+
+const backgrounds = new WeakMap<Client, Background>();
+
+/**
+ * Lets servers run tool calls as tasks. `callTool` then answers as usual, whether or not the server makes a task of the call:
+ * the client waits for the end of the task, answers its questions, and cancels it when the call is cancelled or takes longer than
+ * `totalTimeoutMs`.
+ *
+ * ```ts
+ * import { connect } from "mcp-edge/client";
+ * import { startTask, tasks } from "mcp-edge/client/tasks";
+ *
+ * const client = await connect("https://example.com/mcp", { name: "my-app", version: "1.0.0", use: [tasks()] });
+ * const { content } = await client.callTool("report", { year: 2026 });
+ * const task = await startTask(client, "report", { year: 2027 });
+ * console.log(task.id, task.state.status);
+ * ```
+ *
+ * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks
+ */
+export function tasks({ onTask, ttlMs }: TasksOptions = {}): ClientExtension {
+  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs >= 0)) {
+    throw new KitError("options-invalid", `tasks(): ttlMs is ${ttlMs}; use a whole number of milliseconds.`);
+  }
+  return (context) => {
+    const background = new Background(context, { ttlMs, onTask: (driver) => onTask?.(new Task(driver)) });
+    backgrounds.set(context.client, background);
+    return background.hooks;
+  };
+}
+
+/**
+ * Calls a tool as a task, and resolves as soon as the server has accepted it. A server of 2026-07-28 decides by itself whether
+ * a call becomes a task, and a tool of 2025-11-25 may not support tasks: the call is then answered at once, and the handle
+ * already has the result.
+ *
+ * @param tool The name of a tool, or a tool from a list.
+ * @throws {KitError} `options-invalid` if the client was connected without `tasks()`.
+ */
+export async function startTask(
+  client: Client,
+  tool: string | Pick<Tool, "name" | "annotations">,
+  args: JsonObject = {},
+  { onStatus, ...options }: TaskOptions = {},
+): Promise<Task> {
+  const background = backgroundOf(client, "startTask");
+  return handleOf(await background.start(options, (marked) => client.callTool(tool, args, marked)), onStatus);
+}
+
+/**
+ * Continues with a task by its id, also in another process or after the client has connected anew.
+ *
+ * @throws {TaskError} `gone` if the server does not know the task.
+ * @throws {ClientError} `capability-missing` if the server has no tasks.
+ */
+export async function resumeTask(
+  client: Client,
+  id: string,
+  { onStatus, ...options }: TaskOptions = {},
+): Promise<Task> {
+  return handleOf(await backgroundOf(client, "resumeTask").resume(id, options), onStatus);
+}
+
+/**
+ * The tasks that a server of 2025-11-25 lists. Later versions have no such list, and not every server has one.
+ *
+ * @throws {ClientError} `capability-missing` if the server does not list tasks.
+ */
+export function listTasks(client: Client, options: RequestOptions = {}): Listing<ListedTask> {
+  return backgroundOf(client, "listTasks").list(options);
+}
+
+function handleOf(end: TaskDriver | JsonObject, onStatus: TaskOptions["onStatus"]): Task {
+  if (end instanceof TaskDriver) end.onStatus = onStatus && ((task) => onStatus(stateOf(task)));
+  // What is not a task is the result of callTool().
+  return new Task(end as TaskDriver | CallToolResult);
+}
+
+function backgroundOf(client: Client, name: string): Background {
+  const background = backgrounds.get(client);
+  if (background) return background;
+  throw new KitError("options-invalid", `${name}(): the client has no tasks. Pass use: [tasks()] to connect().`);
+}
+
+function stateOf({ status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: SeenTask): TaskState {
+  return { status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
+}

@@ -1,0 +1,154 @@
+import { KitError } from "../../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { ClientError, textOf } from "../errors.ts";
+import type { ClientExtension, ExtensionContext } from "../extensions.ts";
+import type { RequestOptions } from "../options.ts";
+import { type OutputCheck, type OutputIssue, prepareOutput } from "./output-schema.ts";
+
+/** Options of {@link validation}. */
+export interface ValidationOptions {
+  /**
+   * What happens to a call of a tool whose output schema cannot be used, because its dialect is neither 2020-12 nor
+   * draft-07, or it is too large, or it refers to another document: `refuse` rejects with `tool-invalid` before anything
+   * is sent, `warn` sends it and reports that its result is not checked. @default refuse
+   */
+  readonly unusable?: "refuse" | "warn";
+}
+
+const OPTIONS: Readonly<Record<keyof ValidationOptions, true>> = { unusable: true };
+
+/** Thrown when the structured result of a tool does not fit its output schema. The tool has run. */
+export class OutputError extends ClientError {
+  /** The name of the tool. */
+  readonly tool: string;
+  /** The places that do not fit. */
+  readonly issues: readonly OutputIssue[];
+  /** The whole result, as the server sent it. */
+  readonly result: JsonObject;
+
+  /** Created by the extension. */
+  constructor(tool: string, issues: readonly OutputIssue[], result: JsonObject) {
+    const [{ path, message } = { path: "", message: "" }] = issues;
+    const where = path === "" ? "structuredContent" : `structuredContent at ${path}`;
+    super("answer-invalid", `The result of ${tool} does not fit its outputSchema: ${where}: ${message}`, {
+      mayHaveRun: true,
+    });
+    this.tool = tool;
+    this.issues = issues;
+    this.result = result;
+  }
+}
+
+/**
+ * Checks the structured result of each tool call against the tool's `outputSchema` before the caller sees it.
+ *
+ * The schemas are those of the tools that were listed. Before the first call of a tool that was not listed, the tools are
+ * listed once. A result that does not fit is checked again with the tool's current definition, and then rejects with an
+ * {@link OutputError}. Results with `isError` are not checked.
+ *
+ * A `$ref` to another document is never fetched. Size, depth and the work of each validation are bounded; patterns are
+ * evaluated with the engine of JavaScript, which a hostile pattern can keep busy.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @see MCP 2026-07-28, server/tools, "Output Schema"
+ */
+export function validation(options: ValidationOptions = {}): ClientExtension {
+  // Without checkOptions(), which would be a tenth of the code.
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTIONS, name));
+  if (unknown !== undefined) throw new KitError("options-invalid", `validation() has no option "${unknown}".`);
+  return (context) => {
+    const outputs = new Outputs(context, options);
+    return {
+      onRequest: async (request, next) => {
+        if (request.method === "tools/list") return outputs.remember(await next(request));
+        if (request.method !== "tools/call") return next(request);
+        const tool = String(request.params?.name);
+        const isSatisfied = await outputs.checkFor(tool);
+        return outputs.checked(tool, isSatisfied, await next(request));
+      },
+    };
+  };
+}
+
+/** A tool's schema, and its check once it was needed. */
+interface Output {
+  readonly schema: unknown;
+  check?: OutputCheck;
+}
+
+/** The output schemas of the tools of one server. */
+class Outputs {
+  readonly #context: ExtensionContext;
+  readonly #options: ValidationOptions;
+  readonly #outputs = new Map<string, Output>();
+  #listing: Promise<unknown> | undefined;
+
+  constructor(context: ExtensionContext, options: ValidationOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Remembers the schemas of a page of tools. */
+  remember(page: JsonObject): JsonObject {
+    for (const tool of Array.isArray(page.tools) ? page.tools : []) {
+      if (isObject(tool)) this.#outputs.set(String(tool.name), { schema: tool.outputSchema });
+    }
+    return page;
+  }
+
+  /**
+   * Returns the check of a tool's results, or undefined if the tool has no output schema.
+   *
+   * @throws {ClientError} `tool-invalid` if the schema cannot be used.
+   */
+  async checkFor(tool: string): Promise<OutputCheck | undefined> {
+    // Listed once: a tool that is missing then has no schema, and the server refuses the call.
+    this.#listing ??= this.#outputs.has(tool) ? undefined : this.#list();
+    await this.#listing;
+    const output = this.#outputs.get(tool);
+    if (output?.schema === undefined) return undefined;
+    try {
+      output.check ??= prepareOutput(output.schema);
+    } catch (cause) {
+      const text = `The outputSchema of ${tool} cannot be used: ${textOf(cause)}.`;
+      if (this.#options.unusable !== "warn") throw new ClientError("tool-invalid", text, { cause });
+      this.#context.report({ type: "warning", message: `${text} Its results are not checked.` });
+      output.check = () => [];
+    }
+    return output.check;
+  }
+
+  /** @throws {OutputError} if a result does not fit. */
+  async checked(tool: string, check: OutputCheck | undefined, result: JsonObject): Promise<JsonObject> {
+    const issues = issuesOf(result, check);
+    if (issues.length === 0) return result;
+    // The definition may have changed since it was listed.
+    const renewed = await this.#list({ fresh: true })
+      .then(() => this.checkFor(tool))
+      .catch(() => check);
+    const remaining = issuesOf(result, renewed);
+    if (remaining.length > 0) throw new OutputError(tool, remaining, result);
+    return result;
+  }
+
+  async #list(options: RequestOptions = {}): Promise<void> {
+    try {
+      await this.#context.client.tools(options).all();
+    } catch (error) {
+      this.#listing = undefined;
+      throw error;
+    }
+  }
+}
+
+function issuesOf(result: JsonObject, check: OutputCheck | undefined): readonly OutputIssue[] {
+  const { resultType = "complete", isError, structuredContent, task } = result;
+  // A task that was created instead brings the result later.
+  if (!check || isError === true || resultType !== "complete" || isObject(task)) return [];
+  if (structuredContent === undefined) return [{ path: "", message: "it is missing" }];
+  try {
+    return check(structuredContent);
+  } catch (error) {
+    return [{ path: "", message: `it could not be checked: ${textOf(error)}` }];
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Files below a folder, for paths from outside.
+ *
+ * @module
+ */
+import { constants } from "node:fs";
+import { type FileHandle, open, readlink, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import { checkedSegments } from "../safe/paths.ts";
+import { RefusedError, refusedValue } from "../safe/refused.ts";
+
+/** Options of {@link readFileWithin}. */
+export interface ReadFileOptions {
+  /** The most bytes of the file. @default 10 MiB */
+  readonly bytesMax?: number;
+}
+
+const OPTIONS: OptionTable<ReadFileOptions> = { bytesMax: SIZE };
+
+/**
+ * Resolves a path from outside to an existing file or folder below a root. Symbolic links are followed, and the result
+ * must still be below the root. Undefined if there is no such file.
+ *
+ * Another process that may write below the root could replace a folder by a link before the path is used. Use
+ * {@link readFileWithin} to read a file, which checks the opened file; only on Linux is that check without such a gap.
+ *
+ * @param root A folder that exists, as you wrote it.
+ * @returns The absolute path without links.
+ * @throws {RefusedError} `path` for a path that could leave the root, or whose links do.
+ */
+export async function resolveFile(root: string, path: string): Promise<string | undefined> {
+  const segments = checkedSegments(path);
+  // On Windows, a colon begins the name of an alternate stream.
+  if (process.platform === "win32" && path.includes(":")) throw refusedValue("path", "path", path, "it has a colon");
+  const folder = await realpath(root);
+  const found = await realpath(join(folder, ...segments)).catch(orUndefined);
+  if (found === undefined) return undefined;
+  if (isBelow(found, folder)) return found;
+  throw refusedValue("path", "path", path, "a link leads out of its folder");
+}
+
+/**
+ * Reads a file below a root. Returns undefined if there is no such file, which the reader of a resource may return too.
+ *
+ * ```ts
+ * server.resourceTemplate("notes://{+path}", {}, (_, { path }) => readFileWithin("/srv/notes", String(path)));
+ * ```
+ *
+ * @param root A folder that exists, as you wrote it.
+ * @throws {RefusedError} `path` as {@link resolveFile} does, and for folders, pipes and devices; `too-large`.
+ */
+export async function readFileWithin(
+  root: string,
+  path: string,
+  options: ReadFileOptions = {},
+): Promise<Uint8Array | undefined> {
+  checkOptions("readFileWithin(): ", options, OPTIONS);
+  const { bytesMax = 10 * 1024 * 1024 } = options;
+  const file = await resolveFile(root, path);
+  if (file === undefined) return undefined;
+  // Opening a pipe would otherwise wait for its writer.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(orUndefined);
+  if (!handle) return undefined;
+  try {
+    await checkOpened(handle, root, path);
+    return await readAll(handle, bytesMax);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Checks that the opened file is a regular one below the root, even if a folder of its path was replaced by a link. */
+async function checkOpened(handle: FileHandle, root: string, path: string): Promise<void> {
+  const opened = await handle.stat();
+  if (!opened.isFile()) throw refusedValue("path", "path", path, "it is not a file");
+  // Linux tells the path of an open file.
+  const actual = await readlink(`/proc/self/fd/${handle.fd}`).catch(orUndefined);
+  if (actual !== undefined) {
+    if (isBelow(actual, await realpath(root))) return;
+  } else {
+    // Elsewhere, the path must still lead to the same file.
+    const again = await resolveFile(root, path);
+    const current = again === undefined ? undefined : await stat(again).catch(orUndefined);
+    if (current?.ino === opened.ino && current.dev === opened.dev) return;
+  }
+  throw refusedValue("path", "path", path, "it changed while it was opened");
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** Reads at most one byte more than allowed, because a file may grow or not have its size. */
+async function readAll(handle: FileHandle, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of handle.createReadStream({ start: 0, end: bytesMax, autoClose: false })) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+  }
+  if (bytes > bytesMax) throw new RefusedError("too-large", `The file has more than ${bytesMax} bytes.`);
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+/** Undefined for a file that does not exist or may not be read, so that a caller cannot tell which. Throws other errors. */
+function orUndefined(error: NodeJS.ErrnoException): undefined {
+  if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG", "ENXIO"].includes(error.code ?? "")) return;
+  throw error;
+}

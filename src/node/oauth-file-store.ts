@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { OAuthStore } from "../client/oauth/store.ts";
+import { isObject } from "../core/protocol/jsonrpc.ts";
+import { Turns } from "../core/protocol/turns.ts";
+import { withLock } from "./oauth-file-lock.ts";
+
+/** Matches the name of a file that a process writes before it replaces a value with it. */
+const DRAFT = /\.json\.[\da-f-]{36}$/;
+/** The age at which a draft is removed. Writing one takes much less. */
+const DRAFT_MS = 60_000;
+
+/**
+ * Returns a store in a folder, for any number of processes, one of which refreshes the tokens for all. Each value is a file
+ * that only its owner can read (mode 0600; on Windows, the rights of the folder apply). A file is replaced as a whole, so a
+ * process that is killed leaves either the old value or the new one.
+ *
+ * The lock of a process that was killed becomes free at once for processes of the same machine and container, and after 30 s
+ * for others. The methods of the store reject if the folder cannot be read or written.
+ *
+ * @param folder The path of a folder that nothing else uses, on a local disk. Created with mode 0700 if it does not exist.
+ */
+export function fileStore(folder: string): OAuthStore {
+  const turns = new Turns();
+  const fileOf = async (key: string) => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return join(folder, createHash("sha256").update(key).digest("hex").slice(0, 40));
+  };
+  return {
+    async get(key) {
+      return readValue(`${await fileOf(key)}.json`);
+    },
+    async set(key, value) {
+      const file = `${await fileOf(key)}.json`;
+      if (value === undefined) await rm(file, { force: true });
+      else await replace(file, JSON.stringify({ key, value }));
+    },
+    exclusive: (key, work, signal) => {
+      return turns.run(key, async () => {
+        const lock = `${await fileOf(key)}.lock`;
+        await removeDrafts(folder);
+        return withLock(lock, work, signal);
+      });
+    },
+  };
+}
+
+async function readValue(file: string): Promise<string | undefined> {
+  try {
+    const content: unknown = JSON.parse(await readFile(file, "utf8"));
+    return isObject(content) && typeof content.value === "string" ? content.value : undefined;
+  } catch (error) {
+    // If the file is missing, or another program has damaged it, the user signs in again.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Removes the drafts of processes that were killed while they wrote. */
+async function removeDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!DRAFT.test(name)) continue;
+    const draft = join(folder, name);
+    // Another process may have removed it.
+    const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+    if (Date.now() - mtimeMs > DRAFT_MS) await rm(draft, { force: true });
+  }
+}
+
+/** Replaces a file as a whole, and returns when it is on the disk. */
+async function replace(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { KitError } from "../core/protocol/errors.ts";
+import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+
+/**
+ * Reads a configuration file of Claude (`.mcp.json`, `claude_desktop_config.json`), Cursor (`.cursor/mcp.json`) or VS Code
+ * (`.vscode/mcp.json`), for `openHost` of `mcp-edge/client/host`. Comments and trailing commas are allowed.
+ *
+ * @throws {KitError} `options-invalid` naming the file, if it is not a JSON object. An error of the file system is thrown as it is.
+ */
+export async function readMcpConfig(path: string): Promise<JsonObject> {
+  const text = await readFile(path, "utf8");
+  try {
+    const config: unknown = JSON.parse(withoutComments(text));
+    if (isObject(config)) return config;
+  } catch (cause) {
+    throw new KitError("options-invalid", `${path} is not JSON: ${(cause as Error).message}`);
+  }
+  throw new KitError("options-invalid", `${path} does not contain a JSON object.`);
+}
+
+/** A text, a comment, or a comma before a closing bracket. Texts come first, so that what looks like a comment in them stays. */
+const PARTS = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*[\]}])/g;
+
+function withoutComments(text: string): string {
+  return text.replace(/^\uFEFF/, "").replace(PARTS, (part) => (part.startsWith('"') ? part : ""));
+}

@@ -1,0 +1,146 @@
+/**
+ * Checks that bytes are what their media type says.
+ *
+ * @module
+ * @see WHATWG MIME Sniffing Standard, "Matching a MIME type pattern"
+ */
+import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import type { AudioContent, ImageContent } from "../core/protocol/content.ts";
+import { RefusedError } from "./refused.ts";
+
+/** The first bytes of a file, as Latin-1 characters. A dot stands for any byte. */
+type Signature = readonly [mediaType: string, start: string];
+
+/** The most bytes of a signature. */
+const SIGNATURE_MAX = 64;
+
+const SIGNATURES: readonly Signature[] = [
+  ["image/png", "\x89PNG\r\n\x1a\n"],
+  ["image/jpeg", "\xff\xd8\xff"],
+  ["image/gif", "GIF87a"],
+  ["image/gif", "GIF89a"],
+  ["image/webp", "RIFF....WEBPVP8"],
+  ["image/bmp", "BM....\0\0\0\0"],
+  ["image/tiff", "II*\0"],
+  ["image/tiff", "MM\0*"],
+  ["image/x-icon", "\0\0\x01\0"],
+  ["image/avif", "....ftypavif"],
+  ["image/avif", "....ftypavis"],
+  ["image/heic", "....ftypheic"],
+  ["image/heic", "....ftypheix"],
+  ["audio/wav", "RIFF....WAVE"],
+  ["audio/flac", "fLaC"],
+  ["audio/ogg", "OggS"],
+  ["audio/mpeg", "ID3"],
+  ["audio/mp4", "....ftypM4A"],
+  ["audio/aac", "\xff\xf1"],
+  ["audio/aac", "\xff\xf9"],
+  ["audio/midi", "MThd"],
+  ["audio/aiff", "FORM....AIFF"],
+  ["video/mp4", "....ftypisom"],
+  ["video/mp4", "....ftypmp42"],
+  ["video/webm", "\x1aE\xdf\xa3"],
+  ["application/pdf", "%PDF-"],
+  ["application/zip", "PK\x03\x04"],
+  ["application/gzip", "\x1f\x8b\x08"],
+];
+
+/** Other names of media types, and containers that hold several types. */
+const SAME: Readonly<Record<string, readonly string[]>> = {
+  "image/jpg": ["image/jpeg"],
+  "image/vnd.microsoft.icon": ["image/x-icon"],
+  "image/heif": ["image/heic"],
+  "audio/x-wav": ["audio/wav"],
+  "audio/wave": ["audio/wav"],
+  "audio/vnd.wave": ["audio/wav"],
+  "audio/mp3": ["audio/mpeg"],
+  "audio/x-flac": ["audio/flac"],
+  "audio/x-m4a": ["audio/mp4"],
+  "audio/m4a": ["audio/mp4"],
+  "audio/mp4": ["audio/mp4", "video/mp4"],
+  "audio/opus": ["audio/ogg"],
+  "audio/vorbis": ["audio/ogg"],
+  "audio/webm": ["video/webm"],
+  "video/ogg": ["audio/ogg"],
+  "application/x-pdf": ["application/pdf"],
+};
+
+/**
+ * Returns the media type that the first bytes show: images (PNG, JPEG, GIF, WebP, AVIF, HEIC, BMP, TIFF, ICO), sound (WAV,
+ * MP3, AAC, M4A, Ogg, FLAC, AIFF, MIDI), MP4, WebM, PDF, ZIP and gzip. Undefined for every other type, also for text formats
+ * such as SVG and HTML.
+ */
+export function detectMediaType(bytes: Uint8Array): string | undefined {
+  const start = String.fromCharCode(...bytes.subarray(0, SIGNATURE_MAX));
+  const found = SIGNATURES.find(([, signature]) => {
+    return signature.length <= start.length && [...signature].every((byte, at) => byte === "." || byte === start[at]);
+  });
+  return found?.[0] ?? (isMpegAudio(bytes) ? "audio/mpeg" : undefined);
+}
+
+/** An MP3 file without tags begins with a frame: 11 bits of synchronization, and no reserved value. */
+function isMpegAudio([first = 0, second = 0, third = 0]: Uint8Array): boolean {
+  const [version, layer] = [(second >> 3) & 3, (second >> 1) & 3];
+  return (
+    first === 0xff && second >= 0xe0 && version !== 1 && layer !== 0 && third >> 4 !== 15 && ((third >> 2) & 3) !== 3
+  );
+}
+
+/**
+ * Checks that bytes are of a media type, by their first bytes.
+ *
+ * @throws {RefusedError} `media-type` if they are not, or if the media type is not one that `detectMediaType` knows.
+ */
+export function checkMediaBytes(bytes: Uint8Array, mediaType: string): void {
+  const wanted = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
+  const accepted = Object.hasOwn(SAME, wanted) ? SAME[wanted] : [wanted];
+  const detected = detectMediaType(bytes);
+  if (detected !== undefined && accepted?.includes(detected)) return;
+  throw new RefusedError(
+    "media-type",
+    `The data was refused: it is declared as ${wanted}, but its bytes show ${detected ?? "another type"}.`,
+  );
+}
+
+/** Options of {@link imageContent} and {@link audioContent}. */
+export interface MediaContentOptions {
+  /** The declared media type. @default the type that the bytes show */
+  readonly mimeType?: string;
+  /** The most bytes. @default 10 MiB */
+  readonly bytesMax?: number;
+}
+
+const OPTIONS: OptionTable<MediaContentOptions> = { mimeType: null, bytesMax: SIZE };
+
+/**
+ * Returns a content block for an image. SVG is refused, because it may contain scripts.
+ *
+ * @throws {RefusedError} `media-type` if the bytes are not an image of the declared type; `too-large`.
+ */
+export function imageContent(bytes: Uint8Array, options: MediaContentOptions = {}): ImageContent {
+  return { type: "image", data: bytes, mimeType: checkedType("image/", bytes, options) };
+}
+
+/**
+ * Returns a content block for a sound.
+ *
+ * @throws {RefusedError} `media-type` if the bytes are not a sound of the declared type; `too-large`.
+ */
+export function audioContent(bytes: Uint8Array, options: MediaContentOptions = {}): AudioContent {
+  return { type: "audio", data: bytes, mimeType: checkedType("audio/", bytes, options) };
+}
+
+function checkedType(family: string, bytes: Uint8Array, options: MediaContentOptions): string {
+  checkOptions(family === "image/" ? "imageContent(): " : "audioContent(): ", options, OPTIONS);
+  const { mimeType = detectMediaType(bytes) ?? "", bytesMax = 10 * 1024 * 1024 } = options;
+  if (bytes.length > bytesMax)
+    throw new RefusedError("too-large", `The data has ${bytes.length} bytes; at most ${bytesMax} are allowed.`);
+  if (!mimeType.toLowerCase().startsWith(family)) {
+    throw new RefusedError(
+      "media-type",
+      `The data was refused: it is not ${family === "image/" ? "an image" : "a sound"}.`,
+    );
+  }
+  checkMediaBytes(bytes, mimeType);
+  return mimeType;
+}

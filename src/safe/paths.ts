@@ -1,0 +1,116 @@
+/**
+ * Paths and URIs from outside that must stay below a root.
+ *
+ * @module
+ * @see MCP 2026-07-28, server/resources, "Security Considerations"
+ */
+import { withinRoots } from "../core/ask/within-roots.ts";
+import { refusedValue } from "./refused.ts";
+
+/** Characters of a path. Linux allows 4,096 bytes. */
+const PATH_MAX = 4_096;
+/** How often a path may be percent-encoded. A path that could be decoded once more is refused. */
+const ENCODINGS_MAX = 4;
+
+/**
+ * Joins a path from outside to a root, for keys of a storage such as R2 or KV. The result is the root, or begins with the
+ * root and a slash. Empty and "." segments are removed.
+ *
+ * Refused are "..", absolute paths, drive letters, backslashes, control characters, and paths of more than 4,096
+ * characters: in the path as it is, in each percent-decoding of it, and in its compatibility form (NFKC), because the
+ * storage may decode or convert it again.
+ *
+ * For files, use `resolveFile` or `readFileWithin` of `mcp-edge/node`, which also follow symbolic links.
+ *
+ * @param root The root as you wrote it, such as `notes/ada`. It is not checked.
+ * @throws {RefusedError} `path`.
+ */
+export function joinPath(root: string, path: string): string {
+  const segments = checkedSegments(path);
+  if (segments.length === 0) return root;
+  return `${root}${root === "" || root.endsWith("/") ? "" : "/"}${segments.join("/")}`;
+}
+
+/**
+ * Joins a decoded path from outside, such as a variable of a resource template, to a root URI. The path can add neither a
+ * host nor a query nor a fragment, because every special character in it is percent-encoded.
+ *
+ * @param root An absolute URI as you wrote it, such as `https://api.example.com/files/`. Its query and fragment are left
+ *   out. It is not checked.
+ * @throws {RefusedError} `path`, as {@link joinPath} does.
+ */
+export function joinUri(root: string, path: string): string {
+  const encoded = checkedSegments(path).map((segment) => encodeURIComponent(segment.toWellFormed()));
+  const start = root.replace(/[?#].*$/s, "");
+  return encoded.length === 0 ? start : `${start}${start.endsWith("/") ? "" : "/"}${encoded.join("/")}`;
+}
+
+/**
+ * Resolves a URI from outside, absolute or relative, against a root URI, and returns the normalized URI. It has the
+ * scheme, host and port of the root, and its path is the root's path or lies below it. A query is kept; a fragment is
+ * removed.
+ *
+ * Use `withinRoots` to only ask whether a URI lies within the client's roots.
+ *
+ * @param root An absolute URI as you wrote it. A path without a final slash names a folder too.
+ * @throws {RefusedError} `uri` for a URI outside the root, with a user name or password, or with a path that
+ *   {@link joinPath} would refuse.
+ */
+export function resolveUri(root: string, uri: string): string {
+  const refused = (why: string) => refusedValue("uri", "URI", uri, why);
+  // A URL parser removes line breaks and tabs, and replaces backslashes, so they are refused before.
+  const problem = findPathProblem(
+    uri
+      .replace(/^[a-z][a-z\d+.-]*:\/*/i, "")
+      .replace(/[?#].*$/s, "")
+      .replace(/^\/+/, ""),
+  );
+  if (problem) throw refused(problem);
+  const base = root.replace(/[?#].*$/s, "").replace(/\/*$/, "/");
+  if (!URL.canParse(uri, base)) throw refused("it is not a URI");
+  const resolved = new URL(uri, base);
+  if (resolved.username !== "" || resolved.password !== "") throw refused("it has a user name or a password");
+  resolved.hash = "";
+  if (!withinRoots(resolved.href, [{ uri: base }])) throw refused(`it is not below ${base}`);
+  return resolved.href;
+}
+
+/** Returns the segments of a relative path. @throws {RefusedError} `path` if it could leave its root. */
+export function checkedSegments(path: string): string[] {
+  const problem = typeof path === "string" ? findPathProblem(path) : "it is not a string";
+  if (problem) throw refusedValue("path", "path", path, problem);
+  return path.split("/").filter((segment) => segment !== "" && segment !== ".");
+}
+
+/** Says why a relative path could leave its root, in some reading of it; undefined if it could not. */
+function findPathProblem(path: string): string | undefined {
+  if (path.length > PATH_MAX) return `it has more than ${PATH_MAX} characters`;
+  let reading = path;
+  for (let times = 0; times <= ENCODINGS_MAX; times++) {
+    const problem = findPlainProblem(reading) ?? findPlainProblem(reading.normalize("NFKC"));
+    if (problem) return problem;
+    const decoded = decodeAscii(reading);
+    if (decoded === reading) return undefined;
+    reading = decoded;
+  }
+  return "it is percent-encoded too many times";
+}
+
+/** Decodes the ASCII characters of a path once. Other bytes cannot be separators or dots. */
+function decodeAscii(path: string): string {
+  return path.replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+function findPlainProblem(path: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\x00-\x1f\x7f]/.test(path)) return "it has a control character";
+  if (path.includes("\\")) return "it has a backslash";
+  if (path.startsWith("/")) return "it is absolute";
+  if (/^[a-z]:/i.test(path)) return "it begins with a drive letter";
+  // %C0 and %C1 begin overlong encodings, in which a lenient decoder finds dots and slashes.
+  if (/%c[01]/i.test(path)) return "it has an invalid percent-encoding";
+  // Windows ignores dots and spaces at the end of a name, so that ".. " means "..".
+  if (path.split("/").some((segment) => /^[. ]*\.[. ]*$/.test(segment) && segment !== "."))
+    return 'it has a segment ".."';
+  return undefined;
+}

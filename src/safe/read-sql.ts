@@ -1,0 +1,109 @@
+/**
+ * Runs a query that a model wrote, for reading only.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import { RefusedError } from "./refused.ts";
+import { runSql, type SqlDatabase, type SqlRow, SqlStatement, type SqlValue } from "./sql.ts";
+import { type SqlToken, sqlTokens } from "./sql-tokens.ts";
+
+/** Options of {@link readSql}. */
+export interface ReadSqlOptions {
+  /** The values for the question marks of a query that is given as text. @default none */
+  readonly parameters?: readonly SqlValue[];
+  /** The most rows that are returned. @default 100 */
+  readonly rowsMax?: number;
+  /** The most characters of the query. @default 10,000 */
+  readonly charactersMax?: number;
+}
+
+/** The rows of a query. */
+export interface SqlRows<Row> {
+  /** At most `rowsMax` rows. */
+  readonly rows: Row[];
+  /** Whether the query has more rows. */
+  readonly isTruncated: boolean;
+}
+
+const OPTIONS: OptionTable<ReadSqlOptions> = { parameters: null, rowsMax: SIZE, charactersMax: SIZE };
+
+/**
+ * Runs a query that may come from a model. Only one SELECT (also with WITH or VALUES) runs. Everything else is refused:
+ * several statements, statements that write, PRAGMA and ATTACH, and functions that read the configuration.
+ *
+ * The query is read token by token, comments are removed, and what remains runs inside `SELECT * FROM (...) LIMIT n`.
+ * SQLite's grammar allows only a SELECT there. So the limit of rows holds, and so does the refusal, even for a keyword
+ * that is missing in the list of this function.
+ *
+ * It limits neither which tables are read nor how long a query takes; the time limits of D1 and Durable Objects hold.
+ * Use it for a database in which the caller may read everything, such as one for each principal.
+ *
+ * @throws {RefusedError} `sql` for a query that is refused, and the errors of the database.
+ */
+export async function readSql<Row = SqlRow>(
+  database: SqlDatabase,
+  query: string | SqlStatement,
+  options: ReadSqlOptions = {},
+): Promise<SqlRows<Row>> {
+  checkOptions("readSql(): ", options, OPTIONS);
+  const { parameters = [], rowsMax = 100, charactersMax = 10_000 } = options;
+  const isText = typeof query === "string";
+  const select = asSelect(isText ? query : query.text, charactersMax);
+  const text = `SELECT * FROM (${select}) LIMIT ${rowsMax + 1}`;
+  const rows = await runSql<Row>(database, new SqlStatement(text, isText ? parameters : query.parameters));
+  return { rows: rows.slice(0, rowsMax), isTruncated: rows.length > rowsMax };
+}
+
+/** Returns a query with one space between its tokens, without comments and final semicolons. @throws {RefusedError} if it is not one SELECT. */
+function asSelect(text: string, charactersMax: number): string {
+  if (text.length > charactersMax) throw refused(`it has more than ${charactersMax} characters`);
+  const tokens = sqlTokens(text);
+  if (!tokens) throw refused("a part of it is not SQL");
+  const last = tokens.findLastIndex((token) => token.text !== ";");
+  const statement = tokens.slice(0, last + 1);
+  const problem = findProblem(statement);
+  if (problem) throw refused(problem);
+  return statement.map((token) => token.text).join(" ");
+}
+
+/** The words that begin a statement other than a query. As names of columns they must be quoted. */
+const REFUSED = new Set(
+  (
+    "ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP EXPLAIN INSERT PRAGMA REINDEX RELEASE " +
+    "ROLLBACK SAVEPOINT UPDATE VACUUM"
+  ).split(" "),
+);
+
+function findProblem(tokens: readonly SqlToken[]): string | undefined {
+  const [first] = tokens;
+  if (first?.kind !== "word" || !["SELECT", "WITH", "VALUES"].includes(first.text.toUpperCase())) {
+    return "it does not begin with SELECT, WITH or VALUES";
+  }
+  let depth = 0;
+  for (const [at, token] of tokens.entries()) {
+    if (token.text === ";") return "it has more than one statement";
+    if (token.text === "(") depth++;
+    if (token.text === ")" && --depth < 0) return "its parentheses do not match";
+    const problem = token.kind === "other" ? undefined : findNameProblem(token, tokens[at + 1]?.text);
+    if (problem) return problem;
+  }
+  return depth === 0 ? undefined : "its parentheses do not match";
+}
+
+function findNameProblem({ kind, text }: SqlToken, next: string | undefined): string | undefined {
+  const name = (kind === "quoted" ? text.slice(1, -1) : text).toUpperCase();
+  // Also quoted, since these are names of functions and tables and not keywords. In a text value they are harmless.
+  if (!text.startsWith("'") || next === "(") {
+    if (name.startsWith("PRAGMA_")) return "it reads a PRAGMA";
+    if (name === "LOAD_EXTENSION") return "it loads an extension";
+  }
+  if (kind === "quoted") return undefined;
+  // A function replace() exists as well.
+  const isStatement = REFUSED.has(name) || (name === "REPLACE" && next !== "(");
+  return isStatement ? `it has the keyword ${name}` : undefined;
+}
+
+function refused(why: string): RefusedError {
+  return new RefusedError("sql", `The query was refused: ${why}. Write a single SELECT.`);
+}

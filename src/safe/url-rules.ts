@@ -1,0 +1,74 @@
+/**
+ * Decides which URLs may be requested.
+ *
+ * @module
+ */
+import { KitError } from "../core/protocol/errors.ts";
+import { isAddress, isPublicAddress } from "./addresses.ts";
+
+/** The hosts that may be requested. */
+export interface UrlRules {
+  readonly hosts: readonly HostPattern[] | undefined;
+  readonly privateHosts: readonly HostPattern[];
+  readonly allowHttp: boolean;
+}
+
+/** A host of a list. */
+export interface HostPattern {
+  readonly hostname: string;
+  /** Undefined for the default port of the scheme. */
+  readonly port: string | undefined;
+  /** Whether the subdomains of the host are meant, without the host itself. */
+  readonly isWildcard: boolean;
+}
+
+/** Names that do not belong to the public DNS, or that a private network may define. */
+const LOCAL_NAME =
+  /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|test|invalid|onion|arpa)$/;
+
+/**
+ * Reads a list of hosts such as `api.example.com`, `*.example.com` and `localhost:8080`.
+ *
+ * @throws {KitError} `options-invalid` naming the entry.
+ */
+export function readHosts(what: string, list: readonly string[]): readonly HostPattern[] {
+  return list.map((entry) => {
+    const [, star = "", host = ""] = /^(\*\.)?([^*/?#@\\\s]+)$/.exec(entry) ?? [];
+    // The scheme has no default port, so that the port of the entry is kept.
+    const url = host !== "" && URL.canParse(`https://${host}`) ? new URL(`https://${host}`) : undefined;
+    if (url) {
+      const [port] = /(?<=:)\d+$/.exec(host) ?? [];
+      return { hostname: withoutDot(url.hostname), port, isWildcard: star !== "" };
+    }
+    const text = `${what} has the entry ${JSON.stringify(entry)}; write a host such as "api.example.com", "*.example.com" or "localhost:8080".`;
+    throw new KitError("options-invalid", text);
+  });
+}
+
+/** Says why a URL may not be requested; undefined if it may. */
+export function findUrlProblem(url: URL, { hosts, privateHosts, allowHttp }: UrlRules): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "its scheme is not https";
+  if (url.username !== "" || url.password !== "") return "it has a user name or a password";
+  if (isListed(url, privateHosts)) return undefined;
+  if (url.protocol === "http:" && !allowHttp) return "its scheme is not https";
+  if (hosts ? !isListed(url, hosts) : url.port !== "")
+    return `its ${hosts ? "host or port is not allowed" : "port is not the default one"}`;
+  const hostname = withoutDot(url.hostname);
+  if (isAddress(hostname)) return isPublicAddress(hostname) ? undefined : "its address is not public";
+  return LOCAL_NAME.test(hostname) || !hostname.includes(".") ? "its host is not public" : undefined;
+}
+
+/** Whether the host and the port of a URL are on a list. */
+export function isListed(url: URL, list: readonly HostPattern[]): boolean {
+  const hostname = withoutDot(url.hostname);
+  const standard = url.protocol === "https:" ? "443" : "80";
+  return list.some((entry) => {
+    if ((url.port || standard) !== (entry.port ?? standard)) return false;
+    return entry.isWildcard ? hostname.endsWith(`.${entry.hostname}`) : hostname === entry.hostname;
+  });
+}
+
+/** A host with a final dot is the same host. */
+function withoutDot(hostname: string): string {
+  return hostname.replace(/\.$/, "");
+}

@@ -1,0 +1,135 @@
+/** The commands beside `call` and `list`, without a terminal. */
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { SCRIPTS } from "../../src/cli/completion.ts";
+import { COMMANDS, createProgram } from "../../src/cli/program.ts";
+import { cli, withServer } from "./run.ts";
+
+const FIRST = "2024-11-05";
+
+test("read prints the text of a resource, and --json the whole result", async () => {
+  expect(await withServer(["read", "test://notes/2"])).toEqual({ code: 0, stdout: "This is note 2.\n", stderr: "" });
+  const { stdout } = await withServer(["read", "test://notes/2", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({ contents: [{ uri: "test://notes/2", text: "This is note 2." }] });
+});
+
+test("a resource that does not exist is an error of the server", async () => {
+  const { code, stdout, stderr } = await withServer(["read", "test://notes/9"]);
+  expect([code, stdout]).toEqual([3, ""]);
+  expect(stderr).toContain("The server answered with error -32602:");
+});
+
+test("prompt takes its arguments as options and prints the messages", async () => {
+  const ran = await withServer(["prompt", "explain", "--language", "python"]);
+  expect(ran).toEqual({ code: 0, stdout: "user:\nExplain python.\n", stderr: "" });
+  const help = await withServer(["prompt", "explain", "--help"]);
+  expect(help.stdout).toContain("--language <string>");
+  expect(await withServer(["prompt", "explai"])).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("complete prints the suggestions for prompts and for templates", async () => {
+  expect((await withServer(["complete", "explain", "language", "p"])).stdout).toBe(
+    "perl\nphp\nprolog\npython\npyret\n",
+  );
+  expect((await withServer(["complete", "db:///{table}", "table", "user"])).stdout).toBe("users\n");
+  expect(await withServer(["complete", "explain", "language", "--context", "x"])).toMatchObject({ code: 2 });
+});
+
+test("ping measures servers of both eras", async () => {
+  for (const version of [FIRST, "2026-07-28"]) {
+    const { code, stdout } = await withServer(["ping", "--json", "--as", version]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      protocolVersion: version,
+      pingMs: expect.any(Number),
+      transport: "pipe",
+    });
+  }
+});
+
+test("listen prints each notification as a line of JSON, and ends after --count", async () => {
+  const server = `
+    const lines = require("node:readline").createInterface({ input: process.stdin });
+    const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    lines.on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === "server/discover") say({ id, error: { code: -32601, message: "no" } });
+      else if (method === "initialize") {
+        const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} };
+        say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } } });
+      } else if (method === "logging/setLevel") say({ id, result: {} });
+      else if (method === "resources/subscribe") {
+        say({ id, result: {} });
+        say({ method: "notifications/tools/list_changed" });
+        say({ method: "notifications/resources/updated", params });
+        say({ method: "notifications/message", params: { level: "error", data: "late" } });
+        say({ method: "notifications/message", params: { level: "error", data: "too late" } });
+      }
+    });`;
+  const args = [
+    "listen",
+    "test://a",
+    "--level",
+    "info",
+    "--count",
+    "3",
+    "--json",
+    "--",
+    process.execPath,
+    "-e",
+    server,
+  ];
+  const { code, stdout, stderr } = await cli(args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "Listening. Ctrl-C ends.\n" });
+  expect(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    { method: "notifications/tools/list_changed", params: {} },
+    { method: "notifications/resources/updated", params: { uri: "test://a" } },
+    { method: "notifications/message", params: { level: "error", data: "late" } },
+  ]);
+});
+
+test("a program that stops reading ends the command without an error", () => {
+  const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+});
+
+test("completion knows commands, options and their values", async () => {
+  const words = async (...all: string[]) => (await cli(["__complete", ...all])).stdout.split("\n").filter(Boolean);
+  expect(await words("c")).toEqual(["call", "check-config", "complete", "completion"]);
+  expect(await words("list", "--j")).toEqual(["--json"]);
+  expect(await words("list", "--as", "2025")).toEqual(["2025-03-26", "2025-06-18", "2025-11-25"]);
+  expect(await words("list", "--as", "2025-11-25", "x", "p")).toEqual(["prompts"]);
+  expect(await words("list", "--header", "")).toEqual([]);
+  expect(await words("call", "x", "--", "--j")).toEqual([]);
+});
+
+test.each(Object.keys(SCRIPTS))("the completion script for %s is printed", async (shell) => {
+  const { code, stdout } = await cli(["completion", shell]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("mcp-edge __complete");
+});
+
+test("bash completes with the script", async () => {
+  const script = `
+    mcp-edge() { "${process.execPath}" src/cli/main.ts "$@"; }
+    ${SCRIPTS.bash}
+    COMP_WORDS=(mcp-edge list --as 2026); COMP_CWORD=3; _mcp_edge; echo "\${COMPREPLY[@]}"
+    COMP_WORDS=(mcp-edge pi); COMP_CWORD=1; _mcp_edge; echo "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+  expect({ stdout, stderr }).toEqual({ stdout: "2026-07-28\nping\n", stderr: "" });
+});
+
+const names = COMMANDS.flatMap(({ commands }) => commands.map(({ name }) => name));
+
+test.each(["", ...names])("help of %j", (name) => {
+  const program = createProgram();
+  const command = program.commands.find((each) => each.name() === name) ?? program;
+  expect(command.configureHelp({ helpWidth: 100 }).helpInformation()).toMatchSnapshot();
+});

@@ -1,0 +1,134 @@
+/** Chromium without a window, for tests: one page, in which a test runs expressions. Over the DevTools protocol. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+const INSTALL = ["install", "-y", "--no-install-recommends", "chromium"];
+
+/**
+ * Returns the path of Chromium. If there is none, it is installed with Debian's package manager.
+ *
+ * @throws {Error} that says what to install, if that is not possible.
+ */
+export function findChromium(): string {
+  const found = search();
+  if (found !== undefined) return found;
+  try {
+    execFileSync("apt-get", ["update"], { stdio: "ignore" });
+    execFileSync("apt-get", INSTALL, { stdio: "ignore" });
+  } catch (cause) {
+    throw new Error(`There is no Chromium. Install one of ${NAMES.join(", ")}: apt-get ${INSTALL.join(" ")}`, {
+      cause,
+    });
+  }
+  return search() ?? "chromium";
+}
+
+function search(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
+}
+
+interface Answer {
+  readonly id?: number;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly message: string };
+}
+
+/** A running browser with one page. */
+export class Chromium implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  readonly #socket: WebSocket;
+  readonly #pending = new Map<number, (answer: Answer) => void>();
+  #lastId = 0;
+  #page: string | undefined;
+
+  private constructor(child: ChildProcess, folder: string, socket: WebSocket) {
+    this.#child = child;
+    this.#folder = folder;
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      const answer = JSON.parse(String(data)) as Answer;
+      this.#pending.get(answer.id ?? 0)?.(answer);
+    });
+  }
+
+  static async start(): Promise<Chromium> {
+    const folder = mkdtempSync(join(tmpdir(), "mcp-edge-chromium-"));
+    // Without a sandbox, because the sandbox does not work for root.
+    const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0"];
+    // Pages of hosts with real names are served on this machine.
+    flags.push("--host-resolver-rules=MAP *.example 127.0.0.1", `--user-data-dir=${folder}`);
+    const child = spawn(findChromium(), [...flags, "about:blank"], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const socket = new WebSocket(await addressOf(child));
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve);
+      socket.addEventListener("error", () => reject(new Error("Chromium refuses the connection.")));
+    });
+    return new Chromium(child, folder, socket);
+  }
+
+  /** Opens an address, and resolves when its page is loaded. */
+  async open(url: string): Promise<void> {
+    const { targetId } = await this.#send("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await this.#send("Target.attachToTarget", { targetId, flatten: true });
+    this.#page = String(sessionId);
+    await this.#send("Page.navigate", { url });
+    await this.run(
+      "new Promise((loaded) => document.readyState === 'complete' ? loaded() : addEventListener('load', loaded))",
+    );
+  }
+
+  /**
+   * Runs an expression in the page, waits for its promise and returns its value as JSON.
+   *
+   * @throws {Error} what the expression throws.
+   */
+  async run(expression: string): Promise<unknown> {
+    const asked = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = (await this.#send("Runtime.evaluate", asked)) as {
+      readonly result?: { readonly value?: unknown };
+      readonly exceptionDetails?: { readonly exception?: { readonly description?: string }; readonly text?: string };
+    };
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    return result?.value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#socket.close();
+    this.#child.kill("SIGKILL");
+    await ended;
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+
+  async #send(method: string, params: object): Promise<Record<string, unknown>> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const answered = new Promise<Answer>((resolve) => this.#pending.set(id, resolve));
+    this.#socket.send(JSON.stringify({ id, method, params, sessionId: this.#page }));
+    const { result, error } = await answered;
+    this.#pending.delete(id);
+    if (error) throw new Error(`${method}: ${error.message}`);
+    return result ?? {};
+  }
+}
+
+/** Returns the address of the DevTools, which the browser prints when it is ready. */
+function addressOf(child: ChildProcess): Promise<string> {
+  let output = "";
+  return new Promise((resolve, reject) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      const [, address] = /DevTools listening on (ws:\S+)/.exec(output) ?? [];
+      if (address !== undefined) resolve(address);
+    });
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`Chromium ended with ${code}: ${output}`)));
+  });
+}

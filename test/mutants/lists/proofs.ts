@@ -1,0 +1,95 @@
+/** Mutants that the client notices against real servers and runtimes. */
+import type { Mutant } from "../mutant.ts";
+
+const DECLARED = ["test/worker/once-declared.test.ts"];
+
+export const PROOFS: readonly Mutant[] = [
+  {
+    id: "once-not-declared-to-modern",
+    file: "src/core/serve/methods.ts",
+    find: "capabilities: server.capabilities(call.client.rules, featuresOf(call, true)),",
+    replace: "capabilities: server.capabilities(call.client.rules, { ...featuresOf(call, true), declare: undefined }),",
+    tests: DECLARED,
+    title: "2026-07-28 .*by an endpoint with the part once",
+  },
+  {
+    id: "once-declared-alone",
+    file: "src/worker/once/index.ts",
+    find: "experimental: { [IDEMPOTENCY_KEY]: {}, ...own }",
+    replace: "experimental: { [IDEMPOTENCY_KEY]: {} }",
+    tests: DECLARED,
+    title: "beside the experimental",
+  },
+  {
+    id: "once-declared-in-spite-of-the-author",
+    file: "src/worker/once/index.ts",
+    find: "experimental: { [IDEMPOTENCY_KEY]: {}, ...own }",
+    replace: "experimental: { ...own, [IDEMPOTENCY_KEY]: {} }",
+    tests: DECLARED,
+    title: "unless the author removes it",
+  },
+  {
+    id: "client-redirect-means-legacy",
+    file: "src/client/negotiate.ts",
+    find: "return status >= 400 && status <= 501 &&",
+    replace: "return status <= 501 &&",
+    tests: ["test/client/connect.test.ts"],
+    title: "status 30. says nothing",
+  },
+  {
+    id: "client-refusal-read-as-message",
+    file: "src/client/http-link.ts",
+    find: "const isMessage = response.ok || ",
+    replace: "const isMessage = true || ",
+    tests: ["test/client/connect.test.ts"],
+    title: "JSON that is no message",
+  },
+  {
+    id: "client-any-address",
+    file: "src/client/connect.ts",
+    find: "&& !/^https?",
+    replace: "&& /^never",
+    tests: ["test/client/connect.test.ts"],
+    title: "the address",
+  },
+  {
+    id: "client-reason-of-the-end-lost",
+    file: "src/client/transport-link.ts",
+    find: "`${method} was not answered.`, cause?.message]",
+    replace: "`${method} was not answered.`]",
+    tests: ["test/client/stdio.test.ts"],
+    title: "says how it ended",
+  },
+  {
+    id: "stdio-good-end-unreported",
+    file: "src/node/stdio-client.ts",
+    find: "this.onerror?.(new Error(`The server process ended ${how}.${said}`));",
+    replace: "if (code !== 0) this.onerror?.(new Error(`The server process ended ${how}.${said}`));",
+    tests: ["test/client/stdio.test.ts"],
+    title: "exit\\(0\\)",
+  },
+  {
+    id: "client-wrong-option-accepted",
+    file: "src/client/options.ts",
+    find: 'if (typeof options === "object" && options && Object.entries(options).every(isRight)) return undefined;',
+    replace: 'if (typeof options === "object" && options) return undefined;',
+    tests: ["test/client/requests.test.ts"],
+    title: "a misspelt option",
+  },
+  {
+    id: "client-key-needs-https",
+    file: "src/client/recovery.ts",
+    find: 'return crypto.getRandomValues(new Uint32Array(4)).join("-");',
+    replace: "return crypto.randomUUID();",
+    tests: ["test/client/browser.test.ts"],
+    title: "a page of an allowed origin",
+  },
+  {
+    id: "client-stored-facts-ignored",
+    file: "src/client/conversation.ts",
+    find: "if (known && (await this.#assume(known))) return;",
+    replace: "if (known === null) return;",
+    tests: ["test/client/lost-processes.test.ts"],
+    title: "2026-07-28 continues from what it stored",
+  },
+];

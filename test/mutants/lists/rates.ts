@@ -1,0 +1,99 @@
+/** Changes to rates and to the audit. */
+import type { Mutant } from "../mutant.ts";
+
+const tests = ["test/worker/rates.test.ts"];
+const AUDIT = ["test/worker/audit.test.ts"];
+const rates = "src/worker/rates/index.ts";
+const object = "src/worker/rates/rates-object.ts";
+const audit = "src/worker/audit/index.ts";
+
+export const RATES: readonly Mutant[] = [
+  { id: "rates-delete-counted", file: rates, find: ' || request.method === "DELETE"', replace: "", tests },
+  { id: "rates-batch-once", file: rates, find: "principal, messages.length);", replace: "principal, 1);", tests },
+  { id: "rates-without-default", file: rates, find: 'toolRates?.get("*")', replace: "undefined", tests },
+  {
+    id: "rates-one-address",
+    file: rates,
+    find: 'headers.get("CF-Connecting-IP") ?? "unknown"',
+    replace: '"unknown"',
+    tests,
+  },
+  { id: "rates-one-session", file: rates, find: "`session #${await digestOf(id)}`", replace: '"session"', tests },
+  {
+    id: "rates-one-principal",
+    file: rates,
+    find: "JSON.stringify([who.issuer, who.subject])",
+    replace: "who.issuer",
+    tests,
+  },
+  {
+    id: "rates-retry-in-ms",
+    file: rates,
+    find: "Math.ceil(retryAfterMs / 1000)",
+    replace: "Math.ceil(retryAfterMs)",
+    tests,
+  },
+  {
+    id: "rates-binding-ignored",
+    file: rates,
+    find: ".success) return true;",
+    replace: ".success) return false;",
+    tests,
+  },
+  { id: "rates-never-beyond", file: object, find: "retryAfterMs > 0)", replace: "retryAfterMs > Infinity)", tests },
+  {
+    id: "rates-forgotten",
+    file: object,
+    find: "this.#storage.kv.put(KEY, Object.fromEntries(this.#freeAtMs));",
+    replace: "",
+    tests,
+  },
+  { id: "rates-default-limits", file: rates, find: "limits = wider(limits, own);", replace: "", tests },
+  {
+    id: "rates-unread-served",
+    file: rates,
+    find: "beyond ?? (refusal ? refuse(refusal) : who)",
+    replace: "beyond ?? who",
+    tests,
+  },
+  { id: "rates-long-names", file: rates, find: "`tool #${await digestOf(tool)}`", replace: "`tool #${tool}`", tests },
+  {
+    id: "rates-one-counter-too-many",
+    file: object,
+    find: "this.#isFull(next.size, nowMs) ? overflow : name",
+    replace: "this.#isFull(next.size, nowMs) ? name : name",
+    tests,
+  },
+  {
+    id: "rates-overflow-for-named",
+    file: object,
+    find: "overflow !== undefined && isNew",
+    replace: "isNew",
+    tests,
+  },
+  {
+    id: "rates-single-ipv6",
+    file: "src/worker/rates/network.ts",
+    find: ".slice(0, 4)",
+    replace: "",
+    tests,
+  },
+  { id: "audit-contents", file: audit, find: "...(contents && {", replace: "...({", tests: AUDIT },
+  { id: "audit-without-size", file: audit, find: "resultSize: sizeOf(result),", replace: "", tests: AUDIT },
+  {
+    id: "audit-without-address",
+    file: audit,
+    find: 'ip: headers.get("CF-Connecting-IP") ?? undefined,',
+    replace: "",
+    tests: AUDIT,
+  },
+  {
+    id: "audit-answers-as-refusals",
+    file: audit,
+    find: "if (response.status < 400) return undefined;",
+    replace: "if (response.status < 600) return undefined;",
+    tests: AUDIT,
+  },
+  { id: "audit-caller-left-out", file: audit, find: "...namesOf(callerOf(request)),", replace: "", tests: AUDIT },
+  { id: "rates-caller-forgotten", file: rates, find: "rememberCaller(request, who);", replace: "{}", tests: AUDIT },
+];
