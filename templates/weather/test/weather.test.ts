@@ -1,0 +1,128 @@
+/** The Worker on real workerd, with answers of the weather service that are written here: no test needs a network. */
+import { connect } from "mcp-edge/client";
+import { startWorker, type TestWorker } from "mcp-edge/testing";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+
+const API = "https://api.weather.gov";
+const SACRAMENTO = { latitude: 38.581572, longitude: -121.4944 };
+
+/** The answers of the service by path. Every other path is "404 Not Found", as it is at the service. */
+const ANSWERS: Record<string, object> = {
+  "/alerts/active/area/TX": {
+    features: [
+      {
+        properties: {
+          event: "Flood Watch",
+          areaDesc: "Travis, TX",
+          severity: "Severe",
+          description: "Flooding is possible.",
+          instruction: null,
+        },
+      },
+    ],
+  },
+  "/alerts/active/area/CA": { features: [] },
+  "/points/38.5816,-121.4944": { properties: { forecast: `${API}/gridpoints/STO/41,68/forecast` } },
+  "/points/1,1": { properties: { forecast: "https://example.com/forecast" } },
+  "/gridpoints/STO/41,68/forecast": {
+    properties: {
+      periods: [
+        {
+          name: "Tonight",
+          temperature: 51,
+          temperatureUnit: "F",
+          windSpeed: "5 mph",
+          windDirection: "S",
+          detailedForecast: "Clear.",
+        },
+      ],
+    },
+  },
+};
+
+let asked: string[];
+let worker: TestWorker;
+beforeAll(async () => {
+  const outbound = ({ url }: Request) => {
+    asked.push(url);
+    const found = ANSWERS[url.replace(API, "")];
+    return found ? Response.json(found) : new Response("not found", { status: 404 });
+  };
+  worker = await startWorker({ wrangler: "wrangler.toml", outbound });
+});
+beforeEach(() => {
+  asked = [];
+});
+afterAll(() => worker?.stop());
+
+const open = (protocolVersions: readonly string[] = ["2026-07-28"]) =>
+  connect(worker.url("/mcp"), { name: "test", version: "1.0.0", protocolVersions });
+
+/** Calls a tool and returns the text of its answer. */
+async function call(tool: string, args: Record<string, unknown>): Promise<string> {
+  const client = await open();
+  const { content } = await client.callTool(tool, args);
+  await client.close();
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
+}
+
+test("lists both tools, which only read", async () => {
+  const client = await open();
+  const tools = await client.tools().all();
+  expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast"]);
+  expect(tools.map(({ annotations }) => annotations?.readOnlyHint)).toEqual([true, true]);
+  await client.close();
+});
+
+test("get_alerts describes each alert, and says what is missing in it", async () => {
+  expect(await call("get_alerts", { state: "tx" })).toBe(
+    [
+      "Event: Flood Watch",
+      "Area: Travis, TX",
+      "Severity: Severe",
+      "Description: Flooding is possible.",
+      "Instructions: No specific instructions are given.",
+    ].join("\n"),
+  );
+  expect(await call("get_alerts", { state: "CA" })).toBe("There are no active alerts for CA.");
+});
+
+test("get_forecast rounds the coordinates as the service requires", async () => {
+  expect(await call("get_forecast", SACRAMENTO)).toContain("Temperature: 51°F");
+  expect(asked[0]).toBe(`${API}/points/38.5816,-121.4944`);
+});
+
+test("get_forecast says so for places without a forecast", async () => {
+  expect(await call("get_forecast", { latitude: 52.5, longitude: 13.4 })).toContain("covers the United States only");
+});
+
+test("get_forecast follows no URL to another host", async () => {
+  expect(await call("get_forecast", { latitude: 1, longitude: 1 })).toContain("could not be fetched");
+  expect(asked).toEqual([`${API}/points/1,1`]);
+});
+
+test("a state that is not two letters is refused before the service is asked", async () => {
+  const client = await open();
+  const { isError, content } = await client.callTool("get_alerts", { state: "Texas" });
+  await client.close();
+  expect(isError).toBe(true);
+  expect(JSON.stringify(content)).toContain("Give the two letters of a state");
+  expect(asked).toEqual([]);
+});
+
+test("a session continues after its object was evicted from memory", async () => {
+  const events: string[] = [];
+  const client = await connect(worker.url("/mcp"), {
+    name: "test",
+    version: "1.0.0",
+    protocolVersions: ["2025-11-25"],
+    onEvent: ({ type }) => events.push(type),
+  });
+  await client.callTool("get_alerts", { state: "TX" });
+  expect(await worker.evict("McpObject")).toBeGreaterThan(0);
+  const { isError } = await client.callTool("get_alerts", { state: "TX" });
+  expect(isError).not.toBe(true);
+  // A server that had lost the session would have made the client open a new one.
+  expect(events).not.toContain("session-reopened");
+  await client.close();
+});

@@ -1,0 +1,95 @@
+/** Every folder of templates/ as a project of its own: its types, its tests, and `wrangler deploy --dry-run`. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { NODE } from "../oracle/node.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TEMPLATES = join(ROOT, "templates");
+const names = readdirSync(TEMPLATES);
+const output = mkdtempSync(join(tmpdir(), "mcp-edge-templates-"));
+afterAll(() => rmSync(output, { recursive: true, force: true }));
+
+/** Long enough for all templates at once on a loaded machine. */
+const LIMIT_MS = 300_000;
+
+interface Ran {
+  readonly status: number;
+  readonly output: string;
+}
+
+/** Runs a tool of the root's node_modules in a template's folder, without an account. */
+function run(template: string, tool: string, ...args: readonly string[]): Promise<Ran> {
+  const env = {
+    PATH: `${dirname(NODE)}:${process.env.PATH}`,
+    HOME: output,
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    CI: "true",
+    NO_COLOR: "1",
+  };
+  const options = { cwd: join(TEMPLATES, template), env, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    execFile(NODE, [join(ROOT, "node_modules/.bin", tool), ...args], options, (error, stdout, stderr) => {
+      if (error && typeof error.code !== "number") return reject(error);
+      resolve({ status: Number(error?.code ?? 0), output: `${stdout}${stderr}` });
+    });
+  });
+}
+
+describe.concurrent.each(names)("templates/%s", (name) => {
+  test("type-checks with the types that wrangler generates", { timeout: LIMIT_MS }, async () => {
+    const types = await run(name, "wrangler", "types");
+    expect(types.status, types.output).toBe(0);
+    expect(await run(name, "tsc")).toEqual({ status: 0, output: "" });
+  });
+
+  test("passes its own tests, one of which evicts objects", { timeout: LIMIT_MS }, async () => {
+    const ran = await run(name, "vitest", "run", "--maxWorkers=1");
+    expect(ran.status, ran.output).toBe(0);
+    const tests = join(TEMPLATES, name, "test");
+    const texts = readdirSync(tests).map((file) => readFileSync(join(tests, file), "utf8"));
+    expect(texts.some((text) => text.includes(".evict("))).toBe(true);
+  });
+
+  test("is accepted by wrangler deploy, without an account", { timeout: LIMIT_MS }, async () => {
+    const deploy = await run(name, "wrangler", "deploy", "--dry-run", "--outdir", join(output, name));
+    expect(deploy.output).toContain("--dry-run: exiting now.");
+    expect(deploy.status, deploy.output).toBe(0);
+  });
+});
+
+describe.each(names)("templates/%s", (name) => {
+  const read = (file: string) => readFileSync(join(TEMPLATES, name, file), "utf8");
+
+  test("is complete in itself: it names mcp-edge by version and no path outside its folder", () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
+    const manifest = JSON.parse(read("package.json")) as {
+      name: string;
+      scripts: Record<string, string>;
+      dependencies: Record<string, string>;
+      devDependencies: Record<string, string>;
+    };
+    expect(manifest.name).toBe(name);
+    const versions = { ...manifest.dependencies, ...manifest.devDependencies };
+    expect(versions["mcp-edge"]).toBe(`^${version}`);
+    for (const [dependency, wanted] of Object.entries(versions))
+      expect(wanted, dependency).toMatch(/^\^?\d+\.\d+\.\d+$/);
+    expect(Object.keys(manifest.scripts)).toEqual(
+      expect.arrayContaining(["start", "stdio", "test", "check", "deploy"]),
+    );
+    for (const file of ["tsconfig.json", "vitest.config.ts", "wrangler.toml"]) expect(read(file)).not.toContain("../");
+  });
+
+  test("has the files of a project, and its README has its own two commands and the deploy button", () => {
+    const ignored = read(".gitignore").split("\n");
+    expect(ignored).toEqual(expect.arrayContaining(["node_modules/", ".wrangler/", ".dev.vars*"]));
+    expect(read("wrangler.toml")).toMatch(new RegExp(`^name = "${name}"$`, "m"));
+    const readme = read("README.md");
+    expect(readme).toContain("npm install && npm start");
+    expect(readme).toContain("npm install && npm test");
+    expect(readme).toContain("https://deploy.workers.cloudflare.com/?url=");
+  });
+});
