@@ -20,6 +20,12 @@ export const ALLOWED: Readonly<
   safe: { rooms: ["core"], packages: [] },
   client: { rooms: ["core"], packages: [/^eventsource-parser$/, /^@cfworker\/json-schema$/, /^oauth4webapi$/] },
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
+  // Rooms inside a room: an authorization server is also a client, of identity providers. Nothing else of `worker` may use them.
+  "worker/oauth": {
+    rooms: ["worker", "client", "safe", "http", "core"],
+    packages: [/^cloudflare:/, /^hono(\/|$)/, /^oauth4webapi$/, /^@cloudflare\/workers-oauth-provider$/],
+  },
+  "worker/oauth-dev": { rooms: ["worker/oauth", "http", "core"], packages: [] },
   node: { rooms: ["core", "safe", "client"], packages: [/^node:/] },
   cli: { rooms: ["core", "http", "client", "node"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
@@ -54,7 +60,7 @@ export function importsOf(source: string): string[] {
  * `http/handler.ts`.
  */
 export function findProblem(file: string, specifier: string): string | undefined {
-  const room = file.split("/")[0] ?? "";
+  const room = roomOf(file);
   const rules = ALLOWED[room];
   if (!rules) return `${file}: src/${room} is not a known room; add it to ALLOWED in scripts/rooms.ts`;
   if (!specifier.startsWith(".")) {
@@ -63,10 +69,17 @@ export function findProblem(file: string, specifier: string): string | undefined
       : `${file}: ${room} may not import "${specifier}"`;
   }
   const path = posix.join(dirname(file), specifier);
-  const target = path.split("/")[0] ?? "";
+  const target = roomOf(path);
   if (room === "core" && target === "core") return findProblemInCore(file, path);
   if (target === room || rules.rooms.includes(target)) return undefined;
   return `${file}: ${room} -> ${target} ("${specifier}") is not an allowed import`;
+}
+
+/** Returns the room of a path below src/: the first two folders if they are a room inside a room, otherwise the first one. */
+function roomOf(path: string): string {
+  const [first = "", second = ""] = path.split("/");
+  const inner = `${first}/${second}`;
+  return inner in ALLOWED ? inner : first;
 }
 
 /** Describes what is wrong with an import between two files of src/core, or returns undefined. */
