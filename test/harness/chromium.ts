@@ -33,6 +33,9 @@ function search(): string | undefined {
 
 interface Answer {
   readonly id?: number;
+  /** The name of an event, which has no id. */
+  readonly method?: string;
+  readonly params?: { readonly entry?: { readonly level: string; readonly text: string } };
   readonly result?: Record<string, unknown>;
   readonly error?: { readonly message: string };
 }
@@ -43,6 +46,8 @@ export class Chromium implements AsyncDisposable {
   readonly #folder: string;
   readonly #socket: WebSocket;
   readonly #pending = new Map<number, (answer: Answer) => void>();
+  /** The errors that pages have reported, such as violations of their Content-Security-Policy. */
+  readonly errors: string[] = [];
   #lastId = 0;
   #page: string | undefined;
 
@@ -52,6 +57,8 @@ export class Chromium implements AsyncDisposable {
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => {
       const answer = JSON.parse(String(data)) as Answer;
+      const entry = answer.method === "Log.entryAdded" ? answer.params?.entry : undefined;
+      if (entry?.level === "error") this.errors.push(entry.text);
       this.#pending.get(answer.id ?? 0)?.(answer);
     });
   }
@@ -78,6 +85,12 @@ export class Chromium implements AsyncDisposable {
     const { targetId } = await this.#send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await this.#send("Target.attachToTarget", { targetId, flatten: true });
     this.#page = String(sessionId);
+    await this.#send("Log.enable", {});
+    await this.goTo(url);
+  }
+
+  /** Opens an address in the same tab, and resolves when its page is loaded. */
+  async goTo(url: string): Promise<void> {
     await this.#send("Page.navigate", { url });
     await this.run(
       "new Promise((loaded) => document.readyState === 'complete' ? loaded() : addEventListener('load', loaded))",
@@ -97,6 +110,46 @@ export class Chromium implements AsyncDisposable {
     };
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result?.value;
+  }
+
+  /** Presses and releases a key, as a keyboard does. */
+  async press(key: "Tab" | "Enter" | " "): Promise<void> {
+    const windowsVirtualKeyCode = { Tab: 9, Enter: 13, " ": 32 }[key];
+    const text = { Tab: "", Enter: "\r", " ": " " }[key];
+    const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode };
+    await this.#send("Input.dispatchKeyEvent", {
+      ...event,
+      type: text ? "keyDown" : "rawKeyDown",
+      ...(text ? { text } : {}),
+    });
+    await this.#send("Input.dispatchKeyEvent", { ...event, type: "keyUp" });
+  }
+
+  /** Clicks the middle of the element that a selector finds, with the mouse. */
+  async click(selector: string): Promise<void> {
+    const middle = `(() => { const found = document.querySelector(${JSON.stringify(selector)}); found.scrollIntoView(); const { x, y, width, height } = found.getBoundingClientRect(); return { x: x + width / 2, y: y + height / 2 }; })()`;
+    const place = (await this.run(middle)) as object;
+    const event = { ...place, button: "left", clickCount: 1 };
+    await this.#send("Input.dispatchMouseEvent", { ...event, type: "mousePressed" });
+    await this.#send("Input.dispatchMouseEvent", { ...event, type: "mouseReleased" });
+  }
+
+  /** Sets what pages learn about their reader, such as `prefers-color-scheme`. */
+  async setMedia(features: Readonly<Record<string, string>>): Promise<void> {
+    const list = Object.entries(features).map(([name, value]) => ({ name, value }));
+    await this.#send("Emulation.setEmulatedMedia", { features: list });
+  }
+
+  /** Waits until an expression is true, also while the page changes. @throws {Error} with the page, after 20 s. */
+  async waitFor(expression: string): Promise<void> {
+    const end = Date.now() + 20_000;
+    while ((await this.run(expression).catch(() => false)) !== true) {
+      if (Date.now() > end) {
+        const shown = await this.run("location.href + '\\n' + document.body?.innerText").catch(String);
+        throw new Error(`${expression} did not become true. The page is: ${shown}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -96,10 +96,13 @@ export interface IdentityProvider {
   refresh?(tokens: UpstreamTokens): Promise<UpstreamTokens>;
   /**
    * Asks the provider about the user again, with an access token that has not expired. It tells whether tokens without an
-   * expiry still work, and which organisations the user belongs to now. Rejects as `refresh()` does. Absent if the provider
-   * cannot be asked.
+   * expiry still work, and which organisations the user belongs to now. Absent if the provider cannot be asked.
+   *
+   * Rejects as `refresh()` does, and with `revoked` if the tokens belong to another user.
+   *
+   * @param user The user as known so far. The result has the same `issuer` and `subject`.
    */
-  check?(tokens: UpstreamTokens): Promise<SignedInUser>;
+  check?(tokens: UpstreamTokens, user: SignedInUser): Promise<SignedInUser>;
   /**
    * Answers a request for the redirect URI that is not the end of a sign-in, or returns undefined. Only for providers that
    * have no site of their own, such as that for local development.
