@@ -1,0 +1,95 @@
+/** Which consent is remembered, and which clients look alike. */
+import { describe, expect, test } from "vitest";
+import { findLookAlike, isImitation } from "../../../src/worker/oauth/pages/client.ts";
+import { type ConsentRequest, needsConsent, rememberConsent } from "../../../src/worker/oauth/pages/remembered.ts";
+
+const REQUEST: ConsentRequest = {
+  clientId: "https://client.example/metadata.json",
+  redirectUri: "https://client.example/callback",
+  scopes: ["read", "write"],
+};
+
+describe("the user is asked", () => {
+  const remembered = [rememberConsent(REQUEST)].filter((each) => each !== undefined);
+  test.each<[string, Partial<ConsentRequest>, boolean]>([
+    ["not for the same client, host and scopes", {}, false],
+    ["not for another path of the same host", { redirectUri: "https://client.example/other" }, false],
+    ["not for fewer scopes", { scopes: ["read"] }, false],
+    ["not for the same scopes in another order", { scopes: ["write", "read", "read"] }, false],
+    ["for a further scope", { scopes: ["read", "write", "admin"] }, true],
+    ["for a scope that begins alike", { scopes: ["read", "write:all"] }, true],
+    ["for another client", { clientId: "https://client.example/other.json" }, true],
+    ["for another host", { redirectUri: "https://evil.example/callback" }, true],
+    ["for a subdomain", { redirectUri: "https://sub.client.example/callback" }, true],
+    ["for another port", { redirectUri: "https://client.example:8443/callback" }, true],
+    ["for a URL that cannot be used", { redirectUri: "http://client.example/callback" }, true],
+  ])("%s", (_, change, expected) => {
+    expect(needsConsent({ ...REQUEST, ...change }, remembered)).toBe(expected);
+  });
+
+  test.each(["http://127.0.0.1:33418/callback", "http://localhost/callback", "cursor://anysphere.cursor-mcp/callback"])(
+    "each time for %s, where another program could answer",
+    (redirectUri) => {
+      const request = { ...REQUEST, redirectUri };
+      expect(rememberConsent(request)).toBeUndefined();
+      // Also if an older version has remembered it.
+      const old = { clientId: request.clientId, redirectHost: new URL(redirectUri).host, scopes: request.scopes };
+      expect(needsConsent(request, [old])).toBe(true);
+    },
+  );
+
+  test("if nothing is remembered, or each condition is met by another entry", () => {
+    expect(needsConsent(REQUEST, [])).toBe(true);
+    const [read, write] = ["read", "write"].map((scope) => rememberConsent({ ...REQUEST, scopes: [scope] }));
+    expect(
+      needsConsent(
+        REQUEST,
+        [read, write].filter((each) => each !== undefined),
+      ),
+    ).toBe(true);
+  });
+});
+
+describe("a look-alike", () => {
+  const known = { id: "https://claude.ai/client.json", name: "Claude", redirectUri: "https://claude.ai/callback" };
+  const find = (name: string | undefined, redirectUri = "https://evil.example/callback", id = "other") =>
+    findLookAlike({ id, name }, redirectUri, [known]);
+
+  test.each([
+    "Claude",
+    "claude",
+    " C l a u d e ",
+    "Cl\u0430ude",
+    "\u0421laude",
+    "C1aude",
+    "CIaude",
+    "Cla\u200bude",
+    "\u202eClaude",
+    "Cl\u00e1ude",
+    "\uff23laude",
+    "Claude!",
+    "\u{1d402}laude",
+  ])("has the same name as it looks (%j), and another host", (name) => {
+    expect(find(name)).toBe("claude.ai");
+  });
+
+  test.each(["Claudia", "Cursor", "", undefined, "\u200b"])("does not have another name (%j)", (name) => {
+    expect(find(name)).toBeUndefined();
+  });
+
+  test("has another id and another host", () => {
+    expect(find("Claude", "https://claude.ai/other")).toBeUndefined();
+    expect(find("Claude", "https://evil.example/", known.id)).toBeUndefined();
+    const local = { id: "a", name: "Claude", redirectUri: "http://127.0.0.1:1/" };
+    expect(findLookAlike({ id: "b", name: "Claude" }, "http://localhost:2/", [local])).toBeUndefined();
+    expect(findLookAlike({ id: "b", name: "Claude" }, "https://evil.example/", [local])).toBe("127.0.0.1:1");
+  });
+
+  test("of the service has its name within its own", () => {
+    const named = (name: string, service = "Acme Notes") => isImitation({ id: "c", name }, service);
+    expect(named("Acme Notes Desktop")).toBe(true);
+    expect(named("acrne-n0tes")).toBe(true);
+    expect(named("Acme")).toBe(false);
+    expect(named("A to Z", "to")).toBe(false);
+  });
+});
