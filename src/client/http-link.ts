@@ -43,6 +43,8 @@ interface Reading {
   /** The request that the stream answers; undefined for the stream of messages outside requests. */
   readonly request: JSONRPCRequest | undefined;
   readonly signal: AbortSignal;
+  /** Is told how far the request has come; undefined for the stream of messages outside requests. */
+  readonly progress?: SendOptions["progress"];
   lastEventId?: string;
   retryMs?: number;
   /** Requests for this stream since its last event. */
@@ -50,6 +52,9 @@ interface Reading {
   answer?: Answer;
   failure?: unknown;
 }
+
+/** The reading of the stream that answers a request. */
+type RequestReading = Reading & Required<Pick<Reading, "progress">> & { readonly request: JSONRPCRequest };
 
 export class HttpLink implements Link {
   readonly transport = "streamable-http";
@@ -71,12 +76,12 @@ export class HttpLink implements Link {
     this.#receiver = receiver;
   }
 
-  async request(request: JSONRPCRequest, { signal, headers }: SendOptions): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal, headers, progress }: SendOptions): Promise<Answer> {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
     try {
       const response = await this.#post(request, whole, headers);
       if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      return await this.#answerOf(response, request, whole);
+      return await this.#answerOf(response, request, whole, progress);
     } catch (error) {
       if (this.#closing.signal.aborted) throw closedError();
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
@@ -181,8 +186,13 @@ export class HttpLink implements Link {
     }
   }
 
-  async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    if (isStream(response)) return this.#follow(response, request, signal);
+  async #answerOf(
+    response: Response,
+    request: JSONRPCRequest,
+    signal: AbortSignal,
+    progress: SendOptions["progress"],
+  ): Promise<Answer> {
+    if (isStream(response)) return this.#follow(response, { request, signal, progress, attempts: 1 });
     const text = await this.#read(response, request.method);
     // The JSON of a refusal need not be a message.
     const isMessage = response.ok || text.includes('"jsonrpc"');
@@ -235,14 +245,16 @@ export class HttpLink implements Link {
   }
 
   /** Reads the stream of a request until its answer, resuming it where it breaks. */
-  async #follow(first: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
-    const reading: Reading = { request, signal, attempts: 1 };
+  async #follow(first: Response, reading: RequestReading): Promise<Answer> {
+    const { request, progress } = reading;
     let response = first;
     for (;;) {
+      progress.stage = "stream";
       await this.#readStream(response, reading);
       if (reading.answer) return reading.answer;
       const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
       if (!canResume) throw streamLost(request.method, reading.failure);
+      progress.stage = "resume";
       response = await this.#open(reading);
     }
   }

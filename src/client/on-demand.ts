@@ -11,4 +11,13 @@ export { ListenStream } from "./listen-stream.ts";
 export { PipeOpener } from "./pipe-opener.ts";
 export { Reopening } from "./reopening.ts";
 export { restoreSession } from "./restore-session.ts";
-export { noHttp, tooManyRounds, unnamed, unsupported } from "./unsupported.ts";
+export {
+  noCommonVersion,
+  noHttp,
+  noRoots,
+  notModern,
+  tokenInUse,
+  tooManyRounds,
+  unnamed,
+  unsupported,
+} from "./unsupported.ts";

@@ -39,7 +39,9 @@ export class Reopening {
       await this.#open(link, "session-reopened");
     } catch (cause) {
       const { code, message, mayHaveRun, response } = lost;
-      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
+      const error = new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
+      error.stage = "connect";
+      throw error;
     }
   }
 
