@@ -3,13 +3,15 @@
  *
  * @module
  */
+
 import { randomBytes } from "node:crypto";
 import { connect } from "../client/index.ts";
+import { type Listening, listen } from "../node/http-server.ts";
 import type { ExposeOptions } from "./commands/expose.ts";
 import { listenForSignals, openTarget } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { Gateway } from "./expose/gateway.ts";
-import { type Listening, listen } from "./expose/node-http.ts";
+
 import type { Connect } from "./relay/relay.ts";
 import { printJson } from "./show.ts";
 import { nameOf, readTarget } from "./target.ts";

@@ -1,5 +1,5 @@
 /**
- * mcp-edge/node: serves an MCP server over stdio, starts servers for `mcp-edge/client` and helps it to sign in, and has
+ * mcp-edge/node: serves an MCP server over stdio and HTTP, starts servers for `mcp-edge/client` and helps it to sign in, and has
  * helpers for handlers that use files, commands and the network, on Node.
  *
  * @module
@@ -15,6 +15,8 @@ export { loopbackRedirect, openBrowser, printAndOpen, resolveHost } from "./oaut
 export type { PinnedFetchOptions } from "./pinned-fetch.ts";
 export { createPinnedFetch } from "./pinned-fetch.ts";
 export { readMcpConfig } from "./read-config.ts";
+export type { FetchApp, HttpExecution, HttpServing, ServeHttpOptions } from "./serve-http.ts";
+export { serveHttp } from "./serve-http.ts";
 export type { ServeStdioOptions } from "./serve-stdio.ts";
 export { serveStdio } from "./serve-stdio.ts";
 export type { StdioOptions } from "./stdio-client.ts";

@@ -1,5 +1,5 @@
 /**
- * Serves a function from `Request` to `Response` with Node's HTTP server, on loopback only.
+ * Serves a function from `Request` to `Response` with Node's HTTP server.
  *
  * @module
  */
@@ -15,22 +15,27 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Answers a request. */
+export type Handle = (request: Request) => Response | Promise<Response>;
+
 /**
  * Starts to listen.
  *
  * @param port 0 for any free one.
+ * @param hostname The address to listen at. @default 127.0.0.1, which only this machine reaches
  * @throws {Error} if the port is taken.
  */
-export async function listen(handle: (request: Request) => Promise<Response>, port: number): Promise<Listening> {
+export async function listen(handle: Handle, port: number, hostname = "127.0.0.1"): Promise<Listening> {
   const server: Server = createServer((incoming, outgoing) => {
     answer(handle, incoming, outgoing).catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
+    server.listen(port, hostname, resolve);
   });
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    origin: `http://${host}:${(server.address() as AddressInfo).port}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -39,11 +44,7 @@ export async function listen(handle: (request: Request) => Promise<Response>, po
   };
 }
 
-async function answer(
-  handle: (request: Request) => Promise<Response>,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
+async function answer(handle: Handle, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) gone.abort(new Error("The client has disconnected."));
