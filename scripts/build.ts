@@ -1,6 +1,8 @@
-/** Compiles src/ to dist/, the content of the published package. */
+/** Compiles src/ to dist/, and adds the templates: the content of the published package. */
 import { rmSync } from "node:fs";
+import { packTemplates } from "./pack-templates.ts";
 import { ROOT, runTool } from "./tools.ts";
 
 rmSync(`${ROOT}dist`, { recursive: true, force: true });
 process.exitCode = runTool("tsc", ["-p", "scripts/tsconfig.build.json"]);
+packTemplates();

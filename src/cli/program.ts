@@ -7,20 +7,26 @@ import { Command, CommanderError } from "commander";
 import { type CliCommand, COMPLETE } from "./command.ts";
 import { bridge } from "./commands/bridge.ts";
 import { call } from "./commands/call.ts";
+import { check } from "./commands/check.ts";
 import { checkConfig } from "./commands/check-config.ts";
 import { complete } from "./commands/complete.ts";
 import { completion } from "./commands/completion.ts";
+import { connectHost } from "./commands/connect.ts";
 import { dev } from "./commands/dev.ts";
 import { expose } from "./commands/expose.ts";
 import { keys } from "./commands/keys.ts";
 import { list } from "./commands/list.ts";
 import { listen } from "./commands/listen.ts";
 import { logout } from "./commands/logout.ts";
+import { mcpb } from "./commands/mcpb.ts";
+import { newProject } from "./commands/new.ts";
 import { ping } from "./commands/ping.ts";
 import { prompt } from "./commands/prompt.ts";
 import { read } from "./commands/read.ts";
+import { serverJson } from "./commands/server-json.ts";
 import { servers } from "./commands/servers.ts";
 import { tasks } from "./commands/tasks.ts";
+import { types } from "./commands/types.ts";
 import { Exit, exitCodeOf, textOfError } from "./exit.ts";
 import { redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
@@ -29,9 +35,9 @@ import { packageVersion } from "./version.ts";
 
 /** The commands by the heading under which `--help` shows them. */
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
-  { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, logout] },
-  { heading: "Hosts:", commands: [servers, bridge, expose] },
-  { heading: "Your project:", commands: [dev, checkConfig, keys] },
+  { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, check, types, logout] },
+  { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
+  { heading: "Your project:", commands: [newProject, dev, checkConfig, keys, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },
 ];
 

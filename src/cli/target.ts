@@ -17,7 +17,7 @@ export type Target =
     };
 
 /** Marks a `<server>` that was written as a command after `--`, as JSON. */
-const COMMAND = "command:";
+export const COMMAND = "command:";
 
 /**
  * Moves a command after `--` to the place of `<server>`, so that `call add --a 1 -- node server.js` reads like

@@ -102,7 +102,7 @@ test("a program that stops reading ends the command without an error", () => {
 
 test("completion knows commands, options and their values", async () => {
   const words = async (...all: string[]) => (await cli(["__complete", ...all])).stdout.split("\n").filter(Boolean);
-  expect(await words("c")).toEqual(["call", "check-config", "complete", "completion"]);
+  expect(await words("c")).toEqual(["call", "check", "check-config", "complete", "completion", "connect"]);
   expect(await words("list", "--j")).toEqual(["--json"]);
   expect(await words("list", "--as", "2025")).toEqual(["2025-03-26", "2025-06-18", "2025-11-25"]);
   expect(await words("list", "--as", "2025-11-25", "x", "p")).toEqual(["prompts"]);

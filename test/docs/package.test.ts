@@ -1,6 +1,15 @@
 /** The published package: its manifest, its types in a user's project, and its documents. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -98,14 +107,19 @@ test("entries for Workers type-check in a project with only the types of Workers
   expect(check(found, options)).toEqual({ status: 0, output: "" });
 });
 
-test("the package contains the templates, and the relative links of its README are valid", () => {
-  for (const file of ["package.json", "wrangler.toml", "README.md", "src/index.ts"]) {
-    expect(existsSync(join(PACKAGE, "templates/weather", file)), file).toBe(true);
+test("the package contains the templates without secrets and installed files, and the links of its README are valid", () => {
+  for (const file of ["package.json", "wrangler.toml", "README.md", "src/index.ts", "_gitignore"]) {
+    expect(existsSync(join(PACKAGE, "dist/templates/weather", file)), file).toBe(true);
   }
+  const files = readdirSync(join(PACKAGE, "dist/templates"), { recursive: true, encoding: "utf8" });
+  const forbidden = /(^|\/)(\.dev\.vars(?!\.example)|\.wrangler|node_modules|worker-configuration\.d\.ts)/;
+  expect(files.filter((file) => forbidden.test(file))).toEqual([]);
   const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
   const links = [...readme.matchAll(/\]\(((?!https?:|#)[^)\s#]+)/g)].map((match) => match[1] ?? "");
   expect(links.length).toBeGreaterThan(0);
-  expect(links.filter((path) => !existsSync(join(PACKAGE, path)))).toEqual([]);
+  // In the package, the templates are beside the program that copies them.
+  const isThere = (path: string) => [path, join("dist", path)].some((each) => existsSync(join(PACKAGE, each)));
+  expect(links.filter((path) => !isThere(path))).toEqual([]);
 });
 
 test("npm ci installs one workerd and neither GitHub's client nor an image library", () => {

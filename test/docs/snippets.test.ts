@@ -70,7 +70,7 @@ function guideSnippets(): Snippet[] {
       return blocks.flatMap((block, at) => {
         const title = `docs/guides/${file}, block ${at + 1}`;
         if (/^server\.tool\(/m.test(block)) return [snippetOf(title, block + SERVED)];
-        const isWhole = block.includes("edge(server") && !/new McpServer|adminServer/.test(block);
+        const isWhole = block.includes("edge(server") && !/new McpServer|adminServer|serveHttp/.test(block);
         if (!isWhole) return [];
         // A fragment that shows only options.
         const isFragment = !block.includes('from "mcp-edge/worker"');

@@ -11,6 +11,7 @@ import { EDGES } from "./lists/edges.ts";
 import { FEATURES } from "./lists/features.ts";
 import { HTTP_ROOM } from "./lists/http.ts";
 import { PARTS } from "./lists/parts.ts";
+import { PROJECTS } from "./lists/projects.ts";
 import { PROOFS } from "./lists/proofs.ts";
 import { PROTOCOL } from "./lists/protocol.ts";
 import { RARE } from "./lists/rare.ts";
@@ -40,6 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLIENT_OAUTH,
   ...CLIENT_TASKS,
   ...CLI_ROOM,
+  ...PROJECTS,
   ...AUTH,
   ...SAFE,
   ...DPOP,

@@ -1,0 +1,32 @@
+import type { Command } from "commander";
+import type { CliCommand } from "../command.ts";
+
+/** The options of `new`. */
+export interface NewOptions {
+  /** The name of the template. */
+  readonly template?: string;
+  /** The name of the project. */
+  readonly name?: string;
+  /** Where mcp-edge comes from: a version, or the path of a file made by `npm pack`. */
+  readonly package?: string;
+  readonly install: boolean;
+  readonly git: boolean;
+}
+
+/** `mcp-edge new`: creates a project from a template. */
+export const newProject: CliCommand = {
+  name: "new",
+  define: (command: Command) =>
+    command
+      .description("create a project from a template")
+      .argument("[folder]", "folder to create")
+      .option("-t, --template <name>", "template to start from; without it you are asked")
+      .option("--name <name>", "name of the project and of its Worker (default: the name of the folder)")
+      .option("--package <version or file>", "version of mcp-edge, or a file made by npm pack")
+      .option("--no-install", "do not install the dependencies")
+      .option("--no-git", "do not create a git repository")
+      .action(async (folder: string | undefined, options: NewOptions) => {
+        const { createProject } = await import("../new.ts");
+        process.exitCode = await createProject(folder, options);
+      }),
+};

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import type { CliCommand } from "../command.ts";
+import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+
+/** The options of `server-json`. */
+export interface ServerJsonOptions extends ConnectionOptions {
+  /** The name in the registry. */
+  readonly name?: string;
+  /** The public address. */
+  readonly url?: string;
+  /** The file to write or to check. */
+  readonly out: string;
+  /** Whether the file is compared with the server instead of being written. */
+  readonly check?: boolean;
+  readonly print?: boolean;
+}
+
+/** `mcp-edge server-json`: writes or checks the file for the MCP registry. */
+export const serverJson: CliCommand = {
+  name: "server-json",
+  takesServer: true,
+  define: (command: Command) =>
+    addConnectionOptions(command, ["header", "timeout", "debug", "browser", "device", "yes"])
+      .description("write server.json for the MCP registry from a running server, or check it against the server")
+      .argument("<server>", "URL, command or configured name of a server")
+      .option("--name <name>", "name in the registry, such as io.github.ada/weather")
+      .option("--url <url>", "public address of the server (default: the address given, if it is public)")
+      .option("-o, --out <file>", "file to write or to check", "server.json")
+      .option("--check", "compare the file with the server, and change nothing")
+      .option("--print", "print it and write nothing")
+      .action(async (server: string, options: ServerJsonOptions) => {
+        const { describeServer } = await import("../server-json.ts");
+        process.exitCode = await describeServer(server, options);
+      }),
+};

@@ -1,0 +1,140 @@
+/**
+ * `mcp-edge mcpb`: bundles the stdio entry of a project into one file, starts it to learn its tools, and packs both with a
+ * manifest.
+ *
+ * @module
+ * @see https://github.com/modelcontextprotocol/mcpb, manifest 0.3
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { type Client, connect } from "../client/index.ts";
+import { stdio } from "../node/index.ts";
+import { loadEsbuild } from "../testing/tools.ts";
+import type { McpbOptions } from "./commands/mcpb.ts";
+import { CliError, Exit, usageError } from "./exit.ts";
+import { createTerminal } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
+import { zip } from "./zip.ts";
+
+/** Where the program is in the archive. */
+const PROGRAM = "server/index.mjs";
+
+/** The facts of package.json that the manifest needs. */
+interface Project {
+  readonly name: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly license?: string;
+  readonly author: string;
+}
+
+/** Runs the command and returns its exit code. */
+export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
+  const terminal = createTerminal();
+  if (!existsSync(entry)) throw usageError(`${entry} does not exist. Name the file that calls serveStdio(): --entry`);
+  const project = readProject();
+  const folder = mkdtempSync(join(tmpdir(), "mcp-edge-mcpb-"));
+  try {
+    const program = await bundle(entry);
+    const path = join(folder, basename(PROGRAM));
+    writeFileSync(path, program);
+    const manifest = await describe(path, project);
+    const files = new Map([
+      ["manifest.json", Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)],
+      [PROGRAM, program],
+    ]);
+    const archive = zip(files);
+    const target = out ?? `${project.name}-${project.version}.mcpb`;
+    writeFileSync(target, archive);
+    terminal.note(`${target}: ${manifest.tools.length} tools, ${(archive.length / 1024).toFixed(1)} KiB`);
+    return Exit.ok;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws {CliError} naming the field that package.json lacks. */
+function readProject(): Project {
+  if (!existsSync("package.json"))
+    throw usageError("This folder has no package.json. Run the command in your project.");
+  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, unknown>;
+  const text = (name: string) => (typeof manifest[name] === "string" ? (manifest[name] as string) : "");
+  const { author } = manifest;
+  const authorName =
+    typeof author === "string" ? author.replace(/\s*[<(].*$/, "") : (author as { name?: string } | undefined)?.name;
+  for (const [name, value] of Object.entries({ name: text("name"), version: text("version"), author: authorName })) {
+    if (!value)
+      throw usageError(`package.json has no ${name}, which the manifest needs. Write: npm pkg set ${name}="..."`);
+  }
+  const [description, license] = [text("description"), text("license")];
+  return {
+    name: text("name").replace(/^@.*\//, ""),
+    version: text("version"),
+    author: authorName ?? "",
+    ...(description ? { description } : {}),
+    ...(license ? { license } : {}),
+  };
+}
+
+/** Bundles an entry with everything that it imports. */
+async function bundle(entry: string): Promise<Uint8Array> {
+  const { build } = await loadEsbuild(process.cwd());
+  try {
+    const { outputFiles } = await build({
+      entryPoints: [resolve(entry)],
+      bundle: true,
+      write: false,
+      platform: "node",
+      format: "esm",
+      target: "node20",
+      logLevel: "silent",
+      // Packages of the older kind call require, which modules do not have.
+      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    });
+    return outputFiles[0]?.contents ?? new Uint8Array();
+  } catch (error) {
+    throw new CliError(Exit.usage, `${entry} cannot be bundled: ${(error as Error).message}`);
+  }
+}
+
+/** Starts the bundled server, and describes it. */
+async function describe(path: string, project: Project) {
+  const { name, version, description, license, author } = project;
+  let client: Client | undefined;
+  try {
+    client = await connect(stdio({ command: process.execPath, args: [path] }), {
+      name: "mcp-edge",
+      version: packageVersion(),
+    });
+    const { info, capabilities, instructions } = client.server;
+    const tools = capabilities.tools ? await client.tools().all() : [];
+    return {
+      manifest_version: "0.3",
+      name,
+      ...(info?.title === undefined ? {} : { display_name: info.title }),
+      version,
+      description: description ?? info?.description ?? firstSentence(instructions) ?? `The MCP server ${name}`,
+      author: { name: author },
+      ...(license === undefined ? {} : { license }),
+      server: {
+        type: "node",
+        entry_point: PROGRAM,
+        // The host replaces __dirname by the folder of the bundle.
+        mcp_config: { command: "node", args: [`$\{__dirname}/${PROGRAM}`], env: {} },
+      },
+      tools: tools.map((tool) => ({ name: tool.name, ...(tool.description ? { description: tool.description } : {}) })),
+      // Prompts need a text in the manifest, which only the server has.
+      ...(capabilities.prompts ? { prompts_generated: true } : {}),
+      compatibility: { runtimes: { node: ">=20" } },
+    };
+  } catch (error) {
+    throw new CliError(Exit.connection, `The bundled server does not start: ${(error as Error).message}`);
+  } finally {
+    await client?.close();
+  }
+}
+
+function firstSentence(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : /^[^.\n]+\.?/.exec(text)?.[0];
+}

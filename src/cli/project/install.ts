@@ -1,0 +1,73 @@
+/**
+ * The programs that prepare a new project: git and npm.
+ *
+ * @module
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+
+/** How a program ended. */
+export interface Finished {
+  readonly isOk: boolean;
+  /** The end of what it wrote. */
+  readonly output: string;
+}
+
+const OUTPUT_CHARACTERS_MAX = 3_000;
+
+/**
+ * Runs a program in a folder until it ends. When the signal aborts, it and the programs that it started are ended first, so
+ * that nothing writes to the folder afterwards.
+ *
+ * @throws the reason of the signal.
+ */
+export async function runIn(
+  folder: string,
+  program: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<Finished> {
+  signal.throwIfAborted();
+  const isWindows = process.platform === "win32";
+  const child = spawn(program, args, {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    // On Windows, npm is a script that only a shell runs. No argument comes from the user.
+    shell: isWindows,
+    // A process group of its own, so that all its processes can be ended at once.
+    detached: !isWindows,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (data: Buffer) => {
+      output = (output + data).slice(-OUTPUT_CHARACTERS_MAX);
+    });
+  }
+  const stop = () => endGroup(child, isWindows);
+  signal.addEventListener("abort", stop);
+  try {
+    const isOk = await new Promise<boolean>((resolve) => {
+      child.once("error", (error) => {
+        output = error.message;
+        resolve(false);
+      });
+      child.once("close", (code) => resolve(code === 0));
+    });
+    signal.throwIfAborted();
+    return { isOk, output: output.trim() };
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function endGroup(child: ChildProcess, isWindows: boolean): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  if (isWindows) {
+    spawn("taskkill", ["/pid", String(child.pid), "/t", "/f"]);
+    return;
+  }
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group has ended in the meantime.
+  }
+}

@@ -1,0 +1,163 @@
+/** `mcp-edge check`: against servers that follow the protocol, and against some that do not. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Workerd } from "../harness/workerd.ts";
+import { NODE } from "../oracle/node.ts";
+import { cli, withServer } from "./run.ts";
+
+interface Row {
+  readonly version: string;
+  readonly name: string;
+  readonly source: string;
+  readonly status: string;
+  readonly detail?: string;
+}
+
+/** Runs `check --json` and returns its rows. */
+async function check(...args: readonly string[]): Promise<{ code: number | null; rows: Row[]; stderr: string }> {
+  const { code, stdout, stderr } = await cli(["check", "--json", ...args]);
+  return { code, rows: stdout === "" ? [] : (JSON.parse(stdout) as { rows: Row[] }).rows, stderr };
+}
+
+describe("the reference server", () => {
+  let worker: Workerd;
+  beforeAll(async () => {
+    worker = await Workerd.start({ entry: "src/reference/index.ts", objects: ["McpObject"] });
+  });
+  afterAll(() => worker?.stop());
+
+  test("passes every check and every scenario that applies, in each version", { timeout: 180_000 }, async () => {
+    const { code, rows } = await check(`${worker.origin}/mcp`);
+    expect(rows.filter(({ status }) => status === "failed" || status === "warning")).toEqual([]);
+    expect(code).toBe(0);
+    const passed = rows.filter(({ status }) => status === "passed");
+    expect(new Set(passed.map(({ version }) => version)).size).toBe(5);
+    const official = passed
+      .filter(({ source }) => source === "official")
+      .map(({ name, version }) => `${version} ${name}`);
+    expect(official).toEqual(
+      expect.arrayContaining([
+        "2025-06-18 ping",
+        "2025-11-25 server-initialize",
+        "2025-11-25 tools-list",
+        "2025-11-25 dns-rebinding-protection",
+        "2026-07-28 server-stateless",
+        "2026-07-28 http-header-validation",
+        "2026-07-28 sep-2164-resource-not-found",
+      ]),
+    );
+    const other = rows.find(({ name }) => name === "tools-call-image");
+    expect(other).toMatchObject({ status: "not-applicable", detail: expect.stringContaining("own test server") });
+  });
+});
+
+test("a server over stdio gets the checks of mcp-edge, as a table", async () => {
+  const { code, stdout, stderr } = await withServer(["check"]);
+  expect(code).toBe(0);
+  expect(stderr).toBe("The official suite calls servers over HTTP only, so only the checks of mcp-edge run.\n");
+  expect(stdout).toMatch(/^2024-11-05\n {2}✓ connect +client-lab 1\.2\.3\n/);
+  expect(stdout).toMatch(/\n\d+ passed, 0 failed, \d+ warning, 0 not applicable\n$/);
+});
+
+/** A stdio server of 2025-11-25 with these results, in place of correct ones. */
+function faulty(results: Readonly<Record<string, unknown>>): string[] {
+  const program = `
+    const results = ${JSON.stringify(results)};
+    const lines = require("node:readline").createInterface({ input: process.stdin });
+    lines.on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (id === undefined) return;
+      const info = { capabilities: { tools: {} }, serverInfo: { name: "faulty", version: "1" } };
+      const known = { initialize: { protocolVersion: "2025-11-25", ...info }, "tools/list": { tools: [] }, ...results };
+      const answer = known[method] ?? { error: { code: -32601, message: "no" } };
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(answer.error ? answer : { result: answer }) }));
+    });`;
+  return ["--", NODE, "-e", program];
+}
+
+const GOOD_CALL = { "tools/call": { error: { code: -32602, message: "unknown tool" } } };
+const tool = (more: object) => ({
+  "tools/list": { tools: [{ name: "a", description: "b", inputSchema: { type: "object" }, ...more }] },
+});
+
+test.each<[string, Record<string, unknown>, string, string, string]>([
+  [
+    "names a tool twice",
+    { "tools/list": { tools: [...tool({})["tools/list"].tools, ...tool({})["tools/list"].tools] } },
+    "lists",
+    "failed",
+    '"a" twice',
+  ],
+  ["names a tool with spaces", tool({ name: "a b" }), "tool-definitions", "failed", '"a b"'],
+  [
+    "has no object as input schema",
+    tool({ inputSchema: { type: "string" } }),
+    "tool-definitions",
+    "failed",
+    'type "object"',
+  ],
+  [
+    "requires what does not exist",
+    tool({ inputSchema: { type: "object", required: ["x"] } }),
+    "tool-definitions",
+    "failed",
+    '"x", which is no property',
+  ],
+  ["describes no tool", tool({ description: "" }), "tool-definitions", "warning", "without a description: a"],
+  ["answers methods that do not exist", { "mcp-edge/no-such-method": {} }, "unknown-method", "failed", "-32601"],
+  ["runs tools that do not exist", { "tools/call": { content: [] } }, "unknown-tool", "failed", "succeeds"],
+  ["calls that a failed tool", { "tools/call": { content: [], isError: true } }, "unknown-tool", "warning", "-32602"],
+  ["sends a list that is none", { "tools/list": { tools: {} } }, "lists", "failed", "tools/list"],
+])("finds that a server %s", async (_, results, name, status, detail) => {
+  const { code, rows } = await check("--no-suite", ...faulty({ ...GOOD_CALL, ...results }));
+  const found = rows.find((row) => row.name === name && row.version === "2025-11-25");
+  expect(found).toMatchObject({ source: "mcp-edge", status, detail: expect.stringContaining(detail) });
+  expect(code).toBe(status === "failed" ? 3 : 0);
+  // Versions that the server does not have are no failures.
+  expect(rows).toContainEqual(
+    expect.objectContaining({ version: "2026-07-28", name: "connect", status: "not-applicable" }),
+  );
+});
+
+test("the suite finds an invalid message that the client would accept", { timeout: 120_000 }, async () => {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (data) => {
+      body += data;
+    });
+    request.on("end", () => {
+      const { id, method } = JSON.parse(body || "{}");
+      if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const capabilities = { tools: { listChanged: "yes" } };
+      const opened = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "x", version: "1" } };
+      const results: Record<string, unknown> = { initialize: opened, "tools/list": { tools: [] }, ping: {} };
+      const answer = results[method]
+        ? { result: results[method] }
+        : { error: { code: method === "tools/call" ? -32602 : -32601, message: "no" } };
+      response
+        .writeHead(200, { "Content-Type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const { code, rows } = await check(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+    expect(code).toBe(3);
+    const initialize = rows.find(({ name, version }) => name === "server-initialize" && version === "2025-11-25");
+    expect(initialize).toMatchObject({ status: "failed", detail: expect.stringContaining("wire-schema-valid") });
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test("a server that cannot be reached, or has no version in common, is no passed check", async () => {
+  expect(await cli(["check", "http://127.0.0.1:9/mcp", "--no-suite"])).toMatchObject({ code: 4, stdout: "" });
+  const none = await check(
+    "--no-suite",
+    ...faulty({ initialize: { error: { code: -32602, message: "Unsupported protocol version" } } }),
+  );
+  expect(none.code).not.toBe(0);
+  expect(none.rows).toEqual([]);
+});

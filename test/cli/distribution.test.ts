@@ -1,0 +1,194 @@
+/** `mcp-edge mcpb` and `mcp-edge server-json`: what a server is published with. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { zip } from "../../src/cli/zip.ts";
+import { connect } from "../../src/client/index.ts";
+import { stdio } from "../../src/node/index.ts";
+import { NODE } from "../oracle/node.ts";
+import { cli } from "./run.ts";
+
+/** What a host replaces by the folder of the bundle. */
+const DIRNAME = `$\{__dirname}`;
+const ROOT = join(import.meta.dirname, "../..");
+let project: string;
+beforeAll(() => {
+  // Inside the package, so that its modules can import the package by name.
+  project = mkdtempSync(join(ROOT, "dist/project-"));
+  mkdirSync(join(project, "src"));
+  const server = `
+    import { McpServer } from "mcp-edge";
+    import { serveStdio } from "mcp-edge/node";
+    const server = new McpServer({ name: "dice", title: "Dice", version: "2.1.0", instructions: "Rolls dice. Ask." });
+    server.tool("roll", { description: "Rolls dice" }, () => "4");
+    server.tool("cheat", {}, () => "6");
+    server.prompt("rules", {}, () => "Explain.");
+    await serveStdio(server);`;
+  writeFileSync(join(project, "src/stdio.ts"), server);
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const write = (manifest: object) => writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+const run = (...args: readonly string[]) => cli(args, { cwd: project });
+const PROJECT = {
+  name: "@ada/dice",
+  version: "1.0.0",
+  license: "MIT",
+  author: "Ada <ada@example.com>",
+  type: "module",
+};
+
+test("mcpb packs one file that runs anywhere, with a manifest of its tools", { timeout: 60_000 }, async () => {
+  write(PROJECT);
+  const ran = await run("mcpb");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(/^dice-1\.0\.0\.mcpb: 2 tools, [\d.]+ KiB\n$/)]);
+  const elsewhere = mkdtempSync(join(project, "installed-"));
+  execFileSync(NODE, ["-e", UNZIP, join(project, "dice-1.0.0.mcpb"), elsewhere]);
+  const manifest = JSON.parse(readFileSync(join(elsewhere, "manifest.json"), "utf8"));
+  expect(manifest).toEqual({
+    manifest_version: "0.3",
+    name: "dice",
+    display_name: "Dice",
+    version: "1.0.0",
+    description: "Rolls dice.",
+    author: { name: "Ada" },
+    license: "MIT",
+    server: {
+      type: "node",
+      entry_point: "server/index.mjs",
+      mcp_config: { command: "node", args: [`${DIRNAME}/server/index.mjs`], env: {} },
+    },
+    tools: [{ name: "roll", description: "Rolls dice" }, { name: "cheat" }],
+    prompts_generated: true,
+    compatibility: { runtimes: { node: ">=20" } },
+  });
+  // A host starts it as the manifest says, in a folder without packages.
+  const args = manifest.server.mcp_config.args.map((arg: string) => arg.replace(DIRNAME, elsewhere));
+  const client = await connect(stdio({ command: NODE, args, cwd: "/" }), { name: "host", version: "1.0.0" });
+  const { content } = await client.callTool("roll");
+  await client.close();
+  expect(content).toEqual([{ type: "text", text: "4" }]);
+  // The same project gives the same bytes.
+  const first = readFileSync(join(project, "dice-1.0.0.mcpb"));
+  await run("mcpb", "--out", "again.mcpb");
+  expect(readFileSync(join(project, "again.mcpb")).equals(first)).toBe(true);
+});
+
+/** Reads an archive by its directory, as unzip does; a program of its own, which shares no code with the writer. */
+const UNZIP = `
+const { mkdirSync, readFileSync, writeFileSync } = require("node:fs");
+const { dirname, join } = require("node:path");
+const { crc32, inflateRawSync } = require("node:zlib");
+const [, file, folder] = process.argv;
+const bytes = readFileSync(file);
+const end = bytes.lastIndexOf(Buffer.from("PK\\x05\\x06"));
+let at = bytes.readUInt32LE(end + 16);
+for (let count = bytes.readUInt16LE(end + 10); count > 0; count--) {
+  if (bytes.readUInt32LE(at) !== 0x02014b50) throw new Error("no entry");
+  const [crc, packed, size, name, offset] = [16, 20, 24].map((i) => bytes.readUInt32LE(at + i)).concat(bytes.readUInt16LE(at + 28), bytes.readUInt32LE(at + 42));
+  const path = bytes.toString("utf8", at + 46, at + 46 + name);
+  const start = offset + 30 + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
+  if (bytes.toString("utf8", offset + 30, offset + 30 + name) !== path) throw new Error("other name");
+  const content = inflateRawSync(bytes.subarray(start, start + packed));
+  if (content.length !== size || crc32(content) !== crc) throw new Error("wrong sum");
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), content);
+  at += 46 + name;
+}`;
+
+test("an archive keeps the bytes and names of any files", () => {
+  const folder = mkdtempSync(join(project, "zip-"));
+  const names = fc.uniqueArray(fc.stringMatching(/^[a-zü]{1,8}$/), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(names, fc.uint8Array({ maxLength: 3_000 }), (each, bytes) => {
+      writeFileSync(join(folder, "a.zip"), zip(new Map(each.map((name) => [`in/${name}`, bytes]))));
+      const { status, stderr } = spawnSync(NODE, ["-e", UNZIP, join(folder, "a.zip"), folder], { encoding: "utf8" });
+      expect([status, stderr]).toEqual([0, ""]);
+      for (const name of each) expect(readFileSync(join(folder, "in", name))).toEqual(Buffer.from(bytes));
+    }),
+    { numRuns: 8 },
+  );
+});
+
+test.each<[string, object, readonly string[], string]>([
+  ["an author", { ...PROJECT, author: undefined }, [], 'npm pkg set author="..."'],
+  ["a version", { ...PROJECT, version: undefined }, [], "package.json has no version"],
+  ["the entry", PROJECT, ["--entry", "src/none.ts"], "src/none.ts does not exist"],
+])("mcpb says that %s is missing", async (_, manifest, args, text) => {
+  write(manifest);
+  const { code, stderr } = await run("mcpb", ...args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+});
+
+test("mcpb says so if the entry cannot be bundled, or does not start", async () => {
+  write(PROJECT);
+  writeFileSync(join(project, "src/wrong.ts"), 'import "./nowhere.ts";');
+  writeFileSync(join(project, "src/ends.ts"), "process.exit(1);");
+  expect(await run("mcpb", "--entry", "src/wrong.ts")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("nowhere"),
+  });
+  expect(await run("mcpb", "--entry", "src/ends.ts")).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("does not start"),
+  });
+});
+
+const URL_OF = "https://dice.example.com/mcp";
+const json = (...args: readonly string[]) => run("server-json", ...args, "--", NODE, join(project, "src/stdio.ts"));
+
+test("server-json describes a running server, keeps what a person added, and is checked against it", async () => {
+  const file = join(project, "server.json");
+  const ran = await json("--name", "io.github.ada/dice", "--url", URL_OF);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("server.json is written.")]);
+  const written = JSON.parse(readFileSync(file, "utf8"));
+  expect(written).toEqual({
+    $schema: "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+    name: "io.github.ada/dice",
+    title: "Dice",
+    description: "Dice",
+    version: "2.1.0",
+    remotes: [{ type: "streamable-http", url: URL_OF }],
+  });
+  expect(await json("--check")).toMatchObject({ code: 0, stdout: "" });
+  const repository = { url: "https://github.com/ada/dice", source: "github" };
+  writeFileSync(file, JSON.stringify({ ...written, version: "2.0.0", description: "Rolls dice", repository }));
+  expect(await json("--check")).toMatchObject({
+    code: 3,
+    stdout: 'version is "2.0.0", and the server says "2.1.0".\n',
+  });
+  await json();
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ ...written, description: "Rolls dice", repository });
+  expect((await json("--print")).stdout).toBe(readFileSync(file, "utf8"));
+  rmSync(file);
+});
+
+test.each([
+  [{ name: "dice" }, 'name: "dice" is no name for the registry'],
+  [{ title: "Other" }, 'title is "Other"'],
+  [{ description: "x".repeat(101) }, "1 to 100 characters"],
+  [{ $schema: "https://example.com" }, "$schema"],
+  [{ remotes: [{ type: "streamable-http", url: "http://127.0.0.1/mcp" }] }, "no public https: address"],
+  [{ remotes: [{ type: "websocket", url: URL_OF }] }, 'the type "websocket" is unknown'],
+  [{ remotes: [] }, "neither remotes nor packages"],
+])("server-json --check finds %j", async (change, text) => {
+  const file = join(project, "wrong.json");
+  await json("--name", "io.github.ada/dice", "--url", URL_OF, "--out", file);
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...change }));
+  expect(await json("--check", "--out", file)).toMatchObject({ code: 3, stdout: expect.stringContaining(text) });
+  rmSync(file);
+});
+
+test.each([
+  [["--url", URL_OF], "--name io.github.you/server"],
+  [["--url", URL_OF, "--name", "dice"], "is no name for the registry"],
+  [["--name", "io.github.ada/dice"], "--url https://example.com/mcp"],
+  [["--name", "io.github.ada/dice", "--url", "http://localhost:1/mcp"], "--url https://example.com/mcp"],
+  [["--check"], "does not exist"],
+])("server-json %j is a wrong command line and writes nothing", async (args, text) => {
+  const file = join(project, "none.json");
+  expect(await json(...args, "--out", file)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
+  expect(() => readFileSync(file)).toThrow("ENOENT");
+});

@@ -1,0 +1,184 @@
+/** `mcp-edge new`: with options, in a terminal, interrupted, and where there is something already. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { NODE } from "../oracle/node.ts";
+import { KEYS, Screen } from "./pty.ts";
+import { CLI, cli } from "./run.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TEMPLATES = readdirSync(join(ROOT, "dist/templates"));
+const base = mkdtempSync(join(tmpdir(), "mcp-edge-new-"));
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+/** An empty folder for each test. */
+let place: string;
+let count = 0;
+beforeEach(() => {
+  place = join(base, String(count++));
+  mkdirSync(place);
+});
+
+const create = (...args: readonly string[]) => cli(["new", ...args], { cwd: place });
+const read = (...path: string[]) => readFileSync(join(place, ...path), "utf8");
+
+/** The files below a folder, without those of git. */
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes(".git"))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+test.each(TEMPLATES)("creates a project from %s, with its own name in every place", async (template) => {
+  const ran = await create("my-own-server", "--template", template, "--no-install");
+  expect([ran.code, ran.stdout]).toEqual([0, ""]);
+  expect(ran.stderr).toContain(`Created my-own-server from the template ${template}.`);
+  expect(ran.stderr).toContain("cd my-own-server\n  npm install\n");
+  const project = join(place, "my-own-server");
+  const originals = spawnSync("git", ["ls-files", "."], { cwd: join(ROOT, "templates", template), encoding: "utf8" });
+  expect(filesOf(project)).toEqual(originals.stdout.trim().split("\n").sort());
+  const manifest = JSON.parse(read("my-own-server", "package.json"));
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  expect(manifest).toMatchObject({ name: "my-own-server", dependencies: { "mcp-edge": `^${version}` } });
+  expect(read("my-own-server", "wrangler.toml")).toMatch(/^name = "my-own-server"$/m);
+  expect(read("my-own-server", "README.md")).toMatch(/^# my-own-server$/m);
+  const source = filesOf(join(project, "src")).map((file) => read("my-own-server", "src", file));
+  expect(source.join("\n")).toContain('name: "my-own-server"');
+  expect(source.join("\n")).not.toContain(`name: "${template}"`);
+  expect(readdirSync(project)).toContain(".git");
+  // The folder in which it was built is gone.
+  expect(readdirSync(place)).toEqual(["my-own-server"]);
+});
+
+test("--name differs from the folder, an empty folder is used, and no repository is made within another", async () => {
+  spawnSync("git", ["init", "--quiet"], { cwd: place });
+  mkdirSync(join(place, "Work Here"));
+  const ran = await create("Work Here", "--name", "dice", "--template", "weather", "--no-install");
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("Created dice")]);
+  expect(JSON.parse(read("Work Here", "package.json")).name).toBe("dice");
+  expect(readdirSync(join(place, "Work Here"))).not.toContain(".git");
+});
+
+test("--package takes a version, or a file relative to the current folder", async () => {
+  writeFileSync(join(place, "own.tgz"), "");
+  await create("a", "--template", "weather", "--no-install", "--no-git", "--package", "own.tgz");
+  await create("b", "--template", "weather", "--no-install", "--no-git", "--package", "1.2.3");
+  const specs = ["a", "b"].map((name) => JSON.parse(read(name, "package.json")).dependencies["mcp-edge"]);
+  expect(specs).toEqual(["file:../own.tgz", "1.2.3"]);
+  expect(readdirSync(join(place, "a"))).not.toContain(".git");
+});
+
+test.each([
+  [["My Server", "--template", "weather"], "Write for example: my-server To keep the name"],
+  [["über_", "--template", "weather"], "Write for example: uber"],
+  [["-x-"], "unknown option"],
+  [["x".repeat(64), "--template", "weather"], "1 to 63 lowercase letters"],
+  [["ok", "--name", "Not OK", "--template", "weather"], "Write for example: not-ok"],
+  [["ok", "--template", "wether"], 'Did you mean "weather"?'],
+  [["ok", "--template", "weather", "--package", "none.tgz"], "nor a file that exists"],
+  [["ok"], "Name a template, since there is no terminal to ask in: --template with one of "],
+  [[], "Name the folder to create"],
+])("%j is a wrong command line, and creates nothing", async (args, text) => {
+  const { code, stderr } = await create(...args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+  expect(readdirSync(place)).toEqual([]);
+});
+
+test("an existing folder or file is not touched", async () => {
+  mkdirSync(join(place, "full"));
+  writeFileSync(join(place, "full/notes.txt"), "mine");
+  writeFileSync(join(place, "file"), "mine");
+  const full = await create("full", "--template", "weather");
+  expect([full.code, full.stderr]).toEqual([2, expect.stringContaining("exists and is not empty")]);
+  const file = await create("file", "--template", "weather");
+  expect([file.code, file.stderr]).toEqual([2, expect.stringContaining("exists and is no folder")]);
+  expect(filesOf(place)).toEqual(["file", "full/notes.txt"]);
+  expect([read("full/notes.txt"), read("file")]).toEqual(["mine", "mine"]);
+});
+
+/** A registry that answers every request in the same way, or never. */
+async function registry(status: number | undefined) {
+  let asked = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const server = createServer((_, response) => {
+    asked();
+    if (status !== undefined) response.writeHead(status, { "Content-Type": "application/json" }).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const env = { npm_config_registry: url, npm_config_cache: join(place, "../cache"), npm_config_fetch_retries: "0" };
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { env, isAsked, [Symbol.dispose]: close };
+}
+
+test("if npm install fails, the project stays, and the reason and a way out are shown", async () => {
+  using empty = await registry(404);
+  const ran = await cli(["new", "kept", "--template", "weather"], { cwd: place, env: empty.env });
+  expect(ran.code).toBe(4);
+  expect(ran.stderr).toContain("npm install failed:");
+  expect(ran.stderr).toContain("--package mcp-edge.tgz");
+  expect(ran.stderr).toContain("cd kept\n  npm install\n");
+  expect(filesOf(place)).toContain("kept/src/index.ts");
+});
+
+test("in a terminal, the folder is typed and the template chosen with the arrow keys", async () => {
+  using screen = new Screen(["new", "--no-install"], {}, [NODE, CLI], place);
+  await screen.shows("Which folder shall be created?");
+  screen.press(...Array.from("my-server", () => "\u007f"), "Wrong Name", KEYS.enter);
+  await screen.shows("Write for example: wrong-name");
+  screen.press(...Array.from("Wrong Name", () => "\u007f"), "dice", KEYS.enter);
+  await screen.shows("Which template?");
+  const last = TEMPLATES.at(-1) ?? "";
+  // Up from the first choice leads to the last one.
+  screen.press("\u001b[A");
+  await screen.shows(`● ${last}`);
+  screen.press(KEYS.enter);
+  expect(await screen.ended()).toBe(0);
+  expect(screen.text).toContain(`Created dice from the template ${last}.`);
+  expect(existsSync(join(place, "dice/package.json"))).toBe(true);
+});
+
+test.each([
+  ["Ctrl-C", KEYS.ctrlC, 130],
+  ["Escape", KEYS.escape, 5],
+])("%s at a question creates nothing", async (_, key, code) => {
+  using screen = new Screen(["new", "dice"], {}, [NODE, CLI], place);
+  await screen.shows("Which template?");
+  screen.press(key);
+  expect(await screen.ended()).toBe(code);
+  expect(readdirSync(place)).toEqual([]);
+});
+
+test("Ctrl-C during the installation leaves nothing of the project, and ends npm", async () => {
+  using silent = await registry(undefined);
+  using screen = new Screen(["new", "dice", "--template", "weather"], silent.env, [NODE, CLI], place);
+  await screen.shows("installing the dependencies");
+  await silent.isAsked;
+  expect(readdirSync(place)).toEqual([expect.stringMatching(/^\.dice-/)]);
+  screen.press(KEYS.ctrlC);
+  expect(await screen.ended()).toBe(130);
+  expect(readdirSync(place)).toEqual([]);
+});
+
+test("npm create mcp-edge is the same command", () => {
+  const program = join(ROOT, "create-mcp-edge/index.js");
+  const ran = spawnSync(NODE, [program, "dice", "--template", "weather", "--no-install"], {
+    cwd: place,
+    encoding: "utf8",
+  });
+  expect([ran.status, ran.stderr]).toEqual([0, expect.stringContaining("Created dice from the template weather.")]);
+  const [own, main] = ["create-mcp-edge/package.json", "package.json"].map((file) =>
+    JSON.parse(readFileSync(join(ROOT, file), "utf8")),
+  );
+  expect([own.version, own.dependencies["mcp-edge"]]).toEqual([main.version, `^${main.version}`]);
+});
