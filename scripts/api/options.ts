@@ -46,20 +46,26 @@ function sectionOf({ name, doc, members, inherited }: PublicName): string {
 }
 
 /** @param value The default, if it is a constant of the package. */
-function rowOf({ name, type, text, doc, tags, isOptional }: Member, value: number | undefined): string {
-  const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
-  const fallback = given ?? (isOptional ? "" : "required");
+function rowOf(member: Member, value: number | undefined): string {
+  const { name, type, text, doc, tags } = member;
+  const fallback = defaultOf(member, value);
   return `| \`${name}\` | ${codeOf(type ?? text)} | ${cell(inline(fallback))} | ${cell(meaningOf(doc, tags))} |`;
 }
 
+/** Returns the default of an option. @param value It, if it is a constant of the package. */
+export function defaultOf({ tags, isOptional }: Member, value: number | undefined): string {
+  const given = value?.toLocaleString("en-US") ?? tags.find(([tag]) => tag === "default")?.[1];
+  return given ?? (isOptional ? "" : "required");
+}
+
 /** Returns the text of a doc comment with its references. */
-function meaningOf(doc: string, tags: Member["tags"]): string {
+export function meaningOf(doc: string, tags: Member["tags"]): string {
   const see = tags.filter(([tag]) => tag === "see").map(([, text]) => `See ${text}.`);
   return inline([doc, ...see].join(" "));
 }
 
 /** Converts text to one line. TypeDoc links become code. */
-function inline(text: string): string {
+export function inline(text: string): string {
   return text
     .replaceAll(/\{@link (?:import\([^)]*\)\.)?([^}]+)\}/g, "`$1`")
     .replaceAll(/\s*\n\s*/g, " ")
@@ -67,7 +73,7 @@ function inline(text: string): string {
 }
 
 /** A bar would end the cell. */
-function cell(text: string): string {
+export function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 

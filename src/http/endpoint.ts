@@ -101,7 +101,7 @@ export class Endpoint {
   ): Response | Promise<Response> {
     const { method } = request;
     if (method === "OPTIONS") return preflight(request, allow);
-    if (!`, ${allow},`.includes(`, ${method},`)) {
+    if (!allow.split(", ").includes(method)) {
       // GET and DELETE are only for legacy sessions.
       const isModern = findVersion(request.headers.get("MCP-Protocol-Version") ?? "")?.era === "modern";
       return notAllowed(method, isModern && allow === this.#allow ? "POST" : allow);

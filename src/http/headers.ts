@@ -5,7 +5,7 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata"
  */
 
-import { decodeBase64, encodeBase64, encodeText } from "../core/protocol/bytes.ts";
+import { decodeBase64, encodeBase64, encodeText, isBase64 } from "../core/protocol/bytes.ts";
 import { memo } from "../core/protocol/memo.ts";
 
 /** The forms that an answer may take. `either` means JSON, or SSE if something is sent before the answer. */
@@ -46,7 +46,6 @@ export function isJsonContentType(contentType: string | null): boolean {
 const isJson = memo((contentType) => contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json");
 
 const BASE64_VALUE = /^=\?base64\?(.*)\?=$/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
 /**
@@ -59,7 +58,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   if (!FIELD_VALUE.test(value)) return undefined;
   const encoded = BASE64_VALUE.exec(value)?.[1];
   if (encoded === undefined) return value;
-  if (!BASE64.test(encoded)) return undefined;
+  if (!isBase64(encoded)) return undefined;
   try {
     // ignoreBOM: a leading U+FEFF belongs to the value.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(decodeBase64(encoded));

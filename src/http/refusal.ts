@@ -6,7 +6,7 @@
  */
 import type { McpError } from "../core/protocol/errors.ts";
 import { toErrorObject } from "../core/protocol/errors.ts";
-import { ErrorCode, encodeError, type JSONRPCErrorObject, type RequestId } from "../core/protocol/jsonrpc.ts";
+import { ErrorCode, encodeError, type RequestId } from "../core/protocol/jsonrpc.ts";
 import { quote } from "../core/protocol/quote.ts";
 
 /** The reason for which a request is refused, with the values that explain it. */
@@ -30,23 +30,26 @@ export type Refusal =
   | { readonly reason: "sessions-unavailable"; readonly correlationId: string }
   | { readonly reason: "client-response" }
   | { readonly reason: "protocol"; readonly error: McpError }
-  /** Refusals of sessions include their wire form: see session-refusals.ts. */
-  | { readonly reason: SessionReason; readonly form: WireForm };
+  /** Refusals of parts include their wire form: see session-refusals.ts. */
+  | { readonly reason: PartReason; readonly form: WireForm };
 
-type SessionReason =
+type PartReason =
   | "already-initialized"
   | "session-unknown"
   | "cursor-invalid"
   | "stream-over"
   | "no-stream"
-  | "too-many";
+  | "too-many"
+  | "body-too-slow";
 
-/** The wire form of a refusal. */
+/** The wire form of a refusal: the HTTP status and headers, and the members of the JSON-RPC error. */
 export interface WireForm {
   readonly status: number;
   readonly code: number;
   readonly message: string;
   readonly headers?: Record<string, string> | undefined;
+  /** The data of the error. @default the reason of the refusal */
+  readonly data?: unknown;
 }
 
 /** Returns the wire form of an invalid request. */
@@ -134,13 +137,13 @@ export function statusOf(errorCode: number | undefined, isModern: boolean): numb
   }
 }
 
+/** The headers of an answer that is one JSON object. */
+export const JSON_HEADERS = { "Content-Type": "application/json" };
+
 /** Returns the HTTP response of a refusal. @param id The id of the refused request, if it could be read. */
 export function refuse(refusal: Refusal, id?: RequestId): Response {
-  const headers: Record<string, string> = { "Content-Type": "application/json" };
-  if (refusal.reason === "protocol") {
-    return new Response(encodeError(id, toErrorObject(refusal.error)), { status: 400, headers });
-  }
-  const form = describe(refusal);
-  const error: JSONRPCErrorObject = { code: form.code, message: form.message, data: { reason: refusal.reason } };
-  return new Response(encodeError(id, error), { status: form.status, headers: { ...headers, ...form.headers } });
+  const { reason } = refusal;
+  const form: WireForm = reason === "protocol" ? { status: 400, ...toErrorObject(refusal.error) } : describe(refusal);
+  const { status, headers, data = { reason }, ...error } = form;
+  return new Response(encodeError(id, { ...error, data }), { status, headers: { ...JSON_HEADERS, ...headers } });
 }

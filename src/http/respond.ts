@@ -8,6 +8,7 @@ import type { JSONRPCNotification, JSONRPCRequest } from "../core/protocol/jsonr
 import { isChange } from "../core/protocol/notices.ts";
 import { type Disconnectable, EventStream } from "./event-stream.ts";
 import type { AcceptedForm } from "./headers.ts";
+import { JSON_HEADERS } from "./refusal.ts";
 import type { HttpLimits } from "./response-times.ts";
 import { encodeEvent } from "./sse.ts";
 
@@ -93,12 +94,11 @@ export async function untilStreaming(
   return beginning.hasBegun ? undefined : finished;
 }
 
-const headers = { "Content-Type": "application/json" };
 /** The status and headers of most answers. Copying a response is cheaper than building headers from an object. */
-const OK = new Response(null, { headers });
+const OK = new Response(null, { headers: JSON_HEADERS });
 
 /** Returns a JSON response, or 202 when no answer is due. */
 export function toJson({ text, status }: Outcome): Response {
   if (text === undefined) return new Response(null, { status: 202 });
-  return new Response(text, status === 200 ? OK : { headers, status });
+  return new Response(text, status === 200 ? OK : { headers: JSON_HEADERS, status });
 }

@@ -24,3 +24,5 @@ export type { FilterSamplingOptions } from "./sampling.ts";
 export { filterSampling } from "./sampling.ts";
 export type { D1Like, SqlDatabase, SqlRow, SqlStorageLike, SqlValue } from "./sql.ts";
 export { runSql, SqlStatement, sql, sqlName } from "./sql.ts";
+export type { TruncateOptions } from "./truncate.ts";
+export { truncateResults } from "./truncate.ts";

@@ -10,6 +10,7 @@ import { REGISTRY } from "../core/define/server.ts";
 import { checkOptions, checkPath, type OptionTable } from "../core/protocol/check-options.ts";
 import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { checkFunction, describeType, KitError } from "../core/protocol/errors.ts";
+import { isObject } from "../core/protocol/jsonrpc.ts";
 import { type Limits, resolveLimits } from "../core/protocol/limits.ts";
 import type { AuthHook } from "../http/endpoint-types.ts";
 import type { OriginRules } from "../http/origin.ts";
@@ -77,11 +78,12 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
   readonly page?: PagePart;
   /**
    * Returns the principal that a request acts for, or refuses the request; `bearer()` of `mcp-edge/worker/auth` creates
-   * one that verifies access tokens.
+   * one that verifies access tokens. `"anonymous"` says that everyone may call.
    *
-   * @default every caller is anonymous
+   * @default everyone may call, and the log of a Worker that is reached beyond this machine warns about it once for each
+   *   isolate
    */
-  readonly auth?: NoInfer<AuthHook<Env> & Partial<Pick<AuthPart<Env>, "mount" | "roles">>>;
+  readonly auth?: NoInfer<OwnHook<Env>> | "anonymous";
   /** Limits in place of the defaults. @default DEFAULT_LIMITS */
   readonly limits?: Partial<Limits>;
   /**
@@ -121,6 +123,15 @@ export interface EdgeOptions<Env, Objects extends object = object, Classes exten
   /** The region near which objects should be created. @default near the client whose request creates the object */
   readonly locationHint?: DurableObjectLocationHint;
 }
+
+/** A hook that may have routes and roles. */
+type OwnHook<Env> = AuthHook<Env> & Partial<Pick<AuthPart<Env>, "mount" | "roles">>;
+
+/** The options as the endpoint reads them. The text "anonymous" has neither routes nor roles. */
+export type ReadOptions<Env, Objects extends object = object, Classes extends object = object> = Omit<
+  EdgeOptions<Env, Objects, Classes>,
+  "auth"
+> & { readonly auth?: OwnHook<Env> | (string & Partial<Record<"mount" | "roles", undefined>>) };
 
 type AnyOptions = EdgeOptions<unknown, object, object>;
 
@@ -175,10 +186,10 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
   const { limits, path, auth, httpSse, sessions, className } = options as Partial<AnyOptions>;
   attempt("option-invalid", () => resolveLimits(limits, "edge(): limits."));
   attempt("option-invalid", () => checkPath("edge(): path", path));
-  attempt("option-invalid", () => checkFunction("auth", auth));
+  if (auth !== "anonymous") attempt("option-invalid", () => checkFunction("auth", auth));
   for (const name of PARTS) {
     const part: unknown = (options as Record<string, unknown>)[name];
-    if (part === undefined || (typeof part === "object" && part !== null)) continue;
+    if (part === undefined || isObject(part)) continue;
     // Only the type is named, because clients receive this text and the value may be a misplaced secret.
     const given = typeof part === "function" ? "a function" : describeType(part);
     problems.push(
@@ -195,7 +206,7 @@ export function findOptionProblems(source: unknown, options: object): Problem[] 
 /** @throws {KitError} `options-invalid` when the value is not a server. */
 export function checkServer(server: unknown, what: string): void {
   // Not checked with instanceof, because a Worker may contain two copies of the package.
-  if (typeof server === "object" && server !== null && REGISTRY in server) return;
+  if (isObject(server) && REGISTRY in server) return;
   const message = `${what} is ${String(server)}; it must be a server made by new McpServer({ name, version }).`;
   throw new KitError("options-invalid", message);
 }

@@ -12,11 +12,11 @@ import type { ErrorReporter } from "../core/protocol/error-reports.ts";
 import { failureLine } from "../core/protocol/error-reports.ts";
 import { Endpoint } from "../http/endpoint.ts";
 import type { RegistrySource, ServerSource } from "../http/endpoint-types.ts";
-import { splitUrl } from "../http/origin.ts";
+import { isLoopback, splitUrl } from "../http/origin.ts";
 import { resolveHttpLimits } from "../http/response-times.ts";
 import type { SessionGateway } from "../http/sessions.ts";
 import type { ObjectPlace } from "./bindings.ts";
-import { checkServer, type EdgeOptions, findOptionProblems, watchForTasks } from "./edge-options.ts";
+import { checkServer, type EdgeOptions, findOptionProblems, type ReadOptions, watchForTasks } from "./edge-options.ts";
 import { executionOf } from "./execution.ts";
 import type { ObjectRole } from "./object.ts";
 import type { HonoEnv } from "./parts.ts";
@@ -52,14 +52,20 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   source: ServerSource<Env>,
   options: EdgeOptions<Env, Objects, Classes> = {},
 ): EdgeApp<Env, Objects & Classes> {
-  const given = options ?? {};
+  const given: ReadOptions<Env, Objects, Classes> = options ?? {};
   const place = placeOf(given);
   const { sessions, notices, once, keys, tasks, replay } = given;
   const objects = [sessions, notices, once, keys, tasks].find((each) => each?.objects)?.objects;
   const mistakes = findOptionProblems(source, options);
   let known: Problem[] | undefined;
+  /** Whether the log says that everyone may call, once the server is reached by a host that is not this machine. */
+  let isOpen = !given.auth;
   /** Answers every request while the configuration has problems. It is not checked again once it has none. */
   const guard: Guard = (env, request) => {
+    if (isOpen && !isLoopback(splitUrl(request.url).hostname)) {
+      isOpen = false;
+      console.warn('mcp-edge: edge() has no auth, so everyone may call. If that is intended, write auth: "anonymous".');
+    }
     if (known?.length === 0) return undefined;
     const isFirst = !known;
     known = [
@@ -85,7 +91,7 @@ interface Assembled<Env> {
 }
 
 /** Returns an app that refuses every request, because the options of its endpoint are wrong. */
-function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: Guard) {
+function refusing<Env>({ path = "/mcp" }: ReadOptions<Env>, guard: Guard) {
   const app = new Hono<HonoEnv<Env>>().all(String(path), ({ env, req, notFound }) => guard(env, req.raw) ?? notFound());
   return { app, roles: [] } satisfies Assembled<Env>;
 }
@@ -93,13 +99,14 @@ function refusing<Env>({ path = "/mcp" }: EdgeOptions<Env>, guard: Guard) {
 /** Creates the endpoint with its parts, and the app that serves it. */
 function assemble<Env>(
   source: ServerSource<Env>,
-  options: EdgeOptions<Env>,
+  options: ReadOptions<Env>,
   place: ObjectPlace,
   guard: Guard,
 ): Assembled<Env> {
   const { registry, attached, gateway, watchTasks, roles } = attachParts(source, options, place);
   // By name: a rest object would lack inherited members, such as an `auth` method of a class instance.
-  const { auth, allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = options;
+  const { auth: hook, allowedHosts, allowedOrigins, endpoint: name, jsonOnly } = options;
+  const auth = typeof hook === "function" ? hook : undefined;
   const given = { auth, allowedHosts, allowedOrigins, endpoint: name, jsonOnly };
   const endpoint = new Endpoint(registry, { ...given, ...attached, guard, onError: logError });
   const onRequest = () => typeof registry !== "function" && watchTasks?.(registry);
@@ -107,8 +114,8 @@ function assemble<Env>(
 }
 
 /** Attaches the parts of an endpoint. They see it as their runtime. */
-function attachParts<Env>(source: ServerSource<Env>, options: EdgeOptions<Env>, place: ObjectPlace) {
-  const { sessions, notices, httpSse, once, keys, tasks, replay, auth } = options;
+function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, place: ObjectPlace) {
+  const { sessions, notices, httpSse, once, keys, tasks, replay } = options;
   const calls = once?.attach(place);
   const sealing = keys?.attach(place);
   const registry = registryOf(source, (server) => {
@@ -146,7 +153,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: EdgeOptions<Env>, 
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const guarding = auth?.roles?.attach(place, sealing?.ring, runtime.limits);
+  const guarding = options.auth?.roles?.attach(place, sealing?.ring, runtime.limits);
   const roles = [part, hub, calls, sealing, background, guarding].flatMap((each) => each?.role ?? []);
   return { registry, attached, gateway: part?.gateway, watchTasks, roles };
 }
@@ -164,17 +171,18 @@ function registryOf<Env>(source: ServerSource<Env>, onServer: (server: Registry)
 
 /** Creates the app, with the routes of the endpoint and of its parts. */
 function createApp<Env>(
-  { path = "/mcp", middleware = [], auth, httpSse, page }: EdgeOptions<Env>,
+  options: ReadOptions<Env>,
   endpoint: Endpoint,
   gateway: SessionGateway | undefined,
   onRequest: () => void,
 ): Hono<HonoEnv<Env>> {
+  const { path = "/mcp", middleware = [], httpSse, page } = options;
   const app = new Hono<HonoEnv<Env>>();
   if (middleware.length > 0) app.use(...middleware);
   app.all(path, (context) => handle(context.req.raw, context.env, executionOf(context)));
   const serveOlder = httpSse?.mount(app, endpoint, gateway);
   const servePage = page?.mount(app, endpoint, path);
-  auth?.mount?.(app, path);
+  options.auth?.mount?.(app, path);
   const handle: Endpoint["handle"] = (request, env, execution) => {
     onRequest();
     const special = serveOlder?.(request, env, execution) ?? servePage?.(request, env, execution);
@@ -198,9 +206,10 @@ function skipRouter<Env>(app: Hono<HonoEnv<Env>>, path: string, handle: Endpoint
 
 const CLASS_NAME = "McpObject";
 
-function placeOf<Env>({ className = CLASS_NAME, binding, ...rest }: EdgeOptions<Env>): ObjectPlace {
-  const { jurisdiction, locationHint } = rest;
-  return { className, binding: binding ?? (className === CLASS_NAME ? "MCP" : undefined), jurisdiction, locationHint };
+function placeOf<Env>(options: ReadOptions<Env>): ObjectPlace {
+  const { className = CLASS_NAME, jurisdiction, locationHint } = options;
+  const { binding = className === CLASS_NAME ? "MCP" : undefined } = options;
+  return { className, binding, jurisdiction, locationHint };
 }
 
 /** The request that a server factory gets when there is none, such as when a session expires. */

@@ -1,6 +1,7 @@
 /** The public surface changes on purpose, and every name and member of it has a doc comment. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { LIMITS_FILE, limitsDocument, missingLimits } from "../../scripts/api/limits.ts";
 import { OPTIONS_FILE, optionsDocument } from "../../scripts/api/options.ts";
 import { differencesOf, readReports, reportsOf } from "../../scripts/api/report.ts";
 import { type PublicName, readSurface } from "../../scripts/api/surface.ts";
@@ -58,4 +59,36 @@ test("docs/reference/options.md matches the doc comments of the options", () => 
   // `Partial` makes options of limits that a session always has.
   expect(document).toMatch(/\| `inFlightMax` \| `number` \| 64 \|/);
   expect(document).toMatch(/### ResourceTemplateOptions[\s\S]*?\| `name` \| `string` \| the URI \|/);
+});
+
+test("docs/reference/limits.md has every number that bounds a server, with its value", () => {
+  expect(missingLimits(entries), "add it to scripts/api/limits.ts").toEqual([]);
+  const document = limitsDocument(entries);
+  expect(readFileSync(LIMITS_FILE, "utf8"), "npm run build && npm run docs").toBe(document);
+  for (const row of [
+    /^\| `bodyBytesMax` \| `limits` \| 4,194,304 \| bytes \| .*refused with 413/m,
+    /^\| `inFlightMax` \| `sessions\(\)` \| 64 \| count \| /m,
+    /^\| `perMs` \| `rates\(\)` \| required \| ms \| /m,
+    /^\| `TOKEN_MAX` of `src\/worker\/auth\/token\.ts` \| 16,384 \| characters \| /m,
+  ]) {
+    expect(document).toMatch(row);
+  }
+});
+
+test("a limit that the table lacks is found", () => {
+  const numeric = { name: "callsMax", text: "", doc: "The most calls.", tags: [], isOptional: true, type: "number" };
+  const hooks: PublicName = {
+    name: "HooksOptions",
+    file: "worker/hooks.d.ts",
+    isExported: true,
+    text: "export interface HooksOptions",
+    doc: "",
+    tags: [],
+    members: [numeric],
+    inherited: [],
+    mentions: [],
+    bases: [],
+  };
+  const more = { module: "mcp-edge/worker/hooks", file: "", names: [hooks] };
+  expect(missingLimits([...entries, more])).toEqual(["mcp-edge/worker/hooks HooksOptions"]);
 });

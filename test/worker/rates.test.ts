@@ -60,7 +60,8 @@ describe("the rate of a principal", () => {
     const before = await (await fetch(worker.url("/runs"))).text();
     const { status, retryAfter, text } = await call(user);
     expect([status, Number(retryAfter)]).toEqual([429, expect.toSatisfy((seconds) => seconds > 8 && seconds <= 12)]);
-    expect(JSON.parse(text)).toMatchObject({ error: { code: -32600, data: { reason: "too-many" } } });
+    const data = { reason: "too-many", retryAfterMs: Number(retryAfter) * 1_000 };
+    expect(JSON.parse(text)).toMatchObject({ error: { code: -32600, data } });
     expect(await (await fetch(worker.url("/runs"))).text()).toBe(before);
   });
 

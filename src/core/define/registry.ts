@@ -271,7 +271,7 @@ export class Registry implements ServerIdentity, QuestionReporter {
       const what = describeType(answer);
       if (!this.#hasReportedVisible) {
         this.#hasReportedVisible = true;
-        const text = `The option visible returned ${what} for "${keyOf(definition)}", which is therefore hidden. Return true or false, not a Promise.`;
+        const text = `The option visible returned ${what} for "${keyOf(definition)}", so it is hidden. Return true or false, not a Promise.`;
         const where = { correlationId: crypto.randomUUID(), method: "(visible)" };
         this.report(new KitError("options-invalid", text), where, runtime);
       }

@@ -33,7 +33,7 @@ function warnOfStep(server: Registry, { method, id }: JSONRPCRequest, { onError 
   const warning = warnings(server.options.name);
   if (warning.isGiven) return;
   warning.isGiven = true;
-  const text = `ctx.step(${JSON.stringify(step)}) does not keep its result here, and may run again. In tools, prompts and resources it is kept with edge(server, { replay: replay() }), or durable().`;
+  const text = `ctx.step(${JSON.stringify(step)}) does not keep its result here, and may run again. replay() and durable() keep those of tools, prompts and resources.`;
   server.report(
     new KitError("step-not-kept", text),
     { correlationId: crypto.randomUUID(), method, requestId: id },

@@ -1,5 +1,6 @@
 /**
- * mcp-edge/worker/rates: bounds how often a principal, a session or a tool may be used.
+ * mcp-edge/worker/rates: bounds how often a principal, a session or a tool may be used, and the memory that the bodies of
+ * requests take.
  *
  * @module
  */
@@ -12,8 +13,7 @@ import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
 import { readBody } from "../../http/body.ts";
 import type { AuthHook, AuthResult } from "../../http/endpoint-types.ts";
-import { type Refusal, refuse } from "../../http/refusal.ts";
-import { tooMany } from "../../http/session-refusals.ts";
+import { invalid, type Refusal, refuse } from "../../http/refusal.ts";
 import { wider } from "../auth/body-limits.ts";
 import { rememberCaller } from "../auth/known-callers.ts";
 import { findMissingObjects } from "../auth/missing-objects.ts";
@@ -22,6 +22,8 @@ import type { ObjectRole } from "../object.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
 import { networkOf } from "./network.ts";
 import { type Count, RatesObject, type RatesRpc } from "./rates-object.ts";
+
+export { type BytesInFlightOptions, limitBytesInFlight } from "./bytes-in-flight.ts";
 
 /** A rate that is counted exactly, in an object. */
 export interface Rate {
@@ -69,7 +71,7 @@ type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
 
 /**
  * Bounds the rates of requests, as the option `auth` of `edge()`. A request beyond a rate gets 429 with `Retry-After`,
- * in both eras and over HTTP+SSE, before its handler or its session is reached. Each message of a batch is counted, and
+ * and an error whose data has `retryAfterMs`, in both eras and over HTTP+SSE, before its handler or its session is reached. Each message of a batch is counted, and
  * DELETE is not.
  *
  * Rates with `max` cost one object request for each request. The counts are in memory, and stored at most once a second
@@ -270,6 +272,10 @@ async function isBeyond(binding: string, { name, times }: Counted, who: string, 
   return false;
 }
 
+/** The error says when to try again as the header does, since clients show their users the error and not the headers. */
 function refused(what: string, retryAfterMs: number): Response {
-  return refuse(tooMany(`too many ${what}`, Math.max(1, Math.ceil(retryAfterMs / 1000))));
+  const reason = "too-many";
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  const form = invalid(429, `A limit is reached: too many ${what}.`, { "Retry-After": String(seconds) });
+  return refuse({ reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } });
 }

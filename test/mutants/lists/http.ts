@@ -85,7 +85,7 @@ export const HTTP_ROOM: readonly Mutant[] = [
   {
     id: "header-value-broken-base64",
     file: headers,
-    find: "if (!BASE64.test(encoded)) return undefined;",
+    find: "if (!isBase64(encoded)) return undefined;",
     replace: "",
     tests: [...HTTP, ...HEADERS],
   },

@@ -836,7 +836,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-part-as-a-function",
     file: "src/worker/edge-options.ts",
-    find: 'if (part === undefined || (typeof part === "object" && part !== null)) continue;',
+    find: "if (part === undefined || isObject(part)) continue;",
     replace: "if (part !== null) continue;",
     tests: ["test/worker/options.test.ts"],
   },
@@ -892,5 +892,26 @@ export const PARTS: readonly Mutant[] = [
     replace: 'objects.get(namespace, namespace.idFromName("task"))',
     tests: SPREAD,
     title: "each task has an object of its own",
+  },
+  {
+    id: "edge-warns-on-this-machine",
+    file: "src/worker/edge.ts",
+    find: "isOpen && !isLoopback(splitUrl(request.url).hostname)",
+    replace: "isOpen",
+    tests: ["test/worker/everyone.test.ts"],
+  },
+  {
+    id: "edge-warns-each-time",
+    file: "src/worker/edge.ts",
+    find: "      isOpen = false;\n",
+    replace: "",
+    tests: ["test/worker/everyone.test.ts"],
+  },
+  {
+    id: "edge-warns-although-intended",
+    file: "src/worker/edge.ts",
+    find: "let isOpen = !given.auth;",
+    replace: 'let isOpen = !given.auth || given.auth === "anonymous";',
+    tests: ["test/worker/everyone.test.ts"],
   },
 ];

@@ -6,6 +6,8 @@ const AUDIT = ["test/worker/audit.test.ts"];
 const rates = "src/worker/rates/index.ts";
 const object = "src/worker/rates/rates-object.ts";
 const audit = "src/worker/audit/index.ts";
+const inFlight = "src/worker/rates/bytes-in-flight.ts";
+const IN_FLIGHT = ["test/worker/bytes-in-flight.test.ts"];
 
 export const RATES: readonly Mutant[] = [
   { id: "rates-delete-counted", file: rates, find: ' || request.method === "DELETE"', replace: "", tests },
@@ -96,4 +98,54 @@ export const RATES: readonly Mutant[] = [
   },
   { id: "audit-caller-left-out", file: audit, find: "...namesOf(callerOf(request)),", replace: "", tests: AUDIT },
   { id: "rates-caller-forgotten", file: rates, find: "rememberCaller(request, who);", replace: "{}", tests: AUDIT },
+  {
+    id: "rates-retry-not-in-data",
+    file: rates,
+    find: "form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } }",
+    replace: "form",
+    tests,
+  },
+  {
+    id: "bytes-without-bound",
+    file: inFlight,
+    find: "if (sum > this.bytesMax)",
+    replace: "if (sum < 0)",
+    tests: IN_FLIGHT,
+  },
+  { id: "bytes-never-released", file: inFlight, find: "body.release();", replace: "", tests: IN_FLIGHT },
+  {
+    id: "bytes-not-announced",
+    file: inFlight,
+    find: 'Number(headers.get("Content-Length") ?? 0)',
+    replace: "0",
+    tests: IN_FLIGHT,
+  },
+  {
+    id: "bytes-only-announced",
+    file: inFlight,
+    find: "this.#bytes = Math.max(this.#bytes, this.#arrived);",
+    replace: "",
+    tests: IN_FLIGHT,
+  },
+  {
+    id: "bytes-before-authorization",
+    file: inFlight,
+    find: "{ highWaterMark: 0 }",
+    replace: "{ highWaterMark: 1 }",
+    tests: IN_FLIGHT,
+  },
+  {
+    id: "bytes-without-time-limit",
+    file: inFlight,
+    find: "this.#timer = setTimeout(() => this.#refuse(tooSlow(this.#timeoutMs), controller), this.#timeoutMs);",
+    replace: "",
+    tests: IN_FLIGHT,
+  },
+  {
+    id: "bytes-too-large-waits",
+    file: inFlight,
+    find: 'if (this.#bytes > bytesMax) return this.#refuse({ reason: "body-too-large", bytesMax }, controller);',
+    replace: "",
+    tests: IN_FLIGHT,
+  },
 ];

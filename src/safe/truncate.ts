@@ -1,0 +1,111 @@
+/**
+ * Bounds the size of results, and says so in the result.
+ *
+ * @module
+ */
+import type { AroundHook } from "../core/define/hook-types.ts";
+import { checkOptions, type OptionTable, SIZE } from "../core/protocol/check-options.ts";
+import { KitError, McpError } from "../core/protocol/errors.ts";
+import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+
+/** Options of {@link truncateResults}. */
+export interface TruncateOptions {
+  /**
+   * The most characters of a result: those of all its texts, and those of everything else in it as JSON. Longer texts are
+   * cut, each with a sentence that says how much is missing. A result that is still longer is refused.
+   */
+  readonly charsMax: number;
+}
+
+const OPTIONS: OptionTable<TruncateOptions> = { charsMax: SIZE };
+
+/** Characters that are reserved in each text that may be cut, for the sentence that says so. */
+const SENTENCE_CHARS = 90;
+
+/** The methods whose results are bounded, and what an error calls the result. */
+const BOUNDED: Readonly<Record<string, string>> = {
+  "tools/call": "The result of the tool",
+  "prompts/get": "The prompt",
+  "resources/read": "The resource",
+};
+
+/**
+ * Creates an entry of the option `around` of `new McpServer()` that bounds the size of the results of tools, prompts and
+ * resources, so that no result fills the context of a model or the memory of a client.
+ *
+ * A text is cut between two characters, and ends with a sentence that says how many are missing. `structuredContent`,
+ * binary data, and resources of a media type other than `text/*` would be useless in part: they are never cut. If what is
+ * left is longer than `charsMax`, a tool returns an error that the model reads, and any other method fails with -32603 and
+ * the reason "result-too-large".
+ *
+ * ```ts
+ * import { truncateResults } from "mcp-edge/safe";
+ *
+ * const bounded = new McpServer({ name: "bounded", version: "1.0.0", around: [truncateResults({ charsMax: 50_000 })] });
+ * ```
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function truncateResults<Env = unknown>(options: TruncateOptions): AroundHook<Env> {
+  checkOptions("truncateResults(): ", options, OPTIONS);
+  const { charsMax } = options;
+  if (charsMax === undefined) throw new KitError("options-invalid", "truncateResults(): charsMax is missing.");
+  return async ({ method }, next) => {
+    const result = await next();
+    const what = BOUNDED[method];
+    return what === undefined || !isObject(result) ? result : bounded(result, charsMax, method, what);
+  };
+}
+
+/** @throws {McpError} -32603 for a result that is too long and is not that of a tool. */
+function bounded(result: JsonObject, charsMax: number, method: string, what: string): JsonObject {
+  const texts: string[] = [];
+  const others = JSON.stringify(withTexts(result, (text) => `${texts.push(text) - 1}`)).length;
+  const total = others + texts.reduce((sum, text) => sum + text.length, 0);
+  if (total <= charsMax) return result;
+  // The sentences must fit too, wherever the texts are cut.
+  let left = charsMax - others - texts.length * SENTENCE_CHARS;
+  if (left < 0 || texts.length === 0) return refused(total, charsMax, method, what);
+  return withTexts(result, (text) => {
+    const kept = text.length <= left ? text : cut(text, left);
+    left -= kept.length;
+    if (kept === text) return text;
+    const missing = (text.length - kept.length).toLocaleString("en-US");
+    const all = text.length.toLocaleString("en-US");
+    return `${kept}\n[Truncated: ${missing} of ${all} characters are missing here.]`;
+  });
+}
+
+/** Returns the error in place of a result that cannot be cut. */
+function refused(chars: number, charsMax: number, method: string, what: string): JsonObject {
+  const [has, may] = [chars, charsMax].map((number) => number.toLocaleString("en-US"));
+  const text = `${what} is too large: it has ${has} characters of at most ${may}, and cannot be cut. Ask for less.`;
+  if (method === "tools/call") return { content: [{ type: "text", text }], isError: true };
+  throw new McpError(ErrorCode.InternalError, text, { reason: "result-too-large", chars, charsMax });
+}
+
+/** Returns a copy of a result in which a function has replaced every text that may be cut. */
+function withTexts(result: JsonObject, change: (text: string) => string): JsonObject {
+  const block = (value: unknown): unknown => {
+    if (!isObject(value)) return value;
+    if (isObject(value.resource)) return { ...value, resource: contents(value.resource) };
+    return value.type === "text" && typeof value.text === "string" ? { ...value, text: change(value.text) } : value;
+  };
+  const contents = (value: unknown): unknown => {
+    if (!isObject(value) || typeof value.text !== "string") return value;
+    const isText = value.mimeType === undefined || /^text\//i.test(String(value.mimeType));
+    return isText ? { ...value, text: change(value.text) } : value;
+  };
+  const message = (value: unknown): unknown => (isObject(value) ? { ...value, content: block(value.content) } : value);
+  const members = Object.entries({ content: block, messages: message, contents }).flatMap(([name, changed]) => {
+    const list = result[name];
+    return Array.isArray(list) ? [[name, list.map(changed)] as const] : [];
+  });
+  return { ...result, ...Object.fromEntries(members) };
+}
+
+/** Returns the beginning of a text, which ends between two characters as people see them. */
+function cut(text: string, lengthMax: number): string {
+  const characters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return text.slice(0, characters.segment(text).containing(lengthMax)?.index);
+}
