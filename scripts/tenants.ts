@@ -1,6 +1,6 @@
 /**
  * Runs 5,000 interleaved sessions of 50 principals on workerd while objects are evicted, and prints what reached the wrong
- * principal. `--sessions N`, `--principals N` and `--seed N` change the numbers. Exits with 1 when there are findings.
+ * principal: answers, progress, questions of both eras, tasks, stored events, rows, and cached results. `--sessions N`, `--principals N` and `--seed N` change the numbers. Exits with 1 when there are findings.
  */
 import { parseArgs } from "node:util";
 import { runTenants } from "../test/worker/tenants.ts";
@@ -17,8 +17,16 @@ const [sessions, principals, seed] = [values.sessions, values.principals, values
   number,
   number,
 ];
-const { answers, foreign, evictions, findings } = await runTenants({ sessions, principals, seed });
-console.log(`seed ${seed}: ${sessions} sessions of ${principals} principals, ${evictions} evictions`);
-console.log(`${answers} answers compared, ${foreign} attempts with the session of another principal`);
+const startedAtMs = Date.now();
+const { compared, foreign, rows, evictions, findings } = await runTenants({
+  sessions,
+  principals,
+  seed,
+  onProgress: (ended) => {
+    if (ended % 500 === 0) console.log(`${ended} sessions after ${Math.round((Date.now() - startedAtMs) / 1000)} s`);
+  },
+});
+console.log(`seed ${seed}: ${sessions} sessions of ${principals} principals, ${evictions} evictions of all objects`);
+console.log(`${compared} texts compared, ${foreign} attempts with something of another principal, ${rows} rows read`);
 for (const finding of findings) console.log(`FINDING ${finding}`);
 process.exit(findings.length > 0 ? 1 : 0);

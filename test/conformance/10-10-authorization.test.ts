@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { newKey, signJwt } from "../harness/issuer.ts";
 import type { Members } from "../http/messages.ts";
+import { ModernClient } from "../worker/client.ts";
 import {
   advance,
   bearer,
@@ -46,6 +47,37 @@ describe("10.10 PRM document", () => {
   test("10.10 PRM is served to every page, without a token", async () => {
     const response = await fetch(url(WELL_KNOWN), { headers: { Origin: "https://any.example" } });
     expect([response.status, response.headers.get("Access-Control-Allow-Origin")]).toEqual([200, "*"]);
+  });
+});
+
+describe("10.4 discovery routes", () => {
+  test.each([WELL_KNOWN, `${WELL_KNOWN}/mcp`, `/mcp${WELL_KNOWN}`])(
+    "10.4 %s is public: every Origin may read it, without credentials, and with every method that changes nothing",
+    async (path) => {
+      for (const origin of ["https://evil.example", "null", url()]) {
+        for (const method of ["GET", "HEAD", "OPTIONS"]) {
+          const response = await fetch(url(path), { method, headers: { Origin: origin } });
+          expect([response.status, response.headers.get("Access-Control-Allow-Origin")]).toEqual([
+            method === "OPTIONS" ? 204 : 200,
+            "*",
+          ]);
+          expect(response.headers.has("Access-Control-Allow-Credentials")).toBe(false);
+        }
+        expect((await fetch(url(path), { method: "POST", headers: { Origin: origin } })).status).toBe(405);
+      }
+    },
+  );
+
+  test("10.4 server/discover with an invalid Origin is 403, also with a valid token", async () => {
+    const client = new ModernClient(url());
+    const headers = bearer(await tokenFor());
+    expect((await client.request("server/discover", {}, { headers })).status).toBe(200);
+    const refused = await client.request(
+      "server/discover",
+      {},
+      { headers: { ...headers, Origin: "https://evil.example" } },
+    );
+    expect([refused.status, refused.headers.get("Access-Control-Allow-Origin")]).toEqual([403, null]);
   });
 });
 

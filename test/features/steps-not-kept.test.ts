@@ -44,7 +44,7 @@ test.each([
   const [[error, where] = []] = reports;
   expect(reports).toHaveLength(1);
   expect(KitError.is(error) && error.code).toBe("step-not-kept");
-  expect(String(error)).toMatch(/ctx\.step\("pay"\).*replay: replay\(\).*durable\(\)/);
+  expect(String(error)).toMatch(/ctx\.step\("pay"\).*replay\(\).*durable\(\)/);
   expect(where).toMatchObject({ method: "tools/call", requestId: 7 });
 });
 

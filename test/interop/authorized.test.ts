@@ -7,27 +7,11 @@ import {
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startWorker, type TestWorker } from "../../src/testing/index.ts";
-import { AuthorizationServer } from "../harness/authorization-server.ts";
+import { describe, expect, test } from "vitest";
 import { until } from "../http/wire.ts";
-import { ModernClient } from "../worker/client.ts";
+import { issuer, setUp, statusOf, worker } from "./authorized.ts";
 
-let issuer: AuthorizationServer;
-let worker: TestWorker;
-
-beforeAll(async () => {
-  issuer = await AuthorizationServer.start();
-  worker = await startWorker({
-    entry: "test/worker/fixtures/authorized.ts",
-    objects: ["McpObject", "ShortObject"],
-    bindings: { ISSUER: issuer.url },
-  });
-});
-afterAll(async () => {
-  await worker?.stop();
-  await issuer?.stop();
-});
+setUp();
 
 /** Signs in with client credentials, and keeps its tokens. */
 class Machine extends ClientCredentialsProvider {
@@ -74,13 +58,6 @@ const WAYS: readonly (readonly [string, Connect])[] = [
 async function textOf(client: Client, name: string): Promise<string> {
   const { content } = await client.callTool({ name, arguments: {} });
   return (content as { text?: string }[])[0]?.text ?? "";
-}
-
-async function statusOf(token: string, path = "/mcp"): Promise<number> {
-  const headers = { authorization: `Bearer ${token}` };
-  const response = await new ModernClient(worker.url(path)).call("who", {}, { headers });
-  await response.body?.cancel();
-  return response.status;
 }
 
 describe.each(WAYS)("the official client over %s", (_, connect) => {

@@ -14,6 +14,8 @@ export const ABLE: Members = {
 export interface TaskClientOptions {
   readonly token?: string;
   readonly capabilities?: Members;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export class TaskClient {
@@ -35,9 +37,9 @@ export class TaskClient {
     params: Members = {},
     headers: Readonly<Record<string, string | undefined>> = {},
   ): Promise<ReadAnswer> {
-    const { token, capabilities = ABLE } = this.options;
+    const { token, capabilities = ABLE, headers: own } = this.options;
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const options = { meta: { [CAPABILITIES_KEY]: capabilities }, headers: { ...bearer, ...headers } };
+    const options = { meta: { [CAPABILITIES_KEY]: capabilities }, headers: { ...bearer, ...own, ...headers } };
     return readAnswer(new ModernClient(this.url).request(method, params, options));
   }
 
@@ -104,10 +106,10 @@ export class TaskClient {
 
 const ENDS = ["completed", "failed", "cancelled"];
 
-/** Answers to all forms that a task asks. */
-export function answersTo({ inputRequests }: Members, answer: (message: string) => string): Members {
+/** Answers to all forms that a task asks. @param field The field of the form. */
+export function answersTo({ inputRequests }: Members, answer: (message: string) => string, field = "name"): Members {
   const asked = Object.entries(inputRequests as Record<string, { params: { message: string } }>);
-  const accept = (name: string) => ({ action: "accept", content: { name } });
+  const accept = (text: string) => ({ action: "accept", content: { [field]: text } });
   return Object.fromEntries(asked.map(([key, { params }]) => [key, accept(answer(params.message))]));
 }
 

@@ -30,24 +30,27 @@ export function checkUrl(what: string, url: unknown): void {
 /**
  * Requests a JSON object. Redirects are not followed, because they could lead to a server that the author did not choose.
  *
- * @throws {Error} if there is none. The text names the URL, and nothing that was sent.
+ * @throws {Error} if there is none. The text names the URL without its query, and nothing that was sent or answered.
  */
 export async function fetchJson(url: string, init: RequestInit = {}): Promise<JsonObject> {
+  // As it is requested: the text may come from the metadata of an issuer, and line ends in it would look like other lines.
+  const { origin, pathname } = new URL(url);
+  const where = origin + pathname;
   const signal = AbortSignal.timeout(ANSWER_MS);
   const headers = { Accept: "application/json", ...(init.headers as Record<string, string> | undefined) };
   const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
   if (!response.ok) {
     await response.body?.cancel();
-    throw new Error(`${url} answered with the status ${response.status}.`);
+    throw new Error(`${where} answered with the status ${response.status}.`);
   }
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > ANSWER_MAX) throw new Error(`${url} answered with more than ${ANSWER_MAX} characters.`);
+    if (text.length > ANSWER_MAX) throw new Error(`${where} answered with more than ${ANSWER_MAX} characters.`);
   }
   const value = parseObject(text + decoder.decode());
-  if (!value) throw new Error(`${url} did not answer with a JSON object.`);
+  if (!value) throw new Error(`${where} did not answer with a JSON object.`);
   return value;
 }
 

@@ -115,7 +115,7 @@ function fitting(keys: readonly Jwk[], algorithm: string, kid: string | undefine
 /** Requests a key set. @throws {Error} if there is none. */
 export async function loadKeys(url: string): Promise<readonly Jwk[]> {
   const { keys } = await fetchJson(url);
-  if (!Array.isArray(keys)) throw new Error(`${url} did not answer with a key set.`);
+  if (!Array.isArray(keys)) throw new Error(`${new URL(url).origin} did not answer with a key set.`);
   return keys.filter(isObject) as readonly unknown[] as readonly Jwk[];
 }
 

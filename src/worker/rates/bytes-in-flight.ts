@@ -49,6 +49,9 @@ const HELD_MS = 60_000;
  * @throws {KitError} `options-invalid` naming the option.
  * @example
  * ```ts
+ * import { edge } from "mcp-edge/worker";
+ * import { limitBytesInFlight } from "mcp-edge/worker/rates";
+ *
  * export default edge(server, { middleware: [limitBytesInFlight({ bytesMax: 6 * 1024 * 1024 })] });
  * ```
  */

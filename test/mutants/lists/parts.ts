@@ -903,7 +903,7 @@ export const PARTS: readonly Mutant[] = [
   {
     id: "edge-warns-each-time",
     file: "src/worker/edge.ts",
-    find: "      isOpen = false;\n",
+    find: "isOpen = false;",
     replace: "",
     tests: ["test/worker/everyone.test.ts"],
   },

@@ -1,0 +1,142 @@
+/**
+ * What others wrote reaches neither clients nor the log: answers of an authorization server, of other servers that a handler
+ * asks, exceptions, and values in schema errors. Each contains a mark.
+ */
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { McpServer } from "../../src/core/index.ts";
+import { createSafeFetch, readSql } from "../../src/safe/index.ts";
+import { connectInMemory } from "../../src/testing/index.ts";
+import type { Members } from "../http/messages.ts";
+import { startUpstream } from "../safe/upstream.ts";
+import { advance, issuer, read, setUp, tokenFor, who } from "./protected.ts";
+
+setUp();
+
+const MARK = "not-for-others";
+const METADATA = "/.well-known/oauth-authorization-server";
+
+interface Fault {
+  readonly status: number;
+  readonly text?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** Calls an endpoint, and returns everything that its client and the log get. */
+async function toldBy(path: string, token: string): Promise<{ readonly status: number; readonly told: string }> {
+  const before = (await read<string[]>("/log")).length;
+  const response = await who(token, path);
+  const headers = JSON.stringify([...response.headers]);
+  const log = (await read<string[]>("/log")).slice(before);
+  return { status: response.status, told: [await response.text(), headers, ...log].join("\n") };
+}
+
+describe("an answer of the authorization server", () => {
+  const json = (value: unknown): Fault => ({ status: 200, text: JSON.stringify(value) });
+  test.each<[string, string, Fault]>([
+    ["metadata with an error", METADATA, { status: 500, text: MARK }],
+    ["metadata that is no JSON", METADATA, { status: 200, text: `<p>${MARK}</p>` }],
+    [
+      "metadata of another issuer",
+      METADATA,
+      json({ issuer: `https://${MARK}.example`, jwks_uri: "https://a.example" }),
+    ],
+    ["keys with an error", "/jwks", { status: 403, text: `{"error":"${MARK}"}` }],
+    ["keys that are no JSON", "/jwks", { status: 200, text: `{"keys": ${MARK}` }],
+    ["keys that are no list", "/jwks", json({ keys: MARK })],
+    ["keys that are elsewhere", "/jwks", { status: 302, headers: { Location: `https://${MARK}.example/` } }],
+    ["keys of another form", "/jwks", json({ keys: [{ kty: MARK, kid: "one" }, MARK, null] })],
+  ])("%s reaches neither the client nor the log", async (_, path, fault) => {
+    // The keys are requested again.
+    await advance(700);
+    issuer.faults.set(path, fault);
+    const { status, told } = await toldBy("/mcp", await tokenFor());
+    expect([401, 503]).toContain(status);
+    expect(told).not.toContain(MARK);
+  });
+
+  test("with a URL of keys that has line ends writes no lines of its own into the log", async () => {
+    await advance(700);
+    issuer.metadata = { jwks_uri: `${issuer.url}/\n${MARK}` };
+    const { status, told } = await toldBy("/mcp", await tokenFor());
+    issuer.metadata = {};
+    expect(status).toBe(503);
+    expect(told).not.toContain(`\n${MARK}`);
+  });
+
+  test.each<[string, Fault]>([
+    ["an error", { status: 500, text: MARK }],
+    ["no JSON", { status: 200, text: MARK }],
+    ["a refusal with a reason", json({ active: false, reason: MARK })],
+    ["a token of another issuer", json({ active: true, iss: MARK, aud: MARK, sub: MARK, scope: MARK })],
+    ["a token without a subject", json({ active: true, client: MARK })],
+  ])("to introspection: %s reaches neither the client nor the log, and the credentials neither", async (_, fault) => {
+    issuer.faults.set("/introspect", fault);
+    const { status, told } = await toldBy("/opaque", "opaque-token-of-alice");
+    expect([401, 503]).toContain(status);
+    expect(told).not.toContain(MARK);
+    expect(told).not.toContain("opaque-token-of-alice");
+    expect(told).not.toContain(btoa("mcp%3Aedge:a+b%25"));
+  });
+});
+
+describe("in a handler", () => {
+  async function toldInMemory(add: (server: McpServer) => void, method: string, params: Members): Promise<string> {
+    const server = new McpServer({ name: "redaction", version: "1.0.0", onError: () => undefined });
+    add(server);
+    await using client = await connectInMemory(server);
+    const result = await client.request(method, params).catch((error: { message: string; data?: unknown }) => error);
+    const { message, data } = result as { message?: string; data?: unknown };
+    return JSON.stringify({ result, message, data, received: client.received });
+  }
+  const call = (handler: () => unknown) =>
+    toldInMemory((server) => server.tool("read", {}, async () => String(await handler())), "tools/call", {
+      name: "read",
+    });
+
+  test.each([
+    ["that redirects to a URL that may not be requested", `/redirect/302?to=http://127.0.0.1:1/${MARK}`],
+    ["that the handler throws", `/${MARK}`],
+  ])("the answer of another server %s does not reach the client", async (_, path) => {
+    await using upstream = await startUpstream();
+    const fetch = createSafeFetch({ privateHosts: [upstream.host], allowHttp: true });
+    const told = await call(async () => {
+      const response = await fetch(upstream.origin + path);
+      throw new Error(await response.text());
+    });
+    expect(upstream.arrived).toHaveLength(1);
+    expect(told).not.toContain(MARK);
+    expect(told).toContain('"isError":true');
+  });
+
+  test("an exception of a database does not reach the client", async () => {
+    const database = {
+      prepare: () => {
+        throw new Error(MARK);
+      },
+    };
+    expect(await call(() => readSql(database, "SELECT 1"))).not.toContain(MARK);
+  });
+
+  test("a result that does not fit its schema does not reach the client", async () => {
+    const output = z.object({ secret: z.literal("other") });
+    const told = await toldInMemory(
+      (server) => server.tool("read", { output }, () => ({ secret: MARK }) as never),
+      "tools/call",
+      { name: "read" },
+    );
+    expect(told).not.toContain(MARK);
+    expect(told).toContain("does not fit its declaration");
+  });
+
+  test("a validator that throws, and a cause of an exception, do not reach the client", async () => {
+    const input = z.object({ text: z.string() }).refine(() => {
+      throw new Error(MARK, { cause: new Error(MARK) });
+    });
+    const told = await toldInMemory((server) => server.tool("read", { input }, () => "a"), "tools/call", {
+      name: "read",
+      arguments: { text: "a" },
+    });
+    expect(told).not.toContain(MARK);
+  });
+});
