@@ -68,6 +68,7 @@ class Run implements Judge {
       }
     };
     await Promise.all(Array.from({ length: CONCURRENT }, work));
+    for (let team = 0; team < TEAMS; team += 1) await this.#readRows(`session:team ${team}`);
     const [foreign, rows, evictions, findings] = [this.#foreign, this.#rows, this.#evictions, this.#findings];
     return { sessions, compared: this.#compared, foreign, rows, evictions, findings };
   }
@@ -81,8 +82,10 @@ class Run implements Judge {
   }
 
   async #session(number: number): Promise<void> {
-    const user = `user-${number % this.#options.principals}`;
-    const path = this.#random.chance(0.5) ? "/mcp" : "/shared";
+    const { principals } = this.#options;
+    const user = `user-${number % principals}`;
+    // Every principal uses both endpoints.
+    const path = (number + Math.floor(number / principals)) % 2 === 0 ? "/mcp" : "/shared";
     const tenant = new Tenant(user, `mark-${number}`, { path, url: this.#worker.url(path) }, this);
     await tenant.open();
     await tenant.act();
@@ -95,7 +98,7 @@ class Run implements Judge {
     this.#latest.push(tenant.left());
     if (this.#latest.length > 100) this.#latest.shift();
     // Some sessions stay open, so that others can try them and their rows stay in shared objects.
-    if (this.#random.chance(0.7)) await tenant.close();
+    if (number % 3 !== 0) await tenant.close();
   }
 
   /** Evicts all objects of an endpoint that are not in use at the moment, after it has read the rows of a shared one. */

@@ -755,4 +755,18 @@ export const AUTH: readonly Mutant[] = [
     replace: "if (!teamDomain.startsWith(origin))",
     tests: ACCESS,
   },
+  {
+    id: "auth-log-lines-of-others",
+    file: "src/worker/auth/fetch-json.ts",
+    find: "const where = origin + pathname;",
+    replace: "const where = `${origin}${pathname}` && url;",
+    tests: ["test/worker/redaction.test.ts"],
+  },
+  {
+    id: "auth-log-answers-of-others",
+    file: "src/worker/auth/fetch-json.ts",
+    find: "did not answer with a JSON object.`",
+    replace: "did not answer with a JSON object: ${text}`",
+    tests: ["test/worker/redaction.test.ts"],
+  },
 ];
