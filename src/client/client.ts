@@ -1,3 +1,4 @@
+import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { Conversation, RequestParts } from "./conversation.ts";
@@ -208,7 +209,9 @@ export class Client {
   /** Replaces the roots and tells a legacy server. A modern server asks for them whenever it needs them. */
   async setRoots(roots: readonly Root[]): Promise<void> {
     const { answers, rules } = this.#conversation;
-    if (!answers.roots) throw (await import("./on-demand.ts")).noRoots();
+    if (!answers.roots) {
+      throw new KitError("options-invalid", "setRoots(): the client has no roots. Pass roots: [] to connect().");
+    }
     answers.roots = roots;
     if (rules.era === "legacy") await this.notify("notifications/roots/list_changed");
   }

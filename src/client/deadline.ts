@@ -1,4 +1,4 @@
-import { ClientError, type ClientErrorStage } from "./errors.ts";
+import { ClientError } from "./errors.ts";
 
 export interface DeadlineOptions {
   /** What is waited for, for the error text. */
@@ -14,8 +14,6 @@ export interface DeadlineOptions {
  * {@link ClientError} that says which limit was reached.
  */
 export class Deadline {
-  /** How far the request has come, for the errors. */
-  stage: ClientErrorStage = "request";
   readonly #options: DeadlineOptions;
   readonly #controller = new AbortController();
   readonly #total: ReturnType<typeof setTimeout> | undefined;
@@ -43,16 +41,6 @@ export class Deadline {
     const { timeoutMs } = this.#options;
     if (timeoutMs === 0 || this.#holds > 0 || this.signal.aborted) return;
     this.#idle = setTimeout(() => this.#expire("timeout", timeoutMs), timeoutMs);
-  }
-
-  /** Settles like `promise`, but rejects as soon as a limit is reached. Errors tell the stage. */
-  async wait<T>(promise: Promise<T>): Promise<T> {
-    try {
-      return await untilAborted(promise, this.signal);
-    } catch (error) {
-      if (ClientError.is(error)) error.stage ??= this.stage;
-      throw error;
-    }
   }
 
   /** Stops the limit without progress until the returned function is called. */
@@ -83,10 +71,8 @@ export class Deadline {
     this.stop();
     const condition =
       code === "timeout" ? `without progress for ${ms} ms (timeoutMs)` : `after ${ms} ms (totalTimeoutMs)`;
-    const text = `${this.#options.what} was not answered ${condition}. Stage: ${this.stage}.`;
-    const error = new ClientError(code, text, { mayHaveRun: true });
-    error.stage = this.stage;
-    this.#controller.abort(error);
+    const text = `${this.#options.what} was not answered ${condition}.`;
+    this.#controller.abort(new ClientError(code, text, { mayHaveRun: true }));
   }
 }
 

@@ -50,18 +50,6 @@ const SOURCES = {
  */
 export type ClientErrorCode = keyof typeof SOURCES;
 
-/**
- * How far a request had come when it failed:
- *
- * - `connect`: the connection was being opened, and its version negotiated.
- * - `request`: the request was being sent, or nothing of its answer had arrived.
- * - `stream`: the stream of the answer was open.
- * - `resume`: the stream had broken and was being resumed.
- * - `question`: a question that the server had asked was being answered.
- * - `task`: the server was running the call as a task.
- */
-export type ClientErrorStage = "connect" | "request" | "stream" | "resume" | "question" | "task";
-
 /** The facts about an HTTP response that was refused. */
 export interface RefusedResponse {
   /** The status, such as 401. */
@@ -97,8 +85,6 @@ export class ClientError extends Error {
    * it may have, completely or in part.
    */
   readonly mayHaveRun: boolean;
-  /** How far the request had come; undefined if nothing was sent, or if the failure does not concern a request. */
-  stage: ClientErrorStage | undefined;
   /** The HTTP response that was refused, if there is one. */
   readonly response: RefusedResponse | undefined;
 

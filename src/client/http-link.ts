@@ -43,8 +43,6 @@ interface Reading {
   /** The request that the stream answers; undefined for the stream of messages outside requests. */
   readonly request: JSONRPCRequest | undefined;
   readonly signal: AbortSignal;
-  /** Is told how far the request has come; undefined for the stream of messages outside requests. */
-  readonly progress?: SendOptions["progress"];
   lastEventId?: string;
   retryMs?: number;
   /** Requests for this stream since its last event. */
@@ -52,9 +50,6 @@ interface Reading {
   answer?: Answer;
   failure?: unknown;
 }
-
-/** The reading of the stream that answers a request. */
-type RequestReading = Reading & Required<Pick<Reading, "progress">> & { readonly request: JSONRPCRequest };
 
 export class HttpLink implements Link {
   readonly transport = "streamable-http";
@@ -76,12 +71,12 @@ export class HttpLink implements Link {
     this.#receiver = receiver;
   }
 
-  async request(request: JSONRPCRequest, { signal, headers, progress }: SendOptions): Promise<Answer> {
+  async request(request: JSONRPCRequest, { signal, headers }: SendOptions): Promise<Answer> {
     const whole = AbortSignal.any([signal, this.#closing.signal]);
     try {
       const response = await this.#post(request, whole, headers);
       if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      return await this.#answerOf(response, request, whole, progress);
+      return await this.#answerOf(response, request, whole);
     } catch (error) {
       if (this.#closing.signal.aborted) throw closedError();
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
@@ -186,13 +181,8 @@ export class HttpLink implements Link {
     }
   }
 
-  async #answerOf(
-    response: Response,
-    request: JSONRPCRequest,
-    signal: AbortSignal,
-    progress: SendOptions["progress"],
-  ): Promise<Answer> {
-    if (isStream(response)) return this.#follow(response, { request, signal, progress, attempts: 1 });
+  async #answerOf(response: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    if (isStream(response)) return this.#follow(response, request, signal);
     const text = await this.#read(response, request.method);
     // The JSON of a refusal need not be a message.
     const isMessage = response.ok || text.includes('"jsonrpc"');
@@ -245,16 +235,14 @@ export class HttpLink implements Link {
   }
 
   /** Reads the stream of a request until its answer, resuming it where it breaks. */
-  async #follow(first: Response, reading: RequestReading): Promise<Answer> {
-    const { request, progress } = reading;
+  async #follow(first: Response, request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
+    const reading: Reading = { request, signal, attempts: 1 };
     let response = first;
     for (;;) {
-      progress.stage = "stream";
       await this.#readStream(response, reading);
       if (reading.answer) return reading.answer;
       const canResume = reading.lastEventId !== undefined && this.rules?.era !== "modern";
       if (!canResume) throw streamLost(request.method, reading.failure);
-      progress.stage = "resume";
       response = await this.#open(reading);
     }
   }

@@ -21,13 +21,7 @@ export type { AuthContext, ClientAuth } from "./auth.ts";
 export type { CompleteOptions, PageOptions } from "./client.ts";
 export { Client } from "./client.ts";
 export { connect } from "./connect.ts";
-export type {
-  ClientErrorCode,
-  ClientErrorFacts,
-  ClientErrorSource,
-  ClientErrorStage,
-  RefusedResponse,
-} from "./errors.ts";
+export type { ClientErrorCode, ClientErrorFacts, ClientErrorSource, RefusedResponse } from "./errors.ts";
 export { ClientError } from "./errors.ts";
 export type { ClientEvent, EventHook } from "./events.ts";
 export type {

@@ -12,7 +12,6 @@ import type {
   RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
-import type { ClientErrorStage } from "./errors.ts";
 import type { ClientEvent } from "./events.ts";
 
 export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
@@ -25,8 +24,6 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** `Mcp-Param-*` headers; ignored where there are no headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Is told how far the request has come. */
-  readonly progress: { stage: ClientErrorStage };
 }
 
 /** The receiver of everything that arrives on a link and does not answer a request. */

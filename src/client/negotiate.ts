@@ -14,7 +14,7 @@ import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { SpokenVersion, SpokenVersions } from "../core/protocol/spoken-versions.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { ClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ServerCapabilities, ServerFacts } from "./results.ts";
@@ -67,7 +67,8 @@ export async function negotiate(negotiation: Negotiation, isLegacy = false): Pro
       reason = outcome;
     }
     if (versions.legacy.length > 0) return initialize(attempt);
-    throw (await import("./on-demand.ts")).notModern(versions, reason);
+    const text = `The server does not speak ${namesOf(versions.modern)}, and protocolVersions allows no other: ${reason}`;
+    throw new ClientError("version-unsupported", text);
   };
   let facts: ServerFacts;
   try {
@@ -115,12 +116,12 @@ async function probe(attempt: Attempt): Promise<ServerFacts | string> {
   for (let isRetry = false; ; isRetry = true) {
     link.rules = rules;
     try {
-      const outcome = await discovered(attempt, await ask(attempt, "server/discover", undefined, probeTimeoutMs));
+      const outcome = discovered(attempt, await ask(attempt, "server/discover", undefined, probeTimeoutMs));
       if (typeof outcome === "string") link.rules = undefined;
       return outcome;
     } catch (error) {
       const next = isRetry ? undefined : supportedBy(error, versions);
-      const legacy = next === undefined ? await reasonForLegacy(error, versions) : undefined;
+      const legacy = next === undefined ? reasonForLegacy(error, versions) : undefined;
       if (legacy !== undefined) {
         link.rules = undefined;
         return legacy;
@@ -143,14 +144,14 @@ function supportedBy(error: unknown, versions: SpokenVersions): SpokenVersion | 
  *
  * @throws {ClientError} `version-unsupported` if the server offers only versions that this client does not speak.
  */
-async function reasonForLegacy(error: unknown, versions: SpokenVersions): Promise<string | undefined> {
+function reasonForLegacy(error: unknown, versions: SpokenVersions): string | undefined {
   if (McpError.is(error)) {
     if (!MODERN_CODES.includes(error.code)) return `server/discover was answered with error ${error.code}`;
     if (error.code !== ErrorCode.UnsupportedProtocolVersion) return undefined;
     const supported = listOf(isObject(error.data) ? error.data.supported : undefined);
     // Servers that list modern versions only have none of them if the list is empty.
     const isOffered = supported.length === 0 || versions.legacy.some(({ version }) => supported.includes(version));
-    if (!isOffered) throw await noCommonVersion(versions, supported);
+    if (!isOffered) throw noCommonVersion(versions, supported);
     return error.message;
   }
   if (!ClientError.is(error)) return undefined;
@@ -167,7 +168,7 @@ async function reasonForLegacy(error: unknown, versions: SpokenVersions): Promis
   }
 }
 
-async function discovered({ link, versions }: Attempt, result: JsonObject): Promise<ServerFacts | string> {
+function discovered({ link, versions }: Attempt, result: JsonObject): ServerFacts | string {
   // Some legacy servers answer every unknown method with an empty result.
   if (!Array.isArray(result.supportedVersions)) return "the answer to server/discover names no versions";
   const supported = listOf(result.supportedVersions);
@@ -175,7 +176,7 @@ async function discovered({ link, versions }: Attempt, result: JsonObject): Prom
   if (!rules) {
     if (versions.legacy.some(({ version }) => supported.includes(version)))
       return `the server offers ${supported.join(", ")}`;
-    throw await noCommonVersion(versions, supported);
+    throw noCommonVersion(versions, supported);
   }
   link.rules = rules;
   const info = readImplementation(metaOf(result)[META.serverInfo]);
@@ -192,7 +193,7 @@ async function initialize(attempt: Attempt): Promise<ServerFacts> {
   };
   const result = await ask(attempt, "initialize", params, timeoutMs);
   const rules = versions.legacy.find(({ version }) => version === result.protocolVersion);
-  if (!rules) throw await noCommonVersion(versions, [String(result.protocolVersion)]);
+  if (!rules) throw noCommonVersion(versions, [String(result.protocolVersion)]);
   link.rules = rules;
   const method = "notifications/initialized";
   await limited(attempt, method, timeoutMs, () => wire.notify(method, undefined, link)).catch((error) => {
@@ -225,9 +226,8 @@ async function limited<T>(
   run: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
   const deadline = new Deadline({ what, timeoutMs, totalTimeoutMs: 0, signal });
-  deadline.stage = "connect";
   try {
-    return await deadline.wait(run(deadline));
+    return await untilAborted(run(deadline), deadline.signal);
   } finally {
     deadline.stop();
   }
@@ -244,8 +244,14 @@ function factsOf(link: Link, rules: SpokenVersion, result: JsonObject, info: Imp
   };
 }
 
-async function noCommonVersion(versions: SpokenVersions, offered: readonly string[]): Promise<ClientError> {
-  return (await import("./on-demand.ts")).noCommonVersion(versions, offered);
+function noCommonVersion(versions: SpokenVersions, offered: readonly string[]): ClientError {
+  const own = namesOf([...versions.modern, ...versions.legacy]);
+  const text = `No common protocol version: the server offers ${offered.join(", ") || "none"}, this client speaks ${own}.`;
+  return new ClientError("version-unsupported", text);
+}
+
+function namesOf(versions: readonly SpokenVersion[]): string {
+  return versions.map(({ version }) => version).join(", ");
 }
 
 function listOf(value: unknown): string[] {

@@ -11,13 +11,4 @@ export { ListenStream } from "./listen-stream.ts";
 export { PipeOpener } from "./pipe-opener.ts";
 export { Reopening } from "./reopening.ts";
 export { restoreSession } from "./restore-session.ts";
-export {
-  noCommonVersion,
-  noHttp,
-  noRoots,
-  notModern,
-  tokenInUse,
-  tooManyRounds,
-  unnamed,
-  unsupported,
-} from "./unsupported.ts";
+export { noHttp, tooManyRounds, unnamed, unsupported } from "./unsupported.ts";

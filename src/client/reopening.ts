@@ -39,9 +39,7 @@ export class Reopening {
       await this.#open(link, "session-reopened");
     } catch (cause) {
       const { code, message, mayHaveRun, response } = lost;
-      const error = new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
-      error.stage = "connect";
-      throw error;
+      throw new ClientError(code, `${message} No other could be opened.`, { mayHaveRun, response, cause });
     }
   }
 

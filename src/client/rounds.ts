@@ -6,7 +6,7 @@
  */
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { Answers } from "./answers.ts";
-import type { Deadline } from "./deadline.ts";
+import { type Deadline, untilAborted } from "./deadline.ts";
 import { ClientError, invalidAnswer, textOf } from "./errors.ts";
 
 /** The requests that may be answered with questions. */
@@ -45,9 +45,8 @@ export async function answerRound(
   try {
     const questions = Object.entries(inputRequests ?? {});
     const { signal } = deadline;
-    deadline.stage = "question";
     const answered = Promise.all(questions.map(([, question]) => answerOne(method, question, answers, signal)));
-    const values = await deadline.wait(answered);
+    const values = await untilAborted(answered, signal);
     const inputResponses = Object.fromEntries(questions.map(([key], index) => [key, values[index]]));
     return inputRequests === undefined ? state : { inputResponses, ...state };
   } finally {

@@ -6,7 +6,7 @@
  */
 import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { ClientError, textOf } from "./errors.ts";
 import type { ClientExtension, ExtensionContext, Next, OutgoingRequest } from "./extensions.ts";
 import type { ElicitRequestURLParams } from "./questions.ts";
@@ -87,12 +87,11 @@ async function send(
       if (!isUrlElicitationRequired(error)) throw error;
       if (rounds >= roundsMax) throw tooManyRounds(method, rounds);
       const deadline = new Deadline({ what: method, timeoutMs: 0, totalTimeoutMs, signal });
-      deadline.stage = "question";
       const ending = new AbortController();
       const visiting = AbortSignal.any([deadline.signal, ending.signal]);
       const visits = error.data.elicitations.map((page) => visit(page, error, context, finishes, visiting));
       try {
-        await deadline.wait(Promise.all(visits));
+        await untilAborted(Promise.all(visits), deadline.signal);
       } finally {
         deadline.stop();
         ending.abort();

@@ -5,7 +5,7 @@
  */
 import type { ClientCapabilities, Implementation } from "../core/protocol/client-facts.ts";
 import { pick } from "../core/protocol/content.ts";
-import { McpError } from "../core/protocol/errors.ts";
+import { KitError, McpError } from "../core/protocol/errors.ts";
 import {
   ErrorCode,
   isObject,
@@ -19,7 +19,7 @@ import { META, metaOf } from "../core/protocol/lifecycle.ts";
 import type { LoggingLevel } from "../core/protocol/logging.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import type { Era } from "../core/protocol/versions.ts";
-import { Deadline } from "./deadline.ts";
+import { Deadline, untilAborted } from "./deadline.ts";
 import { textOf } from "./errors.ts";
 import type { ClientEvent, EventHook } from "./events.ts";
 import type { Link } from "./link.ts";
@@ -124,19 +124,15 @@ export class Wire {
     const { link = this.link, deadline, headers } = options;
     const { signal } = deadline;
     signal.throwIfAborted();
-    if (!options.link) deadline.stage = "request";
     this.#lastId += 1;
     const id = this.#lastId;
     const token = options.progressToken === true ? id : options.progressToken;
     const request: JSONRPCRequest = { jsonrpc: "2.0", id, method, ...this.#withMeta(link, params, token) };
     const call: Call = { id, link, options };
-    if (token !== undefined) {
-      if (this.#tokens.has(token)) throw (await import("./on-demand.ts")).tokenInUse(token);
-      this.#tokens.set(token, call);
-    }
+    if (token !== undefined) this.#claimToken(token, call);
     this.#calls.set(id, call);
     try {
-      const answer = await deadline.wait(link.request(request, { signal, headers, progress: deadline }));
+      const answer = await untilAborted(link.request(request, { signal, headers }), signal);
       if ("result" in answer) return answer.result;
       const { code, message, data } = answer.error;
       throw new McpError(code, message, data);
@@ -181,6 +177,13 @@ export class Wire {
   readonly report = (event: ClientEvent): void => {
     this.#handlers.report(event);
   };
+
+  #claimToken(token: string | number, call: Call): void {
+    if (this.#tokens.has(token)) {
+      throw new KitError("options-invalid", `progressToken ${JSON.stringify(token)} belongs to another open request.`);
+    }
+    this.#tokens.set(token, call);
+  }
 
   /** Adds the members of `_meta` that the version and the request need, as the member `params` of a message. */
   #withMeta(link: Link, params: JsonObject | undefined, progressToken?: string | number): { params?: JsonObject } {

@@ -79,7 +79,13 @@ export type {
 } from "./define/tool.ts";
 export { defineTool } from "./define/tool.ts";
 export type { UriTemplateVariables } from "./define/uri-template.ts";
-export type { ClientCapabilities, ClientCapabilityName, Implementation, Principal } from "./protocol/client-facts.ts";
+export type {
+  ClientCapabilities,
+  ClientCapabilityName,
+  Implementation,
+  Principal,
+  UpstreamToken,
+} from "./protocol/client-facts.ts";
 export { ClientFacts } from "./protocol/client-facts.ts";
 export type {
   Annotations,

@@ -18,12 +18,13 @@ type Report = (error: unknown, method: string) => string;
 export async function admit(
   incoming: Incoming,
   source: RegistrySource,
-  { auth, onError }: HttpOptions,
+  { auth, equip, onError }: HttpOptions,
   report: Report,
 ): Promise<Admitted | Response> {
   const { request, env } = incoming;
   const principal = auth && (await authenticate(auth, incoming, report));
   if (principal instanceof Response) return principal;
+  if (principal) equip?.(principal, env);
   try {
     const server = typeof source === "function" ? await source(request, env, principal) : source;
     return { ...incoming, principal, server: await server.forCaller({ env, principal }, onError) };

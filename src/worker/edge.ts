@@ -122,6 +122,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     hub?.watch(server);
     watchTasks?.(server);
   });
+  const equip = auth?.roles?.equip;
   const runtime: EdgeRuntime = {
     place,
     limits: resolveHttpLimits(options),
@@ -133,6 +134,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay,
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
+      if (principal) equip?.(principal, env);
       const facts = () => (request ? toRequestFacts(request) : NO_REQUEST);
       const server = typeof registry === "function" ? await registry(facts(), env, principal) : registry;
       return server.forCaller({ env, principal }, logError);
@@ -146,6 +148,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
   if (typeof registry !== "function") hub?.watch(registry);
   const attached = {
     limits: runtime.limits,
+    equip,
     sessions: part?.routes,
     notices: hub?.notices,
     stateKeys: sealing && ((env: unknown, sealed?: string) => sealing.ring(env, STATE, sealed)),

@@ -1,5 +1,5 @@
 /**
- * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once, proof, rates or task.
+ * The one Durable Object class of an endpoint. Each object plays one role: session, hub, keys, once, proof, rates, task or user.
  *
  * Each call names the role that it is meant for. The object compares it with its own role, which follows from the prefix
  * of its name or from what it stores. Alarms and WebSocket events have no caller, and the name of the object is unknown in

@@ -6,6 +6,7 @@
 import type { Hono } from "hono/tiny";
 import type { Registry } from "../core/define/registry.ts";
 import type { CallerFacts, Definition } from "../core/define/server-options.ts";
+import type { Principal } from "../core/protocol/client-facts.ts";
 import type { Execution } from "../core/protocol/execution.ts";
 import type { Limits } from "../core/protocol/limits.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -109,6 +110,11 @@ export interface AuthRoles extends SealingPart {
     keys: KeysOf | undefined,
     limits?: Limits,
   ): { readonly role: ObjectRole<unknown> | readonly ObjectRole<unknown>[] };
+  /**
+   * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers get
+   * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
+   */
+  equip?(principal: Principal, env: unknown): void;
 }
 
 export type TryServe = (

@@ -5,7 +5,7 @@
  */
 
 /** The role of an object. */
-export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates";
+export type RoleName = "session" | "hub" | "keys" | "once" | "task" | "proof" | "rates" | "user";
 
 /** Returns the name of an object of a hub's shard. Object 0 is the root. */
 export function hubName(shard: number, object = 0): string {
@@ -24,6 +24,7 @@ const STORED: Readonly<Record<string, RoleName>> = {
   "proofs/": "proof",
   rates: "rates",
   "start/": "task",
+  "user/": "user",
 };
 
 /** The key-value store of an object. Declared here because `mcp-edge/testing` must not depend on the types of Workers. */

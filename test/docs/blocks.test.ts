@@ -119,7 +119,7 @@ describe("servers in the documentation", () => {
       body: JSON.stringify(message),
     });
     // A server that needs a token answers with a challenge.
-    if (/bearer\(|cloudflareAccess\(|userId/.test(source) && response.status === 401)
+    if (/bearer\(|authorizationServer\(|cloudflareAccess\(|userId/.test(source) && response.status === 401)
       return expect(response.headers.get("WWW-Authenticate")).toMatch(/^Bearer\b/);
     expect(await response.json()).toMatchObject({ result: { supportedVersions: ["2026-07-28"] } });
   });

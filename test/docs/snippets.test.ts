@@ -34,6 +34,8 @@ const MODULES: Readonly<Record<string, string>> = {
   bearer: "mcp-edge/worker/auth",
   workersOAuthProvider: "mcp-edge/worker/auth",
   dpop: "mcp-edge/worker/dpop",
+  authorizationServer: "mcp-edge/worker/oauth",
+  oidc: "mcp-edge/worker/oauth",
   rates: "mcp-edge/worker/rates",
   audit: "mcp-edge/worker/audit",
 };
@@ -199,7 +201,7 @@ describe("servers in the documentation", () => {
     const objects = classes.filter((name) => name.endsWith("Object"));
     const workflows = classes.includes("McpTaskWorkflow") ? { MCP_TASK_WORKFLOW: "McpTaskWorkflow" } : {};
     await using worker = await startWorker({ entry: { source: `${BEFORE}${source}` }, objects, workflows });
-    if (source.includes("bearer(")) return await useWithoutToken(worker);
+    if (/bearer\(|authorizationServer\(/.test(source)) return await useWithoutToken(worker);
     if (/cloudflareAccess\(|userId/.test(source)) {
       return expect((await fetch(worker.url("/mcp"), { method: "POST" })).status).toBe(401);
     }

@@ -1,5 +1,6 @@
 /** All mutants, by the room of `src` that they change. `npm run mutants` runs the tests against each of them. */
 import { AUTH } from "./lists/auth.ts";
+import { AUTHORIZATION_SERVER } from "./lists/authorization-server.ts";
 import { CLI_ROOM } from "./lists/cli.ts";
 import { CLIENT_ROOM } from "./lists/client.ts";
 import { CLIENT_OAUTH } from "./lists/client-oauth.ts";
@@ -43,6 +44,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLI_ROOM,
   ...PROJECTS,
   ...AUTH,
+  ...AUTHORIZATION_SERVER,
   ...SAFE,
   ...DPOP,
   ...RATES,

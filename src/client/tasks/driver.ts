@@ -2,7 +2,7 @@ import { McpError } from "../../core/protocol/errors.ts";
 import { ErrorCode, isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { pause } from "../../core/protocol/pause.ts";
 import { backoffMs } from "../backoff.ts";
-import { Deadline } from "../deadline.ts";
+import { Deadline, untilAborted } from "../deadline.ts";
 import { ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext } from "../extensions.ts";
 import type { RequestOptions } from "../options.ts";
@@ -103,12 +103,11 @@ export class TaskDriver {
    */
   async outcome(signal: AbortSignal | undefined, totalTimeoutMs: number): Promise<JsonObject> {
     const deadline = new Deadline({ what: `The task ${this.#task.id}`, timeoutMs: 0, totalTimeoutMs, signal });
-    deadline.stage = "task";
     this.#waiters += 1;
     this.#run ??= this.#start();
     const { outcome, abort } = this.#run;
     try {
-      return await deadline.wait(outcome);
+      return await untilAborted(outcome, deadline.signal);
     } finally {
       deadline.stop();
       this.#waiters -= 1;

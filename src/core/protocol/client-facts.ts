@@ -20,6 +20,24 @@ export interface Principal {
   readonly clientId?: string;
   /** When the access token expires, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
+  /**
+   * Returns an access token of the identity provider at which the user signed in, for requests to its API. It is refreshed if
+   * needed, and valid for at least a minute more. Ask for it each time you need it, and store it nowhere. It works in sessions
+   * and tasks too, until the user revokes the access. Defined only by `authorizationServer()` of `mcp-edge/worker/oauth`.
+   *
+   * @throws {UpstreamError} if there is no token, with the reason.
+   */
+  readonly upstream?: () => Promise<UpstreamToken>;
+}
+
+/** An access token of an identity provider. It is a secret. */
+export interface UpstreamToken {
+  /** The token. */
+  readonly accessToken: string;
+  /** When it expires, in milliseconds since 1970. Undefined if it does not, or if the provider does not say. */
+  readonly expiresAtMs?: number | undefined;
+  /** The scopes that the provider granted. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /**

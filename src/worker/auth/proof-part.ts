@@ -43,4 +43,11 @@ export interface ProofPart extends AuthRoles {
   readonly metadata: JsonObject;
   /** Returns why a token with a proof is refused, or undefined if it is accepted. */
   check(bound: BoundToken): Promise<ProofProblem | Response | undefined>;
+  /**
+   * Verifies the proof of a request for a token, which is not bound to anything yet.
+   *
+   * @param url The URL of the token endpoint.
+   * @returns The thumbprint of the key (RFC 7638), or why the proof is refused.
+   */
+  prove(request: Request, env: unknown, url: string): Promise<string | ProofProblem | Response>;
 }

@@ -103,6 +103,14 @@ export function dpop(options: DpopOptions = {}): ProofPart {
       if ("error" in proof) return proof;
       return (await issued?.check(proof.nonce, bound.env)) ?? useOnce(joined.objects, proof, bound.env, windowMs);
     },
+    prove: async (request, env, url) => {
+      if (!joined) throw new KitError("options-invalid", "dpop() has not joined an endpoint.");
+      const rules = { algorithms, windowMs, method: request.method, urls: [url], token: undefined };
+      const proof = await readProof(request.headers.get("DPoP"), rules);
+      if (typeof proof === "string") return { error: "invalid_dpop_proof", message: proof };
+      const problem = (await issued?.check(proof.nonce, env)) ?? (await useOnce(joined.objects, proof, env, windowMs));
+      return problem ?? proof.thumbprint;
+    },
   };
 }
 

@@ -13,7 +13,8 @@ export interface ProofRules {
   readonly method: string;
   /** The URLs that name the request. */
   readonly urls: readonly string[];
-  readonly token: string;
+  /** The access token that the request has. Undefined for a request for a token. */
+  readonly token: string | undefined;
   readonly algorithms: readonly string[];
   /** Milliseconds by which `iat` may differ from the time of the Worker, in both directions. */
   readonly windowMs: number;
@@ -58,7 +59,7 @@ export async function readProof(text: string | null, rules: ProofRules): Promise
   const issuedAtMs = typeof iat === "number" ? iat * 1000 : Number.NaN;
   // Written so that NaN refuses the proof.
   if (!(Math.abs(Date.now() - issuedAtMs) <= rules.windowMs)) return "The proof is too old, or from the future.";
-  if (ath !== (await hash(rules.token))) return "The proof is for another token.";
+  if (rules.token !== undefined && ath !== (await hash(rules.token))) return "The proof is for another token.";
   if (!(await isSignedBy(key, jwt))) return "The signature of the proof is not valid.";
   return { id: (await hash(jti)).slice(0, 22), nonce, issuedAtMs, thumbprint: await thumbprintOf(jwk) };
 }

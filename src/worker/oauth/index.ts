@@ -1,18 +1,28 @@
 /**
- * mcp-edge/worker/oauth: a Durable Object that keeps the tokens of clients in Workers.
- *
- * @example
- * ```ts
- * import { oauth, hostedRedirect, objectStore } from "mcp-edge/client/oauth";
- * import { OAuthStoreObject } from "mcp-edge/worker/oauth";
- *
- * export class TokenObject extends OAuthStoreObject {}
- *
- * export const authOf = (tokens: DurableObjectNamespace<TokenObject>, user: string) =>
- *   oauth({ redirect: hostedRedirect("https://app.example.com/callback"), store: objectStore(tokens.getByName(user)) });
- * ```
+ * mcp-edge/worker/oauth: an authorization server in the Worker of the endpoint. Users sign in with an identity provider, clients
+ * get tokens, and parallel refreshes sign nobody out.
  *
  * @module
  */
-
-export { OAuthStoreObject } from "./store-object.ts";
+export type { AuthPart } from "../parts.ts";
+export type { OfferedScope, Organisation, UserRule, Users } from "./admission.ts";
+export { authorizationServer } from "./authorization-server.ts";
+export type { KnownClient } from "./clients.ts";
+export { type GithubOptions, github } from "./identity/github.ts";
+export { type OidcOptions, oidc } from "./identity/oidc.ts";
+export type {
+  FinishedSignIn,
+  IdentityProvider,
+  IdentityReason,
+  KeptSignIn,
+  SignedInUser,
+  SignInRequest,
+  StartedSignIn,
+  UpstreamTokens,
+} from "./identity/provider.ts";
+export { IdentityError } from "./identity/provider.ts";
+export type { AuthorizationServerOptions } from "./options.ts";
+export type { SignInPagesOptions } from "./pages/index.ts";
+export type { PageTexts } from "./pages/texts.ts";
+export type { UpstreamProblem } from "./upstream.ts";
+export { UpstreamError } from "./upstream-access.ts";

@@ -122,6 +122,7 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
       ...(counters.isExact ? findMissingObjects("rates() with max", place) : []),
       ...(inner?.roles?.findProblems(env) ?? []),
     ],
+    equip: (principal, env) => inner?.roles?.equip?.(principal, env),
   };
   // The members of the hook, such as `mount`, are those of the result.
   return Object.assign(hook, inner, { roles }) as unknown as Auth & { readonly roles: AuthRoles };

@@ -1,7 +1,6 @@
 /** Changes to the client. */
 import type { Mutant } from "../mutant.ts";
 
-const STAGES = ["test/client/stages.test.ts"];
 const CONNECT = ["test/client/connect.test.ts"];
 const REQUESTS = ["test/client/requests.test.ts"];
 const QUESTIONS = ["test/client/questions.test.ts"];
@@ -408,55 +407,6 @@ export const CLIENT_ROOM: readonly Mutant[] = [
     find: "const next = isRetry ? undefined : supportedBy(error, versions);",
     replace: "const next = isRetry ? supportedBy(error, versions) : undefined;",
     tests: CONNECT,
-  },
-  {
-    id: "client-stage-of-connecting",
-    file: "src/client/negotiate.ts",
-    find: 'deadline.stage = "connect";',
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-stage-of-stream",
-    file: "src/client/http-link.ts",
-    find: 'progress.stage = "stream";',
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-stage-of-resuming",
-    file: "src/client/http-link.ts",
-    find: 'progress.stage = "resume";',
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-stage-of-second-round",
-    file: "src/client/wire.ts",
-    find: 'if (!options.link) deadline.stage = "request";',
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-stage-of-question",
-    file: "src/client/rounds.ts",
-    find: 'deadline.stage = "question";',
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-error-without-stage",
-    file: "src/client/deadline.ts",
-    find: "if (ClientError.is(error)) error.stage ??= this.stage;",
-    replace: "",
-    tests: STAGES,
-  },
-  {
-    id: "client-timeout-without-stage",
-    file: "src/client/deadline.ts",
-    find: "error.stage = this.stage;",
-    replace: "",
-    tests: STAGES,
   },
   {
     id: "client-unauthorized-taken-for-legacy",

@@ -67,8 +67,8 @@ export const DPOP: readonly Mutant[] = [
   {
     id: "dpop-token-hash",
     file: proof,
-    find: "if (ath !== (await hash(rules.token)))",
-    replace: "if (ath === undefined)",
+    find: "if (rules.token !== undefined && ath !== (await hash(rules.token)))",
+    replace: "if (rules.token !== undefined && ath === undefined)",
     tests,
   },
   { id: "dpop-signature", file: proof, find: "if (!(await isSignedBy(key, jwt)))", replace: "if (!key)", tests },

@@ -1,0 +1,18 @@
+/**
+ * mcp-edge/worker/oauth-store: a Durable Object that keeps the tokens of clients in Workers.
+ *
+ * @example
+ * ```ts
+ * import { oauth, hostedRedirect, objectStore } from "mcp-edge/client/oauth";
+ * import { OAuthStoreObject } from "mcp-edge/worker/oauth-store";
+ *
+ * export class TokenObject extends OAuthStoreObject {}
+ *
+ * export const authOf = (tokens: DurableObjectNamespace<TokenObject>, user: string) =>
+ *   oauth({ redirect: hostedRedirect("https://app.example.com/callback"), store: objectStore(tokens.getByName(user)) });
+ * ```
+ *
+ * @module
+ */
+
+export { OAuthStoreObject } from "./store-object.ts";

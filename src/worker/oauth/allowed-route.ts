@@ -1,0 +1,66 @@
+/**
+ * The page on which users see what they have allowed, revoke it, and sign out.
+ *
+ * @module
+ */
+import { endedSession } from "./browser-session.ts";
+import { browserOf, readForm } from "./pages/cookies.ts";
+import type { AllowedClient } from "./pages/parts.ts";
+import { objectOf, PATHS, type Route, type Visit } from "./server.ts";
+import { beginSignIn, type CurrentUser, currentUser, seeOther, shownUser } from "./sign-in.ts";
+
+export const allowedRoute: Route = async (visit) => {
+  const { request, server } = visit;
+  const { method } = request;
+  if (method === "POST") return change(visit);
+  if (method !== "GET" && method !== "HEAD")
+    return new Response(null, { status: 405, headers: { Allow: "GET, HEAD, POST" } });
+  const user = await currentUser(visit);
+  if (user instanceof Response) return user;
+  if (!user) return beginSignIn(visit);
+  const browser = await browserOf(request);
+  return server.pages.allowed({
+    user: shownUser(user),
+    clients: clientsOf(visit, user),
+    action: PATHS.allowed,
+    code: await browser.codeFor(purposeOf(user)),
+    cookies: browser.cookie === undefined ? [] : [browser.cookie],
+  });
+};
+
+/** Revokes the access of a client, or signs the user out. */
+async function change(visit: Visit): Promise<Response> {
+  const { request, server } = visit;
+  const { pages, users } = server;
+  const user = await currentUser(visit);
+  if (user instanceof Response) return user;
+  if (!user) return pages.error("expired", { retryUrl: PATHS.allowed });
+  const form = await readForm(request, () => purposeOf(user));
+  if (!form) return pages.error("formRefused");
+  const object = objectOf(visit, user.userId);
+  if (form.has("sign-out")) {
+    await users.call(object, "signOut", user.session);
+    return pages.signedOut([endedSession(visit)]);
+  }
+  const clientId = form.get("revoke");
+  if (clientId === null) return pages.error("requestInvalid");
+  await users.call(object, "forget", user.session, clientId);
+  return seeOther(PATHS.allowed);
+}
+
+function purposeOf({ session }: CurrentUser): string {
+  return `allowed:${session}`;
+}
+
+/** Returns the clients that have access, each once: a client may have several grants, such as one for each computer. */
+function clientsOf({ server }: Visit, { grants }: CurrentUser): AllowedClient[] {
+  const ids = new Set(grants.map(({ client }) => client.id));
+  return [...ids].flatMap((id) => {
+    const own = grants.filter(({ client }) => client.id === id);
+    const newest = own.reduce((one, other) => (other.createdAtMs > one.createdAtMs ? other : one));
+    const names = [...new Set(own.flatMap(({ scopes }) => scopes))];
+    const scopes = names.map((name) => ({ name, description: server.scopes[name]?.description }));
+    const sinceMs = Math.min(...own.map(({ createdAtMs }) => createdAtMs));
+    return { id, client: newest.client, redirectUri: newest.redirectUri, scopes, sinceMs };
+  });
+}

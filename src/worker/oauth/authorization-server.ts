@@ -1,0 +1,224 @@
+/**
+ * The authorization server of an endpoint, and the hook that admits requests with its tokens.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization; RFC 9700
+ */
+import type { Principal } from "../../core/protocol/client-facts.ts";
+import { KitError } from "../../core/protocol/errors.ts";
+import { envRing } from "../../core/seal/env-keys.ts";
+import { isLoopback, splitUrl } from "../../http/origin.ts";
+import { WELL_KNOWN } from "../auth/answers.ts";
+import { bearer } from "../auth/bearer.ts";
+import { findMissingObjects } from "../auth/missing-objects.ts";
+import { type ObjectPlace, RoleObjects } from "../bindings.ts";
+import { dpop } from "../dpop/index.ts";
+import { findKeyProblems } from "../key-problems.ts";
+import type { AuthPart } from "../parts.ts";
+import type { KeysOf } from "../runtime.ts";
+import { type Admission, admission } from "./admission.ts";
+import { allowedRoute } from "./allowed-route.ts";
+import { authorizeRoute } from "./authorize-route.ts";
+import { ClientDocuments } from "./client-document.ts";
+import { Clients } from "./clients.ts";
+import type { SignedInUser } from "./identity/provider.ts";
+import { jsonAnswer } from "./json-answers.ts";
+import { metadataRoute } from "./metadata.ts";
+import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
+import { signInPages } from "./pages/index.ts";
+import type { Policy } from "./policy.ts";
+import { registerRoute } from "./registration.ts";
+import { Sealing } from "./sealing.ts";
+import { type AuthServer, PATHS, type Route } from "./server.ts";
+import { callbackRoute } from "./sign-in.ts";
+import { failure, revokeRoute, tokenRoute } from "./token-route.ts";
+import { addUpstream } from "./upstream-access.ts";
+import { UserObject, type UserRpc } from "./user-object.ts";
+import { verifier } from "./verify.ts";
+
+type Limits = Parameters<NonNullable<AuthPart<unknown>["roles"]>["attach"]>[2];
+
+/**
+ * Makes the Worker an authorization server for its own endpoint, as the option `auth` of `edge()`: users sign in with an
+ * identity provider, clients get tokens, and requests with these tokens are admitted. It serves `/authorize`, `/token`,
+ * `/revoke`, the metadata, and pages where users give and revoke their consent. Handlers get the user as `ctx.auth`, as with
+ * `bearer()`.
+ *
+ * Refreshing the same token several times at once gives the same answer, so no process of a client signs out another. A
+ * sign-in writes a few rows in the object of its user, a refresh one, and a call none. Needs the exported class `McpObject`.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ * @example
+ * ```ts
+ * const identity = oidc({ issuer: "https://login.example.com", clientId: "mcp", clientSecret: "secret" });
+ * const auth = authorizationServer({ name: "Notes", identity, allow: { domains: ["example.com"] } });
+ * const app = edge(server, { keys: keys(), auth });
+ * export default app;
+ * export class McpObject extends app.McpObject {}
+ * ```
+ *
+ * @see MCP 2026-07-28, basic/authorization; RFC 6749; RFC 9700
+ */
+export function authorizationServer(options: AuthorizationServerOptions): AuthPart<unknown> {
+  checkServerOptions(options);
+  const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
+  let keys: KeysOf = envRing;
+  let joined:
+    | { readonly place: ObjectPlace; readonly users: RoleObjects<UserRpc>; readonly limits: Limits }
+    | undefined;
+  let path = "/";
+  const sealing = new Sealing((env, purpose, sealed) => keys(env, purpose, sealed));
+  const rules = admission({ allow: options.allow, scopes });
+  const policy = policyOf(options, rules);
+  const proofs = dpop(options.dpop);
+  const canRegister = options.registration === true;
+  const users = () => {
+    if (joined) return joined.users;
+    throw new KitError("options-invalid", "authorizationServer() works only as the option auth of edge().");
+  };
+  const server: AuthServer = {
+    policy,
+    sealing,
+    proofs,
+    scopes,
+    requiredScopes,
+    canRegister,
+    clients: new Clients(clients, new ClientDocuments(redirectSchemes), sealing, canRegister),
+    pages: signInPages({ ...options.pages, name }),
+    schemes: redirectSchemes,
+    get users() {
+      return users();
+    },
+  };
+
+  /** A hook for each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
+  const hooks = new Map<string, AuthPart<unknown>>();
+  const hookFor = (issuer: string): AuthPart<unknown> => {
+    const known = hooks.get(issuer);
+    if (known) return known;
+    const { resource, includes, needs, metadata, revocationMs = 60_000 } = options;
+    const given = Object.entries({ resource, includes, needs, metadata }).filter(([, value]) => value !== undefined);
+    const hook = bearer({
+      ...(Object.fromEntries(given) as Pick<AuthorizationServerOptions, "resource">),
+      issuer,
+      ...(requiredScopes.length > 0 && { scopes: requiredScopes }),
+      dpop: proofs,
+      cacheMs: revocationMs,
+      verify: verifier(server, issuer),
+    });
+    if (joined) hook.roles?.attach(joined.place, keys, joined.limits);
+    if (hooks.size >= HOOKS_MAX) hooks.clear();
+    hooks.set(issuer, hook);
+    return hook;
+  };
+  const issuerOf = (url: string) => options.issuer ?? safeOrigin(url);
+  const auth: AuthPart<unknown> = Object.assign(
+    async (...[request, env, execution]: Parameters<AuthPart<unknown>>) => {
+      const issuer = issuerOf(request.url);
+      return issuer === undefined ? insecure() : hookFor(issuer)(request, env, execution);
+    },
+    {
+      visible: hookFor(options.issuer ?? "https://mcp.invalid").visible,
+      metadata: (request: Request) => {
+        const issuer = issuerOf(request.url);
+        return issuer === undefined ? undefined : hookFor(issuer).metadata(request);
+      },
+      mount: ((app, endpoint) => {
+        if (options.resource === undefined && /[:*]/.test(endpoint)) {
+          const text = `authorizationServer(): the path ${endpoint} of edge() has variables; write the option resource.`;
+          throw new KitError("options-invalid", text);
+        }
+        path = endpoint === "/" ? "" : endpoint;
+        for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
+          app.all(each, ({ req }) => auth.metadata(withSuffix(req.raw, path)) ?? insecure());
+        }
+        for (const [route, serve] of routesOf(canRegister)) {
+          app.all(route, ({ req, env }) => run(req.raw, env, serve));
+        }
+      }) satisfies AuthPart<unknown>["mount"],
+      roles: {
+        attach: ((place, ring, limits) => {
+          keys = ring ?? envRing;
+          joined = { place, users: new RoleObjects("user", place), limits };
+          const own = {
+            name: "user" as const,
+            create: (ctx: DurableObjectState, env: unknown) => new UserObject(ctx, env, server),
+          };
+          const others = [...hooks.values()].map((hook) => hook.roles?.attach(place, ring, limits).role ?? []);
+          return { role: [own, ...(others[0] ? [others[0]].flat() : [])] };
+        }) satisfies NonNullable<AuthPart<unknown>["roles"]>["attach"],
+        equip: (principal: Principal, env: unknown) => addUpstream(server, principal, env),
+        findProblems: (env: unknown) => [
+          ...findMissingObjects("authorizationServer()", joined?.place),
+          ...findKeyProblems(env),
+        ],
+      },
+    },
+  );
+
+  const run = async (request: Request, env: unknown, serve: Route): Promise<Response> => {
+    const issuer = issuerOf(request.url);
+    if (issuer === undefined) return insecure();
+    const resource = options.resource ?? issuer + path;
+    const url = new URL(request.url);
+    try {
+      return await serve({ request, env, url, server, issuer, resource });
+    } catch (error) {
+      const isPage = url.pathname.startsWith(PATHS.authorize);
+      const answer = failure(error, `a request to ${url.pathname}`);
+      return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : answer;
+    }
+  };
+  return auth;
+}
+
+/** The most hosts of one Worker that an isolate remembers. */
+const HOOKS_MAX = 16;
+
+/** Returns the origin of a URL if tokens can be sent there safely. */
+function safeOrigin(url: string): string | undefined {
+  const { protocol, hostname, origin } = splitUrl(url);
+  return protocol === "https:" || isLoopback(hostname) ? origin : undefined;
+}
+
+function insecure(): Response {
+  const description =
+    "Use https. If a proxy in front of the server ends TLS, set the option issuer of authorizationServer().";
+  return jsonAnswer({ error: "invalid_request", error_description: description }, 400);
+}
+
+/** Returns a request for the metadata of the endpoint, also for one without its path. */
+function withSuffix(request: Request, path: string): Request {
+  const url = new URL(request.url);
+  return url.pathname === WELL_KNOWN ? new Request(new URL(WELL_KNOWN + path, url), request) : request;
+}
+
+function routesOf(canRegister: boolean): [string, Route][] {
+  return [
+    [PATHS.metadata, metadataRoute],
+    [PATHS.authorize, authorizeRoute],
+    [`${PATHS.callback}/:provider`, callbackRoute],
+    [PATHS.allowed, allowedRoute],
+    [PATHS.token, tokenRoute],
+    [PATHS.revoke, revokeRoute],
+    ...(canRegister ? ([[PATHS.register, registerRoute]] as [string, Route][]) : []),
+  ];
+}
+
+const HOUR_MS = 60 * 60_000;
+
+function policyOf(options: AuthorizationServerOptions, rules: Admission): Policy {
+  return {
+    accessTokenMs: options.accessTokenMs ?? HOUR_MS,
+    refreshTokenMs: options.refreshTokenMs ?? 30 * 24 * HOUR_MS,
+    sessionMs: options.sessionMs ?? 8 * HOUR_MS,
+    providers: new Map([options.identity].flat().map((provider) => [provider.id, provider])),
+    offeredTo: async (user) => (await rules.decide(user))?.scopes.map(({ name }) => name),
+    claimsOf: options.claims ?? claimsOf,
+  };
+}
+
+/** What handlers get to know about a user by default. */
+function claimsOf({ issuer, subject, name, email, emailVerified }: SignedInUser) {
+  return { ...(name !== undefined && { name }), ...(emailVerified && { email }), identity: { issuer, subject } };
+}

@@ -1,0 +1,104 @@
+/**
+ * The clients of the authorization server. Nothing is stored for any of them:
+ *
+ * - A client that the author names in the options.
+ * - A client whose `client_id` is the URL of its metadata document (see client-document.ts).
+ * - A client that has registered itself, if the author allows it. Its `client_id` is its metadata, sealed. So registrations
+ *   cannot fill a storage, and need no expiry of rows.
+ *
+ * @module
+ * @see MCP 2026-07-28, basic/authorization/client-registration
+ */
+import { type ClientDocuments, isDocumentUrl } from "./client-document.ts";
+import { hashOf, type Sealing } from "./sealing.ts";
+
+/** How a client proves its identity to the token endpoint. */
+export type ClientAuthMethod = "none" | "client_secret_basic" | "client_secret_post";
+
+/** A client. */
+export interface OAuthClient {
+  readonly id: string;
+  /** The name that it gives itself, or that the author gives it. */
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  /** The page about the client, as it states it. */
+  readonly uri?: string | undefined;
+  /** Who says what is known about it. */
+  readonly source: "author" | "document" | "registration";
+  readonly method: ClientAuthMethod;
+  /** Hash of its secret. */
+  readonly secretHash?: string | undefined;
+}
+
+/** A client that the author names in the options. */
+export interface KnownClient {
+  /** The `client_id`. Not a URL. */
+  readonly id: string;
+  /** The name that users see. */
+  readonly name: string;
+  /** The exact redirect URIs. The port of a loopback URI may vary. */
+  readonly redirectUris: readonly string[];
+  /** The secret of a client that can keep one. Read it from a secret of the Worker. @default none: a public client */
+  readonly secret?: string;
+}
+
+/** The content of the `client_id` of a client that has registered itself. */
+export interface Registration {
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  readonly uri?: string | undefined;
+  readonly method: ClientAuthMethod;
+  readonly secretHash?: string | undefined;
+  readonly expiresAtMs: number;
+}
+
+/** Finds clients by their id. */
+export class Clients {
+  readonly #known: ReadonlyMap<string, KnownClient>;
+  readonly #documents: ClientDocuments;
+  readonly #sealing: Sealing;
+  readonly #canRegister: boolean;
+
+  constructor(known: readonly KnownClient[], documents: ClientDocuments, sealing: Sealing, canRegister: boolean) {
+    this.#known = new Map(known.map((client) => [client.id, client]));
+    this.#documents = documents;
+    this.#sealing = sealing;
+    this.#canRegister = canRegister;
+  }
+
+  /** Returns a client, or why there is none. A metadata document is requested if it is not known. */
+  async find(id: string, env: unknown, issuer: string): Promise<OAuthClient | string> {
+    if (isDocumentUrl(id)) return this.#documents.find(id, issuer);
+    return (await this.#local(id, env, issuer)) ?? "The client is not known here.";
+  }
+
+  /**
+   * Returns what authenticates a client to the token endpoint; undefined for an unknown client. A client with a metadata
+   * document has no secret, so its document is not requested.
+   */
+  async credentialsOf(
+    id: string,
+    env: unknown,
+    issuer: string,
+  ): Promise<Pick<OAuthClient, "method" | "secretHash"> | undefined> {
+    return isDocumentUrl(id) ? { method: "none" } : this.#local(id, env, issuer);
+  }
+
+  async #local(id: string, env: unknown, issuer: string): Promise<OAuthClient | undefined> {
+    const known = this.#known.get(id);
+    if (known) {
+      const { secret, ...rest } = known;
+      const secretHash = secret === undefined ? undefined : await hashOf(secret);
+      return {
+        ...rest,
+        source: "author",
+        method: secretHash === undefined ? "none" : "client_secret_basic",
+        secretHash,
+      };
+    }
+    if (!this.#canRegister) return undefined;
+    const registered = await this.#sealing.open<Registration>(env, "OAuth client", id, issuer);
+    if (!registered || registered.expiresAtMs <= Date.now()) return undefined;
+    return { id, source: "registration", ...registered };
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The bodies of requests to the token, revocation and consent endpoints.
+ *
+ * @module
+ */
+
+/** The most bytes of a form. */
+const FORM_MAX = 32 * 1024;
+
+/** The parameters of a form, each at most once. */
+export type Form = ReadonlyMap<string, string>;
+
+/** Returns the form of a request, or why it cannot be read. */
+export async function readForm(request: Request): Promise<Form | string> {
+  const type = request.headers.get("Content-Type") ?? "";
+  if (!/^application\/x-www-form-urlencoded(?: *;|$)/i.test(type)) {
+    return "The body must be a form: Content-Type: application/x-www-form-urlencoded.";
+  }
+  const text = await readText(request, FORM_MAX);
+  if (text === undefined) return `The body has more than ${FORM_MAX} bytes, or is not complete.`;
+  const parameters = new URLSearchParams(text);
+  const form = new Map(parameters);
+  // RFC 6749, 3.2: parameters must not be included more than once, and one without a value counts as omitted.
+  if (form.size !== parameters.size) return "A parameter occurs more than once.";
+  for (const [name, value] of form) if (value === "") form.delete(name);
+  return form;
+}
+
+/** Returns the text of a body; undefined if it is longer than the limit, or ends early. */
+export async function readText(request: Request, bytesMax: number): Promise<string | undefined> {
+  if (Number(request.headers.get("Content-Length")) > bytesMax) return undefined;
+  const decoder = new TextDecoder();
+  let [text, bytes] = ["", 0];
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) return undefined;
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch {
+    // The client has gone, so nobody gets the answer.
+    return undefined;
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,38 @@
+/**
+ * Answers of the endpoints that programs call. Pages of every origin may call them, because they use no cookies.
+ *
+ * @module
+ */
+import type { TokenError } from "./grant.ts";
+
+const CORS = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": "GET, HEAD, POST",
+  "Access-Control-Allow-Headers": "*, Authorization",
+  "Access-Control-Expose-Headers": "DPoP-Nonce, WWW-Authenticate, Retry-After",
+};
+
+/** Returns a JSON answer that nobody stores. */
+export function jsonAnswer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(body, {
+    status,
+    headers: { "Cache-Control": "no-store", Pragma: "no-cache", ...CORS, ...headers },
+  });
+}
+
+/** Returns the answer to a request that failed. */
+export function errorAnswer(
+  { error, description }: { readonly error: TokenError["error"] | string; readonly description: string },
+  headers: Record<string, string> = {},
+): Response {
+  const status = error === "invalid_client" ? 401 : error === "temporarily_unavailable" ? 503 : 400;
+  return jsonAnswer({ error, error_description: description }, status, headers);
+}
+
+/** Answers a preflight, or a request with a method that is not served; undefined for the others. */
+export function refuseMethod({ method }: Request, allow: string): Response | undefined {
+  if (method === "OPTIONS")
+    return new Response(null, { status: 204, headers: { Allow: `${allow}, OPTIONS`, ...CORS } });
+  if (allow.split(", ").includes(method)) return undefined;
+  return new Response(null, { status: 405, headers: { Allow: `${allow}, OPTIONS`, ...CORS } });
+}

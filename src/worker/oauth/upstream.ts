@@ -1,0 +1,146 @@
+/**
+ * The tokens of the identity provider. They are stored sealed, and refreshed by one request at a time: many providers revoke
+ * everything when a refresh token is used twice.
+ *
+ * @module
+ */
+
+import type { StoredUser } from "./grant.ts";
+import type { GrantPlace } from "./grants.ts";
+import { IdentityError, type SignedInUser, type UpstreamTokens } from "./identity/provider.ts";
+import { userIdOf } from "./sealing.ts";
+
+/** An access token of the identity provider, or why there is none. */
+export type UpstreamOutcome =
+  | { readonly tokens: Pick<UpstreamTokens, "accessToken" | "expiresAtMs" | "scopes"> }
+  | { readonly problem: UpstreamProblem };
+
+/**
+ * Why there is no access token of the identity provider: it issued none, the token has expired and cannot be refreshed, the
+ * provider or the user has ended the access, or the provider does not answer.
+ */
+export type UpstreamProblem = "none" | "expired" | "revoked" | "unavailable";
+
+/** The stored user. */
+export interface Me {
+  get(): StoredUser | undefined;
+  set(me: StoredUser): void;
+  /** Ends all access of the user. */
+  end(): void;
+}
+
+/** Milliseconds before its expiry from which a token is refreshed, so that a handler can still use it. */
+const EARLY_MS = 60_000;
+/** Milliseconds after which a provider whose tokens do not expire is asked about the user again. */
+const CHECK_MS = 60 * 60_000;
+
+export class Upstream {
+  readonly #place: GrantPlace;
+  readonly #me: Me;
+  #renewing: Promise<UpstreamProblem | undefined> | undefined;
+
+  constructor(place: GrantPlace, me: Me) {
+    this.#place = place;
+    this.#me = me;
+  }
+
+  /**
+   * Seals the tokens of a new sign-in. Some providers issue a refresh token only at the first sign-in of a user, so the stored
+   * one is kept.
+   */
+  async sealAfter(tokens: UpstreamTokens, user: SignedInUser, provider: string): Promise<string> {
+    const me = this.#me.get();
+    const old = me?.provider === provider && tokens.refreshToken === undefined ? await this.#open() : undefined;
+    const { refreshToken, refreshExpiresAtMs } = old ?? tokens;
+    return this.#seal({ ...tokens, refreshToken, refreshExpiresAtMs }, user);
+  }
+
+  async #seal(tokens: UpstreamTokens, user: SignedInUser): Promise<string> {
+    const { env, host } = this.#place;
+    return host.sealing.seal(env, "OAuth upstream tokens", tokens, await userIdOf(user));
+  }
+
+  /** Returns a token that is valid for a minute at least. */
+  async tokens(): Promise<UpstreamOutcome> {
+    if (this.#me.get()?.upstream === undefined) return { problem: "none" };
+    const problem = this.#isExpiring() ? await this.#renewed() : undefined;
+    const tokens = problem === undefined ? await this.#open() : undefined;
+    if (!tokens) return { problem: problem ?? "none" };
+    const { accessToken, expiresAtMs, scopes } = tokens;
+    return { tokens: { accessToken, expiresAtMs, scopes } };
+  }
+
+  /**
+   * Asks the provider whether the user still has access, if this is due. Ends the access here if it does not. If the provider
+   * does not answer, the user keeps the access until it does: an outage there must not sign everyone out here.
+   */
+  async confirm(): Promise<void> {
+    const me = this.#me.get();
+    if (me?.upstream === undefined) return;
+    if (this.#isExpiring()) await this.#renewed();
+    else if (me.upstreamExpiresAtMs === undefined && Date.now() - me.checkedAtMs >= CHECK_MS) await this.#check();
+  }
+
+  #isExpiring(): boolean {
+    const { upstreamExpiresAtMs = Infinity } = this.#me.get() ?? {};
+    return Date.now() >= upstreamExpiresAtMs - EARLY_MS;
+  }
+
+  async #open(): Promise<UpstreamTokens | undefined> {
+    const { env, host } = this.#place;
+    const { upstream, user } = this.#me.get() ?? {};
+    if (upstream === undefined || user === undefined) return undefined;
+    return host.sealing.open(env, "OAuth upstream tokens", upstream, await userIdOf(user));
+  }
+
+  /** Refreshes the tokens. Callers at the same time share one refresh. */
+  #renewed(): Promise<UpstreamProblem | undefined> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renew(): Promise<UpstreamProblem | undefined> {
+    const before = this.#me.get();
+    const tokens = await this.#open();
+    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    if (!before || !tokens?.refreshToken || !provider?.refresh) return "expired";
+    try {
+      const next = await provider.refresh(tokens);
+      const upstream = await this.#seal(next, before.user);
+      const me = this.#me.get();
+      // A sign-in during the refresh has brought newer tokens.
+      if (!me || me.upstream !== before.upstream) return undefined;
+      this.#me.set({ ...me, upstream, upstreamExpiresAtMs: next.expiresAtMs, checkedAtMs: Date.now() });
+      return undefined;
+    } catch (error) {
+      return this.#problemOf(error, before);
+    }
+  }
+
+  async #check(): Promise<void> {
+    const before = this.#me.get();
+    const tokens = await this.#open();
+    const provider = before && this.#place.host.policy.providers.get(before.provider);
+    if (!before || !tokens || !provider?.check) return;
+    try {
+      const user = await provider.check(tokens, before.user);
+      const me = this.#me.get();
+      if (me && me.upstream === before.upstream) this.#me.set({ ...me, user, checkedAtMs: Date.now() });
+    } catch (error) {
+      this.#problemOf(error, before);
+    }
+  }
+
+  /** Ends the user's access if the provider has ended it. */
+  #problemOf(error: unknown, before: StoredUser): UpstreamProblem {
+    const isRevoked = IdentityError.is(error) && error.reason === "revoked";
+    if (!isRevoked) {
+      console.error("mcp-edge: the tokens of an identity provider could not be refreshed", error);
+      return "unavailable";
+    }
+    if (this.#me.get()?.upstream === before.upstream) this.#me.end();
+    return "revoked";
+  }
+}

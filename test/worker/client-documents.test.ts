@@ -1,0 +1,199 @@
+/** Clients with a metadata document, and clients that register themselves, on workerd. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { ClientDocuments } from "../../src/worker/oauth/client-document.ts";
+import type { Members } from "../http/messages.ts";
+import { authorizeUrl, Browser, newVerifier, register, signIn, visit } from "./authorization.ts";
+import { setUp, worker } from "./authorizing.ts";
+
+/** What the outside answers, by URL, and what was requested. */
+const pages = new Map<string, () => Response>();
+const requested: Request[] = [];
+setUp(undefined, (request) => {
+  requested.push(request);
+  return pages.get(request.url)?.() ?? new Response("not found", { status: 404 });
+});
+
+let number = 0;
+
+/** Publishes a document under a new URL, and returns this URL. */
+function publish(document: Members | string, init: ResponseInit = {}): string {
+  number += 1;
+  const id = `https://client.example/${number}.json`;
+  const body = typeof document === "string" ? document : JSON.stringify({ client_id: id, ...document });
+  pages.set(id, () => new Response(body, init));
+  return id;
+}
+
+const REDIRECT = "https://client.example/callback";
+const GOOD = { client_name: "Example", redirect_uris: [REDIRECT, "http://127.0.0.1/callback"] };
+
+async function ask(client_id: string, redirect_uri = REDIRECT) {
+  const to = authorizeUrl(worker.origin, newVerifier(), { client_id, redirect_uri });
+  return visit(new Browser(), to, "ada");
+}
+
+describe("10.10 a client with a metadata document", () => {
+  test("signs a user in, without having registered", async () => {
+    const client_id = publish(GOOD);
+    const tokens = await signIn(worker.origin, { client_id, redirect_uri: REDIRECT });
+    expect(tokens.scope).toBe("read");
+    const { page } = await ask(client_id, "http://127.0.0.1:5555/callback");
+    expect(page).toContain("Example");
+    expect(page).toContain("127.0.0.1:5555");
+  });
+
+  test("that can authenticate with a key, or without, is served without", async () => {
+    const methods = { token_endpoint_auth_method: "private_key_jwt", token_endpoint_auth_methods_supported: ["none"] };
+    expect((await ask(publish({ ...GOOD, ...methods }))).status).toBe(200);
+  });
+
+  test("is requested once for many requests", async () => {
+    const client_id = publish(GOOD);
+    await Promise.all(Array.from({ length: 5 }, () => ask(client_id)));
+    await ask(client_id);
+    // The other isolate may have asked too.
+    expect(requested.filter((request) => request.url === client_id).length).toBeLessThanOrEqual(2);
+  });
+
+  test.each<[string, () => string]>([
+    ["another client_id", () => publish({ ...GOOD, client_id: "https://other.example/1.json" })],
+    ["no redirect URIs", () => publish({ client_name: "Example" })],
+    ["too many redirect URIs", () => publish({ ...GOOD, redirect_uris: Array.from({ length: 21 }, () => REDIRECT) })],
+    ["redirect URIs that are not allowed only", () => publish({ ...GOOD, redirect_uris: ["javascript:alert(1)"] })],
+    ["a secret", () => publish({ ...GOOD, client_secret: "secret" })],
+    [
+      "a way to authenticate that needs a secret",
+      () => publish({ ...GOOD, token_endpoint_auth_method: "client_secret_post" }),
+    ],
+    ["a list in place of an object", () => publish("[]")],
+    ["no JSON", () => publish("<html>")],
+    ["more than 16 KiB", () => publish({ ...GOOD, filler: "x".repeat(17_000) })],
+    ["an error", () => publish(GOOD, { status: 500 })],
+    ["a redirect", () => publish(GOOD, { status: 302, headers: { Location: "https://client.example/other.json" } })],
+  ])("with %s is refused", async (_, make) => {
+    const { status, url } = await ask(make());
+    expect([status, url.startsWith(worker.origin)]).toEqual([400, true]);
+  });
+
+  test.each([
+    ["http:", "http://client.example/1.json"],
+    ["no path", "https://client.example"],
+    ["the path /", "https://client.example/"],
+    ["a fragment", "https://client.example/1.json#a"],
+    ["a user name", "https://user@client.example/1.json"],
+    ["another notation", "https://CLIENT.example/1.json"],
+    ["a path that leads back", "https://client.example/a/../1.json"],
+    ["a private address", "https://10.0.0.1/1.json"],
+    ["the address of cloud metadata", "https://169.254.169.254/1.json"],
+    ["a private name", "https://metadata.internal/1.json"],
+    ["a port", "https://client.example:8443/1.json"],
+    ["more than 500 characters", `https://client.example/${"x".repeat(500)}`],
+  ])("whose id has %s is refused, and not requested (SSRF)", async (_, id) => {
+    const before = requested.length;
+    expect((await ask(id)).status).toBe(400);
+    expect(requested.slice(before).map((request) => request.url)).toEqual([]);
+  });
+
+  test.each([
+    "https://127.0.0.1/1.json",
+    "https://[::1]/1.json",
+    "http://127.0.0.1/1.json",
+    "https://localhost/1.json",
+  ])("on the machine of the server is refused, unless the server itself is on a loopback address: %s", async (id) => {
+    const found = await new ClientDocuments([]).find(id, "https://mcp.example.com");
+    expect(found).toMatch(/could not be requested|scheme is not https/);
+  });
+
+  test("is requested without cookies and credentials", async () => {
+    const client_id = publish(GOOD);
+    await ask(client_id);
+    const request = requested.find((each) => each.url === client_id);
+    expect(request?.headers.get("Cookie") ?? request?.headers.get("Authorization") ?? null).toBeNull();
+  });
+});
+
+describe("registration", () => {
+  const metadata = (changes: Members = {}) => register(worker.origin, changes);
+
+  test("returns an id that works, and stores nothing", async () => {
+    const before = (await worker.objects("MCP")).length;
+    const registered = await metadata();
+    expect(registered).toEqual({
+      client_id: expect.any(String),
+      client_id_issued_at: expect.any(Number),
+      client_name: "Test",
+      redirect_uris: ["http://127.0.0.1/callback"],
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+    });
+    expect((await worker.objects("MCP")).length).toBe(before);
+    const asked = { client_id: String(registered.client_id), redirect_uri: "http://127.0.0.1:9/callback" };
+    expect((await signIn(worker.origin, asked)).token_type).toBe("Bearer");
+  });
+
+  test("returns a secret by default, as RFC 7591 asks", async () => {
+    const registered = await metadata({ token_endpoint_auth_method: undefined });
+    expect(registered).toMatchObject({ token_endpoint_auth_method: "client_secret_basic" });
+    expect(String(registered.client_secret).length).toBeGreaterThan(40);
+    expect(String(registered.client_id)).not.toContain(String(registered.client_secret));
+  });
+
+  test.each<[string, Members, string]>([
+    ["no redirect URI", { redirect_uris: [] }, "invalid_redirect_uri"],
+    ["six redirect URIs", { redirect_uris: Array.from({ length: 6 }, () => REDIRECT) }, "invalid_redirect_uri"],
+    ["a redirect URI that is no text", { redirect_uris: [7] }, "invalid_redirect_uri"],
+    ["http: for a host", { redirect_uris: ["http://client.example/callback"] }, "invalid_redirect_uri"],
+    ["a script", { redirect_uris: ["javascript:alert(1)"] }, "invalid_redirect_uri"],
+    ["an unknown scheme", { redirect_uris: ["other:/callback"] }, "invalid_redirect_uri"],
+    ["a fragment", { redirect_uris: [`${REDIRECT}#a`] }, "invalid_redirect_uri"],
+    ["a user name", { redirect_uris: ["https://user@client.example/"] }, "invalid_redirect_uri"],
+    ["a method that is not supported", { token_endpoint_auth_method: "private_key_jwt" }, "invalid_client_metadata"],
+    ["a grant type that is not supported", { grant_types: ["implicit"] }, "invalid_client_metadata"],
+    ["a response type that is not supported", { response_types: ["token"] }, "invalid_client_metadata"],
+  ])("with %s is refused", async (_, changes, error) => {
+    expect(await metadata(changes)).toEqual({ error, error_description: expect.any(String) });
+  });
+
+  test("may use a scheme that the author allows", async () => {
+    const registered = await metadata({ redirect_uris: ["notes://callback"] });
+    const { status, page } = await ask(String(registered.client_id), "notes://callback");
+    expect(status).toBe(200);
+    expect(page).toContain("notes:");
+  });
+
+  test("cannot be altered, and expires after a year", async () => {
+    const id = String((await metadata()).client_id);
+    expect((await ask(`${id.slice(0, -1)}${id.endsWith("A") ? "B" : "A"}`, "http://127.0.0.1/callback")).status).toBe(
+      400,
+    );
+    expect((await ask(id, "http://127.0.0.1/callback")).status).toBe(200);
+    await worker.advance(366 * 24 * 60 * 60_000);
+    expect((await ask(id, "http://127.0.0.1/callback")).status).toBe(400);
+  });
+
+  test("hides nothing in its name", async () => {
+    const name = `Claude\u202egnp.exe\u0000${"x".repeat(200)}`;
+    expect((await metadata({ client_name: name })).client_name).toBe(`Claudegnp.exe${"x".repeat(67)}`);
+  });
+});
+
+describe("without the option registration", () => {
+  let closed: TestWorker;
+  beforeAll(async () => {
+    closed = await startWorker({
+      entry: "test/worker/fixtures/authorization-server.ts",
+      objects: { MCP: "McpObject" },
+      bindings: { UPSTREAM: "http://127.0.0.1:1", CLOSED: "yes" },
+    });
+  });
+  afterAll(() => closed?.stop());
+
+  test("there is no registration, and the metadata names none", async () => {
+    const answered = await fetch(closed.url("/register"), { method: "POST", body: "{}" });
+    expect(answered.status).toBe(404);
+    const answer = await fetch(closed.url("/.well-known/oauth-authorization-server"));
+    expect(await answer.json()).not.toHaveProperty("registration_endpoint");
+  });
+});

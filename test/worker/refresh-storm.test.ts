@@ -1,0 +1,10 @@
+/** Refreshes of one token by several processes. `npm run refreshes` repeats this a hundred times. */
+import { expect, test } from "vitest";
+import { runRefreshStorm } from "./refresh-storm.ts";
+
+test("ten processes over two isolates refresh one token while objects and workerd are lost: one rotation, nobody signed out", {
+  timeout: 120_000,
+}, async () => {
+  const { refreshes, findings } = await runRefreshStorm(4);
+  expect([refreshes, findings]).toEqual([40, []]);
+});
