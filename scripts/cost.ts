@@ -5,12 +5,14 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { countOurs } from "./cost/ours.ts";
-import { OURS, PAGE, pageOfStored } from "./cost/write.ts";
+import { countSignIn } from "./cost/sign-in.ts";
+import { OURS, PAGE, pageOfStored, SIGN_IN } from "./cost/write.ts";
 import { runTool } from "./tools.ts";
 
 const { values } = parseArgs({ options: { peers: { type: "boolean", default: false } } });
 if (values.peers && runTool("npm", ["--prefix", "bench", "run", "cost"]) !== 0) process.exit(1);
 writeFileSync(OURS, `${JSON.stringify([{ name: "mcp-edge", counts: await countOurs() }], null, 2)}\n`);
+writeFileSync(SIGN_IN, `${JSON.stringify(await countSignIn(), null, 2)}\n`);
 const page = pageOfStored();
 writeFileSync(PAGE, page);
 console.log(page);

@@ -1,5 +1,6 @@
 /** Writes docs/cost.md from counts and the published prices. */
 import type { Counted } from "./shapes.ts";
+import type { SignInCounts } from "./sign-in.ts";
 
 /** Published prices of Workers Paid in US dollars, without the included amounts. */
 export const PRICES = {
@@ -38,7 +39,7 @@ export function dollarsOf(counted: Counted): number {
 }
 
 /** Returns the whole document. */
-export function pageOf(servers: readonly Server[], shapes: readonly string[]): string {
+export function pageOf(servers: readonly Server[], shapes: readonly string[], signIn: SignInCounts): string {
   const head = ["shape", "server", "Worker requests", "object requests", "messages", "alarms", "rows read"];
   const heads = [...head, "rows written", "object in memory", "a day"];
   const lines = shapes.flatMap((shape) =>
@@ -50,7 +51,31 @@ export function pageOf(servers: readonly Server[], shapes: readonly string[]): s
   return `${INTRODUCTION}
 ${table([heads, heads.map(() => "---"), ...lines])}
 
+${SIGN_IN}
+${signInTable(signIn)}
+
 ${NOTES}`;
+}
+
+function signInTable(counts: SignInCounts): string {
+  const heads = [
+    "with `authorizationServer()`",
+    "Worker requests",
+    "object requests",
+    "alarms",
+    "rows read",
+    "rows written",
+    "a million",
+  ];
+  const lines = Object.entries(counts).map(([what, counted]) => {
+    const { workerRequests, requests, alarms, rowsRead, rowsWritten } = counted;
+    return [
+      what,
+      ...[workerRequests, requests, alarms, rowsRead, rowsWritten].map(short),
+      formatDollars(dollarsOf(counted)),
+    ];
+  });
+  return table([heads, heads.map(() => "---"), ...lines]);
 }
 
 function cellsOf(found: Counted): string[] {
@@ -78,6 +103,12 @@ const INTRODUCTION = `# What a million sessions a day cost
 column is the price of a million such sessions a day on the Workers Paid plan, in US dollars, without the amounts that the
 plan includes. All servers offer the same number of tools. The counts of mcp-edge (\`sessions()\`, \`hub()\` and \`keys()\`
 with default options) are compared by a test: those of a call with progress depend a little on the machine.
+`;
+
+const SIGN_IN = `## What signing in costs
+
+The same for the [authorization server](guides/authorization-server.md), with default options, and a user who signs in at one identity
+provider. The last column is the price of a million of each.
 `;
 
 const NOTES = `## What is counted

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { countOurs } from "../../scripts/cost/ours.ts";
 import { dollarsOf } from "../../scripts/cost/page.ts";
-import { OURS, PAGE, pageOfStored, readServers } from "../../scripts/cost/write.ts";
+import { countSignIn } from "../../scripts/cost/sign-in.ts";
+import { OURS, PAGE, pageOfStored, readServers, readSignIn } from "../../scripts/cost/write.ts";
 
 /** The shape whose rows depend on how many notifications the machine sends in 10 ms. */
 const PROGRESS = "connect and make a call with 1,000 progress notifications";
@@ -24,6 +25,16 @@ test("what mcp-edge costs is counted as it is stored, for every shape of use", {
   }
   expect({ ...counted, rowsRead: 0, rowsWritten: 0 }).toEqual({ ...stored, rowsRead: 0, rowsWritten: 0 });
   expect(Math.abs((counted?.rowsWritten ?? 0) - (stored?.rowsWritten ?? 0))).toBeLessThanOrEqual(10);
+});
+
+test("what signing in costs is counted as it is stored", { timeout: 120_000 }, async () => {
+  const counts = await countSignIn();
+  const stored = readSignIn();
+  expect(Object.keys(counts)).toEqual(Object.keys(stored));
+  for (const [what, { wakes: _, ...expected }] of Object.entries(stored)) {
+    // Whether an object has left the memory between two requests depends on the machine, and so what it reads when it wakes.
+    expect(counts[what], what).toMatchObject({ ...expected, rowsRead: expect.any(Number) });
+  }
 });
 
 test("the document is the one that is written from the stored counts", () => {
