@@ -140,6 +140,11 @@ export class Chromium implements AsyncDisposable {
     await this.#send("Emulation.setEmulatedMedia", { features: list });
   }
 
+  /** Removes all cookies. */
+  async clearCookies(): Promise<void> {
+    await this.#send("Network.clearBrowserCookies", {});
+  }
+
   /** Waits until an expression is true, also while the page changes. @throws {Error} with the page, after 20 s. */
   async waitFor(expression: string): Promise<void> {
     const end = Date.now() + 20_000;

@@ -21,6 +21,7 @@ import { ROLE_CHANGES } from "./lists/roles.ts";
 import { SAFE } from "./lists/safe.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
+import { SIGN_IN } from "./lists/sign-in.ts";
 import { STREAMS } from "./lists/streams.ts";
 import type { EquivalentMutant, Mutant } from "./mutant.ts";
 
@@ -49,6 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DPOP,
   ...RATES,
   ...PROOFS,
+  ...SIGN_IN,
 ];
 
 /** Changes that were considered and make no difference. */

@@ -1,0 +1,122 @@
+/**
+ * Sign-in with the login page of your own app.
+ *
+ * The browser carries two sealed texts: the request, from here to the login page, and the ticket, from the login page back.
+ * Both contain the state of the sign-in, so a ticket ends only the sign-in for which it was made, in the browser that began it.
+ *
+ * @module
+ */
+import { encodeText } from "../../../core/protocol/bytes.ts";
+import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
+import { KitError } from "../../../core/protocol/errors.ts";
+import { KeyRing } from "../../../core/seal/key-ring.ts";
+import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
+import { checkProvider } from "./upstream.ts";
+
+/** Options of {@link ownLogin}. */
+export interface OwnLoginOptions {
+  /** The path of your login page, such as "/login". It gets the parameter `request`. */
+  readonly path: string;
+  /** The key that seals requests and tickets, from a secret of the Worker. Make one with `npx mcp-edge keys`. */
+  readonly key: string;
+  /** The last segment of the redirect URI. It is part of the users' issuer, so do not change it. @default "login" */
+  readonly id?: string;
+  /** The name that users see. @default "your account" */
+  readonly label?: string;
+}
+
+/** An identity provider that is part of your own app. */
+export interface OwnLogin extends IdentityProvider {
+  /**
+   * Ends a login: returns the redirect that takes the browser back to the authorization server. Call it after you have
+   * verified the user, and protect the form of your login page as any other.
+   *
+   * Rejects with an {@link IdentityError} with the reason `invalid` if the request was not made here, or is older than 10
+   * minutes.
+   *
+   * @param request The parameter `request` of your login page.
+   * @param user The user whom you have verified. `subject` is the id that never changes.
+   */
+  answer(request: string, user: Omit<SignedInUser, "issuer">): Promise<Response>;
+}
+
+const OPTIONS: OptionTable<OwnLoginOptions> = { path: null, key: null, id: null, label: null };
+
+/** Milliseconds that a user has to log in. */
+const REQUEST_MS = 10 * 60_000;
+/** Milliseconds that the browser has to bring the ticket. */
+const TICKET_MS = 60_000;
+
+interface LoginRequest {
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly untilMs: number;
+}
+
+interface Ticket {
+  readonly state: string;
+  readonly user: Omit<SignedInUser, "issuer">;
+  readonly untilMs: number;
+}
+
+/**
+ * Lets users sign in with the login page of your app, which verifies them as it likes and then calls `answer()`. The issuer of
+ * the users is `urn:mcp-edge:` and the id of the provider.
+ *
+ * @throws {KitError} `options-invalid` naming the option.
+ */
+export function ownLogin(options: OwnLoginOptions): OwnLogin {
+  checkOptions("ownLogin(): ", options, OPTIONS);
+  const { path, key, id = "login", label = "your account" } = options;
+  checkProvider("ownLogin(): ", { id, clientId: id });
+  if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
+    throw new KitError("options-invalid", 'ownLogin(): path is no path of this host; begin it with one "/".');
+  }
+  if (typeof key !== "string" || key === "") {
+    throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");
+  }
+  const [requests, tickets] = ["own login request", "own login ticket"].map((purpose) => sealedWith(key, purpose, id));
+  const invalid = (text: string) => new IdentityError("invalid", text);
+  return {
+    id,
+    label,
+    begin: async ({ state, redirectUri }) => {
+      const url = new URL(path, redirectUri);
+      const request: LoginRequest = { state, redirectUri, untilMs: Date.now() + REQUEST_MS };
+      url.searchParams.set("request", (await requests?.seal(request)) ?? "");
+      return { url: url.href, kept: { state, redirectUri } };
+    },
+    answer: async (text, user) => {
+      if (typeof user.subject !== "string" || user.subject === "") throw invalid("The user has no subject.");
+      const request = await requests?.open<LoginRequest>(text);
+      if (!request) throw invalid("The login request was not made by this server, or is too old.");
+      const { state, redirectUri } = request;
+      const ticket = await tickets?.seal({ state, user, untilMs: Date.now() + TICKET_MS } satisfies Ticket);
+      const location = `${redirectUri}?${new URLSearchParams({ state, ticket: ticket ?? "" })}`;
+      const headers = { Location: location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" };
+      return new Response(null, { status: 303, headers });
+    },
+    finish: async (callbackUrl, { state, redirectUri }) => {
+      const { origin, pathname, searchParams } = new URL(callbackUrl);
+      const ticket = await tickets?.open<Ticket>(searchParams.get("ticket") ?? "");
+      if (!ticket) throw invalid("The login ticket was not made by this server, or is too old.");
+      if (origin + pathname !== redirectUri || ticket.state !== state || searchParams.get("state") !== state) {
+        throw invalid("The login ticket belongs to another sign-in.");
+      }
+      return { user: { ...ticket.user, issuer: `urn:mcp-edge:${id}` } };
+    },
+  };
+}
+
+/** Seals values that expire, and opens them. */
+function sealedWith(key: string, purpose: string, bound: string) {
+  const ring = () => KeyRing.parse(key, purpose);
+  return {
+    seal: async (value: LoginRequest | Ticket) => (await ring()).seal(encodeText(JSON.stringify(value)), bound),
+    open: async <T extends LoginRequest | Ticket>(text: string): Promise<T | undefined> => {
+      const bytes = await (await ring()).open(text, bound);
+      const value = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as T);
+      return value && Date.now() < value.untilMs ? value : undefined;
+    },
+  };
+}
