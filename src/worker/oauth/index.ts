@@ -10,6 +10,7 @@ export { authorizationServer } from "./authorization-server.ts";
 export type { KnownClient } from "./clients.ts";
 export { type GithubOptions, github } from "./identity/github.ts";
 export { type OidcOptions, oidc } from "./identity/oidc.ts";
+export { type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
 export type {
   FinishedSignIn,
   IdentityProvider,
