@@ -1,5 +1,6 @@
 /**
- * Copies the templates to dist/templates, from which `mcp-edge new` creates projects. Only files that git knows are copied,
+ * Copies the templates to dist/templates, from which `mcp-edge new` creates projects, and the files of `mcp-edge add` to
+ * dist/parts. Only files that git knows are copied,
  * so that no build output and no secret of the working folder gets into the package. npm packs no file named `.gitignore`;
  * it is copied as `_gitignore`.
  */
@@ -11,10 +12,10 @@ import { ROOT } from "./tools.ts";
 /** What never belongs into a project, even if someone has added it to git. */
 const NEVER = /(^|\/)(node_modules|\.wrangler|\.dev\.vars(?!\.example)[^/]*)(\/|$)/;
 
-/** Copies the templates. In a folder without git, such as an unpacked archive, it copies nothing. */
+/** Copies both folders. In a folder without git, such as an unpacked archive, it copies nothing. */
 export function packTemplates(root: string = ROOT): void {
   if (!existsSync(join(root, ".git"))) return;
-  const listed = execFileSync("git", ["ls-files", "-z", "templates"], { cwd: root, encoding: "utf8" });
+  const listed = execFileSync("git", ["ls-files", "-z", "templates", "parts"], { cwd: root, encoding: "utf8" });
   for (const file of listed.split("\0")) {
     if (file === "" || NEVER.test(file) || !existsSync(join(root, file))) continue;
     const name = basename(file) === ".gitignore" ? "_gitignore" : basename(file);

@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { type CliCommand, COMPLETE } from "./command.ts";
+import { add } from "./commands/add.ts";
 import { bridge } from "./commands/bridge.ts";
 import { call } from "./commands/call.ts";
 import { check } from "./commands/check.ts";
@@ -37,7 +38,7 @@ import { packageVersion } from "./version.ts";
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
   { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, check, types, logout] },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
-  { heading: "Your project:", commands: [newProject, dev, checkConfig, keys, serverJson, mcpb] },
+  { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },
 ];
 

@@ -130,7 +130,32 @@ async function introduce(url: string): Promise<void> {
     ? "The endpoint needs a token, so its contents are not shown here."
     : "Add the option page: page() to edge() to see the contents of the server here and in a browser.";
   const lines = page ?? `${url}\n\n${hint}`;
-  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n${rule}`);
+  console.log(`${rule}\nThe MCP server is ready.\n\n${lines.trimEnd()}\n\n${CONNECT} ${url}\n${rule}`);
+  if (page !== undefined || needsToken) return;
+  const offered = await listTools(url);
+  if (offered !== undefined) console.log(`${offered}\n${rule}`);
+}
+
+const CONNECT =
+  "To add it to Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, ChatGPT or the Inspector: npx mcp-edge connect <host>";
+/** The most tools that are named. */
+const TOOLS_SHOWN = 20;
+
+/** Lists the tools of a server without a page, and how to call the first. Undefined if it cannot be asked. */
+async function listTools(url: string): Promise<string | undefined> {
+  try {
+    const { connect } = await import("../client/index.ts");
+    const client = await connect(url, { name: "mcp-edge dev", version: "1.0.0", timeoutMs: 10_000 });
+    const tools = client.server.capabilities.tools ? await client.tools().all() : [];
+    await client.close();
+    const names = tools.map(({ name }) => name);
+    const more = names.length > TOOLS_SHOWN ? ", ..." : "";
+    const [first] = names;
+    const call = first === undefined ? "" : `\nnpx mcp-edge call ${url} ${first} --help`;
+    return `${names.length} tools: ${names.slice(0, TOOLS_SHOWN).join(", ")}${more}${call}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The answer of the endpoint to a request for its page. */

@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { KeyRing } from "../../src/core/seal/key-ring.ts";
 import { nodeOf } from "../harness/nodes.ts";
@@ -134,6 +135,25 @@ test("dev prints the URL if the server has no page", () => {
   const { stdout } = runIn(projectWithWrangler("no-page"), "dev");
   expect(stdout).toMatch(/\nhttp:\/\/127\.0\.0\.1:\d+\/mcp\n/);
   expect(stdout).toContain("page: page()");
+});
+
+test("dev lists the tools of a server without a page, and how to call one and to add the server to a host", async () => {
+  const project = projectWithWrangler("tools");
+  const server = pathToFileURL(join(import.meta.dirname, "fixtures/dice.ts")).href;
+  writeFileSync(join(project, "node_modules/wrangler/wrangler-dist/cli.js"), `import(${JSON.stringify(server)})`);
+  const child = spawn(NODE, [CLI, "dev"], { cwd: project, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (data) => {
+    output += data;
+  });
+  try {
+    await expect.poll(() => output, { timeout: 30_000 }).toContain(" --help\n");
+  } finally {
+    child.kill();
+  }
+  const [, url = ""] = /\n(http:\S+)\n/.exec(output) ?? [];
+  expect(output).toContain(`npx mcp-edge connect <host> ${url}\n`);
+  expect(output).toContain(`1 tools: roll\nnpx mcp-edge call ${url} roll --help\n`);
 });
 
 test("dev says that an endpoint needs a token, not that it has no page", () => {

@@ -7,6 +7,7 @@ const CHECK = ["test/cli/check.test.ts"];
 const TYPES = ["test/cli/types.test.ts"];
 const DISTRIBUTION = ["test/cli/distribution.test.ts"];
 const PACK = ["test/scripts/pack-templates.test.ts"];
+const ADD = ["test/cli/add.test.ts"];
 const SERVE_HTTP = ["test/node/serve-http.test.ts"];
 
 export const PROJECTS: readonly Mutant[] = [
@@ -145,5 +146,29 @@ export const PROJECTS: readonly Mutant[] = [
     replace: "",
     tests: SERVE_HTTP,
     title: "close() waits for work",
+  },
+  {
+    id: "add-overwrites-a-file",
+    file: "src/cli/add.ts",
+    find: 'if (before !== "" || !existsSync(path)) return true;',
+    replace: "return true;",
+    tests: ADD,
+    title: "a file that exists",
+  },
+  {
+    id: "add-changes-when-only-printing",
+    file: "src/cli/add.ts",
+    find: "if (options.print) return Exit.ok;",
+    replace: "",
+    tests: ADD,
+    title: "--print shows the changes",
+  },
+  {
+    id: "add-auth-twice",
+    file: "src/cli/add/parts.ts",
+    find: "if (/\\bauth\\b\\s*[:,}]/.test(entry.text))",
+    replace: "if (/\\bnever\\b/.test(entry.text))",
+    tests: ADD,
+    title: "auth is added to",
   },
 ];

@@ -1,0 +1,114 @@
+/**
+ * The parts that `mcp-edge add` knows, each as changes of files. A part that does not find its place in a file refuses,
+ * and says what to write, rather than guessing.
+ *
+ * @module
+ */
+import type { AddOptions, PARTS } from "../commands/add.ts";
+import { usageError } from "../exit.ts";
+import { partFile } from "./files.ts";
+import { type Change, importPath, type Project, withImport } from "./project.ts";
+
+/** The changes of a part, and what the user has to do afterwards. */
+export interface Addition {
+  readonly changes: readonly Change[];
+  readonly next: readonly string[];
+}
+
+/** Returns the changes of each part. @throws {CliError} if a place is not found. */
+export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Project, options: AddOptions) => Addition>> =
+  {
+    auth: addAuth,
+    tasks: addTasks,
+    d1: addD1,
+    test: addTest,
+  };
+
+function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
+  if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
+    throw usageError("Name who issues the tokens: mcp-edge add auth --issuer https://login.example.com");
+  }
+  if (/\bauth\b\s*[:,}]/.test(entry.text)) throw usageError(`${entry.path} has the option auth already.`);
+  const auth = `auth: bearer({ issuer: ${JSON.stringify(issuer)} })`;
+  // edge(server, { ...durable(), ... }), edge(server, durable()) or edge(server)
+  const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{\s*)/, `$1${auth}, `);
+  const withParts = entry.text.replace(/(\bedge\(\s*\w+,\s*)(durable\([^()]*\))\s*\)/, `$1{ ...$2, ${auth} })`);
+  const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { ${auth} })`);
+  const changed = [withOptions, withParts, bare].find((text) => text !== entry.text);
+  if (changed === undefined) {
+    throw usageError(
+      `${entry.path} does not call edge() in a known way. Add the option ${auth}, with bearer from "mcp-edge/worker/auth".`,
+    );
+  }
+  const after = withImport(changed, 'import { bearer } from "mcp-edge/worker/auth";');
+  return {
+    changes: [{ path: entry.path, before: entry.text, after }],
+    next: [
+      "Tests need a token now: see the section about protected servers in the guide to testing.",
+      "Scopes for single tools and the resource's metadata: see the guide to authorization.",
+    ],
+  };
+}
+
+/** Adds a module that defines tools, and the call that adds them to the server. */
+function addModule({ server }: Project, path: string, text: string, functionName: string, change = same): Change[] {
+  const line = `import { ${functionName} } from "${importPath(server.path, path)}";`;
+  const after = `${withImport(change(server.text), line).trimEnd()}\n\n${functionName}(${server.variable});\n`;
+  return [
+    { path, before: "", after: text },
+    { path: server.path, before: server.text, after },
+  ];
+}
+
+const same = (text: string) => text;
+
+function addTasks(project: Project): Addition {
+  const { entry } = project;
+  if (!/\b(durable|tasks)\(/.test(entry.text)) {
+    throw usageError(
+      `Tasks need Durable Objects: write edge(server, durable()) in ${entry.path} first, with durable from "mcp-edge/worker/durable".`,
+    );
+  }
+  return {
+    changes: addModule(project, "src/report.ts", partFile("report.ts"), "addReport"),
+    next: ["npx mcp-edge call http://127.0.0.1:8787/mcp make_report --subject tides --task"],
+  };
+}
+
+function addD1(project: Project): Addition {
+  const { wrangler } = project;
+  if (/^\s*binding = "DB"/m.test(wrangler.text)) throw usageError("wrangler.toml has a binding DB already.");
+  const name = /^name = "([^"]+)"/m.exec(wrangler.text)?.[1] ?? "notes";
+  const table = `\n# Notes. The first deployment creates the database, so there is no id to paste.\n[[d1_databases]]\nbinding = "DB"\ndatabase_name = "${name}-notes"\n`;
+  // The variables and bindings of the project have no other type than Env, which wrangler generates.
+  const typed = (text: string) => text.replace(/new McpServer\(/, "new McpServer<Env>(");
+  return {
+    changes: [
+      { path: wrangler.path, before: wrangler.text, after: `${wrangler.text.trimEnd()}\n${table}` },
+      ...addModule(project, "src/notes.ts", partFile("notes.ts"), "addNotes", typed),
+    ],
+    next: ["npx wrangler types", 'npx mcp-edge call http://127.0.0.1:8787/mcp add_note --text "Buy milk"'],
+  };
+}
+
+function addTest({ manifest, entry }: Project): Addition {
+  if (!/\b(durable|sessions)\(/.test(entry.text)) {
+    throw usageError(`The test is about sessions, and ${entry.path} has none: write edge(server, durable()) first.`);
+  }
+  const whole = JSON.parse(manifest.text) as {
+    scripts?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+  };
+  const scripts = { ...whole.scripts, test: whole.scripts?.test ?? "vitest run" };
+  const devDependencies = { vitest: "^4.1.11", ...whole.devDependencies };
+  const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
+  const needsInstall = whole.devDependencies?.vitest === undefined;
+  return {
+    changes: [
+      { path: "test/session.test.ts", before: "", after: partFile("session.test.ts") },
+      { path: "vitest.config.ts", before: "", after: partFile("vitest.config.ts") },
+      { path: manifest.path, before: manifest.text, after: needsInstall ? after : manifest.text },
+    ],
+    next: [...(needsInstall ? ["npm install"] : []), "npm test"],
+  };
+}

@@ -1,0 +1,189 @@
+/** `mcp-edge add`: a project with every part compiles, passes its tests and works; what does not fit is refused. */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { diffLines } from "../../src/cli/add/diff.ts";
+import { withImport } from "../../src/cli/add/project.ts";
+import { connect } from "../../src/client/index.ts";
+import { startTask, tasks } from "../../src/client/tasks/index.ts";
+import { startWorker } from "../../src/testing/index.ts";
+import { startHttpTap } from "../oracle/http-tap.ts";
+import { NODE } from "../oracle/node.ts";
+import { KEYS, Screen } from "./pty.ts";
+import { CLI, cli } from "./run.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+// Inside the package, so that the modules of the projects can import it by name.
+const base = mkdtempSync(join(ROOT, "dist/added-"));
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+let project: string;
+let count = 0;
+beforeEach(() => {
+  project = join(base, String(count++));
+  cpSync(join(ROOT, "templates/weather"), project, {
+    recursive: true,
+    filter: (path) => !/worker-configuration|node_modules|\.wrangler/.test(path),
+  });
+});
+
+const add = (...args: readonly string[]) => cli(["add", ...args], { cwd: project });
+const read = (path: string) => readFileSync(join(project, path), "utf8");
+const write = (path: string, text: string) => writeFileSync(join(project, path), text);
+
+/** Runs a tool of the root in the project. */
+function run(tool: string, ...args: readonly string[]) {
+  const env = {
+    ...process.env,
+    PATH: `${dirname(NODE)}:${process.env.PATH}`,
+    WRANGLER_SEND_METRICS: "false",
+    CI: "true",
+  };
+  const { status, stdout, stderr } = spawnSync(NODE, [join(ROOT, "node_modules/.bin", tool), ...args], {
+    cwd: project,
+    env,
+    encoding: "utf8",
+  });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+test("tasks, d1 and test together: the project compiles, passes its tests, and the tools work", {
+  timeout: 240_000,
+}, async () => {
+  rmSync(join(project, "test"), { recursive: true });
+  for (const part of ["tasks", "d1", "test"]) {
+    const ran = await add(part, "--yes");
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([0, "", expect.stringContaining("Added. Next:")]);
+  }
+  expect(run("wrangler", "types").status).toBe(0);
+  expect(run("tsc")).toEqual({ status: 0, output: "" });
+  const tests = run("vitest", "run");
+  expect(tests.output).toContain("2 passed");
+  const checked = await cli(["check-config"], { cwd: project });
+  expect([checked.code, checked.stderr]).toEqual([0, ""]);
+
+  await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
+  const tap = await startHttpTap(worker.url("/mcp"));
+  const client = await connect(tap.url, { name: "test", version: "1.0.0", use: [tasks()] });
+  const text = async (name: string, args: Record<string, unknown>) =>
+    JSON.stringify((await client.callTool(name, args)).content);
+  expect(await text("find_notes", {})).toContain("no such notes");
+  await client.callTool("add_note", { text: "Buy milk'); DROP TABLE notes" });
+  expect(await text("find_notes", { containing: "milk" })).toContain("DROP TABLE notes");
+  const task = await startTask(client, "make_report", { subject: "tides" });
+  await worker.evict("McpObject");
+  expect(JSON.stringify((await task.result()).content)).toContain("tides: a fact about tides");
+  await client.close();
+  await tap.close();
+  tap.oracle.expectClean();
+});
+
+test.each([
+  ["edge(server, { ...durable(), page: page() })", "edge(server, { auth: AUTH, ...durable(), page: page() })"],
+  ["edge(server, durable())", "edge(server, { ...durable(), auth: AUTH })"],
+  ["edge(server)", "edge(server, { auth: AUTH })"],
+])("auth is added to %s", async (before, after) => {
+  write("src/index.ts", read("src/index.ts").replace("edge(server, { ...durable(), page: page() })", before));
+  const ran = await add("auth", "--issuer", "https://login.example.com", "--yes");
+  expect(ran.code).toBe(0);
+  const text = read("src/index.ts");
+  expect(text).toContain(after.replace("AUTH", 'bearer({ issuer: "https://login.example.com" })'));
+  expect(text).toContain('import { bearer } from "mcp-edge/worker/auth";\n');
+  expect(await add("auth", "--issuer", "https://login.example.com", "--yes")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("has the option auth already"),
+  });
+});
+
+test("a project with auth refuses callers without a token", { timeout: 60_000 }, async () => {
+  await add("auth", "--issuer", "https://login.example.com", "--yes");
+  await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
+  const answer = await fetch(worker.url("/mcp"), { method: "POST", body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' });
+  expect(answer.status).toBe(401);
+});
+
+test("--print shows the changes and makes none", async () => {
+  const before = read("wrangler.toml");
+  const { code, stdout, stderr } = await add("d1", "--print");
+  expect([code, stdout]).toEqual([0, ""]);
+  expect(stderr).toContain('+ [[d1_databases]]\n+ binding = "DB"\n+ database_name = "weather-notes"\n');
+  expect(stderr).toContain("new src/notes.ts\n");
+  expect(stderr).toContain("- export const server = new McpServer({\n+ export const server = new McpServer<Env>({\n");
+  expect([read("wrangler.toml"), existsSync(join(project, "src/notes.ts"))]).toEqual([before, false]);
+});
+
+test.each<[string, readonly string[], () => void, string]>([
+  ["auth without an issuer", ["auth"], () => undefined, "--issuer https://login.example.com"],
+  ["an issuer without https", ["auth", "--issuer", "http://a.example"], () => undefined, "--issuer"],
+  ["a part that is unknown", ["login"], () => undefined, "Allowed choices are auth, tasks, d1, test"],
+  ["a part without --yes or a terminal", ["tasks"], () => undefined, "Add --yes"],
+  ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts exists already"],
+  ["a project without a server", ["tasks", "--yes"], () => rmSync(join(project, "src/weather.ts")), "new McpServer"],
+  ["a folder without a project", ["tasks", "--yes"], () => rmSync(join(project, "wrangler.toml")), "no wrangler.toml"],
+  [
+    "tasks without objects",
+    ["tasks", "--yes"],
+    () => write("src/index.ts", "export default edge(server);"),
+    "need Durable Objects",
+  ],
+  [
+    "an edge() it does not know",
+    ["auth", "--issuer", "https://a.example", "--yes"],
+    () => write("src/index.ts", "edge(server, options)"),
+    "does not call edge() in a known way",
+  ],
+])("%s is refused, and nothing changes", async (_, args, prepare, text) => {
+  prepare();
+  const before = read("package.json");
+  const { code, stderr } = await add(...args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+  expect(read("package.json")).toBe(before);
+  expect(existsSync(join(project, "src/report.ts"))).toBe(false);
+});
+
+test("in a terminal, no changes nothing", async () => {
+  using screen = new Screen(["add", "tasks"], {}, [NODE, CLI], project);
+  await screen.shows("Make these changes?");
+  screen.press("n");
+  expect(await screen.ended()).toBe(5);
+  expect(existsSync(join(project, "src/report.ts"))).toBe(false);
+  using interrupted = new Screen(["add", "tasks"], {}, [NODE, CLI], project);
+  await interrupted.shows("Make these changes?");
+  interrupted.press(KEYS.ctrlC);
+  expect(await interrupted.ended()).toBe(130);
+  expect(existsSync(join(project, "src/report.ts"))).toBe(false);
+});
+
+describe("helpers", () => {
+  const same = (text: string) => text;
+  const paint = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+
+  test("a difference has every removed and added line, in order", () => {
+    const lines = fc.array(fc.constantFrom("a", "b", "c", "d"), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const shown = diffLines(`${before.join("\n")}\n`, `${after.join("\n")}\n`, paint).split("\n");
+        const marked = (mark: string) => shown.filter((line) => line.startsWith(mark)).length;
+        // What is not marked is common, so the lengths agree; equal texts have no marks.
+        expect(before.length - marked("-")).toBe(after.length - marked("+"));
+        if (before.join() === after.join()) expect(marked("-") + marked("+")).toBe(0);
+        for (const line of shown.filter((each) => each.startsWith("-"))) expect(before).toContain(line.slice(2));
+        for (const line of shown.filter((each) => each.startsWith("+"))) expect(after).toContain(line.slice(2));
+      }),
+    );
+  });
+
+  test.each([
+    ["", 'import "x";\n'],
+    ["const a = 1;\n", 'import "x";\nconst a = 1;\n'],
+    [
+      'import a from "a";\nimport {\n  b,\n} from "b";\n\nrun();\n',
+      'import a from "a";\nimport {\n  b,\n} from "b";\nimport "x";\n\nrun();\n',
+    ],
+    ['import "x";\n', 'import "x";\n'],
+  ])("an import is added to %j", (before, after) => {
+    expect(withImport(before, 'import "x";')).toBe(after);
+  });
+});
