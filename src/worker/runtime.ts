@@ -38,8 +38,13 @@ export interface EdgeRuntime {
   readonly keys: KeysOf | undefined;
   /** Adds the methods of tasks to those of a client. */
   extend?: HttpOptions["extend"];
-  /** Runs calls once. @param place The session they belong to. Undefined without a session. */
-  readonly once: ((env: unknown, place: string | undefined) => Once) | undefined;
+  /**
+   * Runs calls once.
+   *
+   * @param place The session they belong to. Undefined without a session.
+   * @param stream The stream of a call that runs again after its object was lost, so that it is not taken for a repetition.
+   */
+  readonly once: ((env: unknown, place: string | undefined, stream?: number) => Once) | undefined;
   /** Returns the server for a stored request. Without a request, the server factory gets an empty one. */
   serverFor(
     request: PlainRequest | undefined,

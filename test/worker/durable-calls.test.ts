@@ -255,3 +255,22 @@ test("DELETE after a loss ends the streams that are still open", async () => {
     expect(outcomes.length).toBeLessThanOrEqual(1);
   }
 });
+
+test.each(LOSSES.slice(1))(
+  "a call that runs once continues if its object is %s, and runs once",
+  async (_, lose, comesBack) => {
+    const session = await open();
+    const key = newKey();
+    const first = await session.stream("order_once", { key });
+    const question = await asked(first, 1);
+    await lose();
+    const again = comesBack ? session.with({}, await at("/mcp")) : session;
+    const last = first.events.findLast(({ id }) => id !== undefined)?.id;
+    const stream = comesBack ? await again.get(last) : first;
+    await answer(again, question);
+    await answer(again, await asked(stream, comesBack ? 1 : 2));
+    await stream.end();
+    expect(stream.messages.at(-1)).toMatchObject({ result: { content: [{ text: "first second 1 1" }] } });
+    expect(await effectsOf(key)).toEqual({ reserve: 1, pay: 1 });
+  },
+);

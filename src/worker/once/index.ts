@@ -57,7 +57,10 @@ export function once<Env>(options: OnceOptions = {}): OncePart<Env, WithMcpObjec
   return {
     objects: OBJECTS,
     attach: (place) => ({
-      once: (env, session) => Object.assign(onceWith(keeperOf(env, place, ttlMs), session), { declare }),
+      once: (env, session, stream) => {
+        const run = stream === undefined ? undefined : `${session} ${stream}`;
+        return Object.assign(onceWith(keeperOf(env, place, ttlMs, run), session), { declare });
+      },
       role: { name: "once", create: (ctx) => new OnceObject(ctx) },
     }),
   };
@@ -69,16 +72,17 @@ function declare(capabilities: JsonObject): JsonObject {
   return { ...capabilities, experimental: { [IDEMPOTENCY_KEY]: {}, ...own } };
 }
 
-function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number): OutcomeKeeper {
+/** @param run Identifies the run of a call that continues after its object was lost. Every other run has an id of its own. */
+function keeperOf(env: unknown, place: ObjectPlace, ttlMs: number, run?: string): OutcomeKeeper {
   const objects = new RoleObjects("once", place);
-  return (presented, run) => {
+  return (presented, work) => {
     // Before the call is presented, so that a missing namespace is reported first.
     objects.namespace(env);
     const { name, ...rest } = presented;
-    const presentation: Presentation = { ...rest, ttlMs, run: crypto.randomUUID() };
+    const presentation: Presentation = { ...rest, ttlMs, run: run ?? crypto.randomUUID() };
     const headers = { [PRESENT_HEADER]: JSON.stringify(presentation) };
     const dial = () => retryOnReset(() => objects.dial(objects.named(env, `once:${name}`), headers));
-    const outcome = present(dial, run);
+    const outcome = present(dial, work);
     // Continues when the client disconnects, so that the outcome can be requested later.
     waitUntil(outcome.catch(() => undefined));
     return outcome;

@@ -15,7 +15,7 @@ import { openSockets } from "../open-sockets.ts";
 
 /** Describes the call that is presented. Sent in a header, since a WebSocket upgrade has no body. */
 export interface Presentation extends Omit<Presented, "name"> {
-  /** Random id of this presentation. A reconnect sends the same id. */
+  /** Id of the run. A reconnect sends the same id, and so does a call of a session that continues after its object was lost. */
   readonly run: string;
   /** Milliseconds the outcome is kept, counted from the first presentation of the call. */
   readonly ttlMs: number;
@@ -75,7 +75,7 @@ export class OnceObject implements RoleObject {
 
   async webSocketClose(): Promise<void> {
     const claim = this.#claim();
-    if (claim && claim.outcome === undefined && this.#ctx.getWebSockets().length > 0) await this.#watchRunner(claim);
+    if (claim && claim.outcome === undefined && openSockets(this.#ctx).length > 0) await this.#watchRunner(claim);
   }
 
   /** Deletes the call when it expires. Before that, settles a call whose Worker has not reconnected in time. */

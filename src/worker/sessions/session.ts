@@ -382,7 +382,7 @@ export class Session implements HttpSseSession {
       recording: durable && this.#durableCalls?.recordingOf(durable),
       awaitElicitations: (ids) => this.#notices.awaitElicitations(ids, caller),
       replay: runtime.replay?.rounds,
-      once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`),
+      once: runtime.once?.(env, `${this.#host.ctx.id} ${this.#number}`, durable?.stream),
       // Only clients of these versions reconnect.
       disconnect: client.rules.primingEvent ? (retryMs) => stream?.disconnect?.(retryMs) : undefined,
       onHandling: (handled) => {

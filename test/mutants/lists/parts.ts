@@ -405,6 +405,14 @@ export const PARTS: readonly Mutant[] = [
     title: "any other tool is not run again",
   },
   {
+    id: "once-rerun-is-a-repeat",
+    file: "src/worker/once/index.ts",
+    find: "run: run ?? crypto.randomUUID() };",
+    replace: "run: crypto.randomUUID() };",
+    tests: ["test/worker/durable-calls.test.ts"],
+    title: "a call that runs once continues",
+  },
+  {
     id: "durable-question-for-ever",
     file: "src/worker/replay/durable-calls.ts",
     find: "if (untilMs > nowMs) nextMs = Math.min(nextMs, untilMs);",
