@@ -1,0 +1,83 @@
+/** The data server. index.ts serves it as a Worker with D1, stdio.ts over standard input and output with a file. */
+import { type HandlerContext, McpServer } from "mcp-edge";
+import * as z from "zod";
+import { addAnalysis } from "./analysis.ts";
+import { columnsOf, countRows, listTables, readRows, tableName } from "./database.ts";
+import type { DataEnv } from "./env.ts";
+import { addImport } from "./import.ts";
+
+export const server = new McpServer<DataEnv>({
+  name: "data",
+  title: "Data",
+  version: "1.0.0",
+  instructions: "Imports CSV files as tables, and reads, analyzes and draws them. The resources describe the tables.",
+  // Longer lists come in pages.
+  pageSize: 50,
+});
+
+addImport(server);
+addAnalysis(server);
+
+const uriOf = (table: string) => `data://tables/${table}`;
+
+/** Lists each table as a resource. The list is read each time, so it also has the tables that other Workers imported. */
+server.resourceProvider({
+  list: async (ctx) =>
+    (await listTables(ctx.env.DB)).map((table) => ({ uri: uriOf(table), name: table, mimeType: "application/json" })),
+  read: () => undefined,
+});
+
+server.resourceTemplate(
+  "data://tables/{table}",
+  {
+    name: "table",
+    title: "A table",
+    description: "The columns of a table, the number of its rows, and the first of them",
+    mimeType: "application/json",
+    complete: { table: (typed, _chosen, ctx) => tablesLike(typed, ctx) },
+  },
+  async (_, { table }, ctx) => {
+    const description = await describeTable(String(table), ctx);
+    // Undefined means that there is no such resource.
+    return description && JSON.stringify(description, null, 2);
+  },
+);
+
+server.prompt(
+  "explore",
+  {
+    title: "Explore a table",
+    description: "Look for what is remarkable in a column of a table",
+    arguments: z.object({ table: z.string(), column: z.string().optional() }),
+    complete: {
+      table: (typed, _chosen, ctx) => tablesLike(typed, ctx),
+      // The suggestions depend on the table that was chosen before.
+      column: async (typed, { table = "" }, ctx) =>
+        (await columnsOf(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
+    },
+  },
+  async ({ table, column }, ctx) => {
+    const [contents] = await ctx.readResource(uriOf(table));
+    const what = column ? `the column ${column} of the table ${table}` : `the table ${table}`;
+    return [
+      {
+        role: "user",
+        content: { type: "text", text: `Find what is remarkable in ${what}. Use analyze_csv, query and chart.` },
+      },
+      ...(contents ? [{ role: "user" as const, content: { type: "resource" as const, resource: contents } }] : []),
+    ];
+  },
+);
+
+async function tablesLike(typed: string, ctx: HandlerContext<DataEnv>): Promise<string[]> {
+  return (await listTables(ctx.env.DB)).filter((table) => startsWith(table, typed));
+}
+
+const startsWith = (name: string, typed: string) => name.toLowerCase().startsWith(typed.toLowerCase());
+
+async function describeTable(table: string, { env }: HandlerContext<DataEnv>) {
+  if (!tableName.safeParse(table).success) return undefined;
+  const columns = await columnsOf(env.DB, table);
+  if (columns.length === 0) return undefined;
+  return { table, columns, rows: await countRows(env.DB, table), first: await readRows(env.DB, table, 0, 5) };
+}

@@ -1,0 +1,56 @@
+/** The tool that stores a CSV as a table. It asks before it replaces one. */
+import { type HandlerContext, type McpServer, ToolError } from "mcp-edge";
+import * as z from "zod";
+import { parseCsv } from "./csv.ts";
+import { columnsOf, countRows, importTable, tableName } from "./database.ts";
+import type { DataEnv } from "./env.ts";
+
+const CHARACTERS_MAX = 2_000_000;
+
+export function addImport(server: McpServer<DataEnv>): void {
+  server.tool(
+    "import_csv",
+    {
+      title: "Import CSV",
+      description:
+        "Store a CSV as a table. Give its text as `csv`, or, if the server runs on your machine, its path as `filepath`.",
+      input: z.object({
+        table: tableName,
+        csv: z.string().max(CHARACTERS_MAX).optional(),
+        filepath: z.string().max(1_000).optional(),
+      }),
+      output: z.object({ table: z.string(), rows: z.number(), columns: z.array(z.string()) }),
+      annotations: { destructiveHint: true, openWorldHint: false },
+    },
+    async ({ table, csv, filepath }, ctx) => {
+      const parsed = parseCsv(csv ?? (await readFile(ctx.env, filepath)));
+      // A step, so that the answer stays the same if the handler runs again after the question.
+      const existing = await ctx.step("look", () => rowsIn(ctx.env, table));
+      if (existing !== undefined) await confirm(`Replace the table "${table}" with its ${existing} rows?`, ctx);
+      await ctx.step("import", () => importTable(ctx.env.DB, table, parsed));
+      server.resourcesChanged();
+      server.resourceUpdated(`data://tables/${table}`);
+      return { table, rows: parsed.rows.length, columns: [...parsed.columns] };
+    },
+  );
+}
+
+/** Returns the text of a file of the folder that the server on a desktop may read. */
+export async function readFile({ readFile: read }: DataEnv, filepath: string | undefined): Promise<string> {
+  if (filepath === undefined) throw new ToolError("Give the CSV as `csv`, or the path of a file as `filepath`.");
+  if (!read) throw new ToolError("This server runs at the edge and has no files. Give the text of the CSV as `csv`.");
+  const text = await read(filepath);
+  if (text === undefined) throw new ToolError(`There is no file ${filepath} in the folder of this server.`);
+  if (text.length > CHARACTERS_MAX) throw new ToolError(`The file has more than ${CHARACTERS_MAX} characters.`);
+  return text;
+}
+
+async function rowsIn({ DB }: DataEnv, table: string): Promise<number | undefined> {
+  return (await columnsOf(DB, table)).length > 0 ? countRows(DB, table) : undefined;
+}
+
+async function confirm(question: string, ctx: HandlerContext<DataEnv>): Promise<void> {
+  if (!ctx.client.can("elicitation")) throw new ToolError("A table with this name exists. Choose another name.");
+  const answer = await ctx.elicit(question, z.object({ replace: z.boolean().meta({ title: "Replace it" }) }));
+  if (answer.action !== "accept" || !answer.content.replace) throw new ToolError("The user kept the existing table.");
+}

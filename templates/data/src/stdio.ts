@@ -1,0 +1,22 @@
+/** The data server over standard input and output: a SQLite file in place of D1, and CSV files of one folder. */
+import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { readFileWithin, serveStdio } from "mcp-edge/node";
+import { server } from "./data.ts";
+import type { DataEnv } from "./env.ts";
+import { openDatabase } from "./sqlite-file.ts";
+
+/** Only files of this folder are read, whatever path a model asks for. The database lies there, too. */
+const { DATA_FOLDER = join(homedir(), "mcp-data") } = process.env;
+mkdirSync(DATA_FOLDER, { recursive: true });
+
+const env: DataEnv = {
+  DB: openDatabase(join(DATA_FOLDER, "data.sqlite")),
+  readFile: async (path) => {
+    const bytes = await readFileWithin(DATA_FOLDER, path);
+    return bytes && new TextDecoder().decode(bytes);
+  },
+};
+
+await serveStdio(server, { env });

@@ -1,0 +1,39 @@
+/** The server over standard input and output: a SQLite file in place of D1, and CSV files of one folder. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stdio } from "mcp-edge/node";
+import { afterAll, expect, test } from "vitest";
+import { call, open, SALES } from "./helpers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "data-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, "Sales 2026.csv"), SALES);
+
+const start = () => open(stdio({ command: process.execPath, args: ["src/stdio.ts"], env: { DATA_FOLDER: folder } }));
+
+test("analyzes a file of its folder, and no other file", async () => {
+  const client = await start();
+  const operations = ["sum"];
+  expect(await call(client, "analyze_csv", { filepath: "Sales 2026.csv", operations })).toMatchObject({
+    rows: 4,
+    columns: { amount: { sum: 60.5 } },
+  });
+  expect(await call(client, "analyze_csv", { filepath: "../other.csv", operations })).toContain("was refused");
+  expect(await call(client, "analyze_csv", { filepath: "none.csv", operations })).toContain(
+    "There is no file none.csv",
+  );
+  await client.close();
+});
+
+test("a table that was imported from a file outlives the process", async () => {
+  const first = await start();
+  await call(first, "import_csv", { table: "sales", filepath: "Sales 2026.csv" });
+  await first.close();
+  const second = await start();
+  expect(await call(second, "query", { sql: "SELECT COUNT(*) AS n FROM sales" })).toMatchObject({ rows: [{ n: 4 }] });
+  expect(await call(second, "read_rows", { table: "sales" })).toMatchObject({
+    rows: [{ _row: 1, region: "North" }, {}, {}, {}],
+  });
+  await second.close();
+});
