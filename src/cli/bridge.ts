@@ -13,8 +13,8 @@ import {
   type RequestId,
 } from "../core/protocol/jsonrpc.ts";
 import { StdioServerTransport } from "../node/index.ts";
-import { checkCredentials, openTarget } from "./connection.ts";
 import { Exit } from "./exit.ts";
+import { checkCredentials, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { Relay } from "./relay/relay.ts";
 import { nameOf, readTarget } from "./target.ts";

@@ -9,6 +9,8 @@ export interface CliCommand {
   readonly name: string;
   /** Whether the command line may end with `-- command`, the command of a server. */
   readonly takesServer?: boolean;
+  /** Changes the words of the command line before options are looked for in them. */
+  prepare?(words: readonly string[]): readonly string[];
   /** Adds description, arguments, options and the action. The action sets `process.exitCode`. */
   define(command: Command): unknown;
 }

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { parseJsonc } from "../node/jsonc.ts";
 import type { ConnectOptions } from "./commands/connect.ts";
 import { listenForSignals } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
@@ -13,7 +14,6 @@ import { surroundings } from "./hosts/configured.ts";
 import { setEntry } from "./hosts/edit-jsonc.ts";
 import { HOSTS, type Host } from "./hosts/entries.ts";
 import { type HostFile, hostFiles } from "./hosts/files.ts";
-import { parseJsonc } from "./hosts/jsonc.ts";
 import { readIfExists, replaceFile } from "./hosts/write-file.ts";
 import { didYouMean } from "./names.ts";
 import { redact } from "./redact.ts";

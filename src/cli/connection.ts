@@ -1,19 +1,15 @@
 /**
- * The options of every command that talks to a server, and the connection they describe.
+ * The connection of a command: it is opened, used, and closed whatever happens.
  *
  * @module
  */
 import { type Client, type ClientOptions, connect, type Transport } from "../client/index.ts";
-import { isLoopback } from "../http/origin.ts";
-import { stdio } from "../node/index.ts";
-import { watchFetch, watchTransport } from "./debug.ts";
-import { CliError, Exit, Interrupted, usageError } from "./exit.ts";
+import { pause } from "../core/protocol/pause.ts";
+import { Interrupted } from "./exit.ts";
+import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
-import { isSecretName } from "./redact.ts";
-import type { SignInRules } from "./sign-in.ts";
-import { nameOf, readTarget, type Target } from "./target.ts";
-import { clean, createTerminal, type Terminal } from "./terminal.ts";
-import { packageVersion } from "./version.ts";
+import { nameOf, readTarget } from "./target.ts";
+import { createTerminal, type Terminal } from "./terminal.ts";
 
 /** What a command works with. */
 export interface Session {
@@ -21,12 +17,18 @@ export interface Session {
   readonly terminal: Terminal;
   /** Aborts on Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /** Aborts when notifications no longer arrive, because the connection or their stream is lost for good. */
+  readonly lost: AbortSignal;
+  /** Keeps the connection open for work that a failed command leaves, such as a cancellation, for a few seconds at most. */
+  beforeClose(work: Promise<unknown>): void;
 }
 
 /** The numbers of the signals that end a command. */
 const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 /** How long a closing connection may take, in milliseconds. The server process of a pipe is ended within it. */
 const CLOSE_MS = 6_000;
+/** How long the work before it may take, in milliseconds. */
+const LAST_WORK_MS = 5_000;
 
 /**
  * Connects, runs a command, and closes the connection whatever happens.
@@ -46,129 +48,43 @@ export async function withClient(
   const interruption = listenForSignals();
   const { signal } = interruption;
   const opened = await openTarget(target, options, terminal, { signal, mayAsk: terminal.canAsk });
-  let client: Client | undefined;
+  const work: Promise<unknown>[] = [];
+  const beforeClose = (each: Promise<unknown>) => void work.push(each);
   try {
-    const more = own(terminal, signal, nameOf(target));
-    client = await untilInterrupted(connect(opened.target, { ...opened.options, ...more }), signal);
-    return await untilInterrupted(run({ client, terminal, signal }), signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw opened.explain(error);
+    return await useOpened(opened, own(terminal, signal, nameOf(target)), signal, async (client) => {
+      try {
+        return await untilInterrupted(run({ client, terminal, signal, lost: opened.lost, beforeClose }), signal);
+      } finally {
+        terminal.status(undefined);
+        await withinMs(LAST_WORK_MS, Promise.allSettled(work));
+      }
+    });
   } finally {
-    terminal.status(undefined);
-    await closeInTime(client, opened.transport);
     interruption.stop();
   }
 }
 
-/** A target in the form that `connect` takes. */
-export interface Opened {
-  readonly target: string | Transport;
-  readonly transport: Transport | undefined;
-  readonly options: ClientOptions;
-  /** Adds what is known about the server's process to an error. */
-  explain(error: unknown): unknown;
-}
-
-/** Prepares a connection; nothing is opened yet. Errors and events after the signal are not shown. */
-export async function openTarget(
-  target: Target,
-  options: ConnectionOptions,
-  terminal: Terminal,
-  rules: SignInRules,
-): Promise<Opened> {
-  const { signal } = rules;
-  const { as, timeout, debug } = options;
-  const log = debug ? (line: string) => terminal.note(clean(line)) : undefined;
-  const common: ClientOptions = {
-    name: "mcp-edge",
-    version: packageVersion(),
-    ...(as === undefined ? {} : { protocolVersions: [as] }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout, totalTimeoutMs: timeout }),
-    onEvent: (event) => {
-      // A process that Ctrl-C has ended too is no news.
-      if (signal.aborted) return;
-      if (event.type === "warning") terminal.note(terminal.err.yellow(`Warning: ${clean(event.message)}`));
-      else if (event.type === "handler-failed") terminal.note(terminal.err.red(`${event.handler}: ${event.error}`));
-      else if (log) log(`[client] ${JSON.stringify(event)}`);
-    },
-  };
-  if (target.kind === "http") {
-    const headers = { ...target.headers, ...headersOf(options.header) };
-    const fetch = log ? { fetch: watchFetch(log) } : {};
-    const explain = (error: unknown) => error;
-    const auth = mayHoldTokens(target.url, headers) ? { auth: await authOf(target.url, options, terminal, rules) } : {};
-    return { target: target.url, transport: undefined, options: { ...common, headers, ...fetch, ...auth }, explain };
-  }
-  if (options.header) throw usageError("--header is for servers with a URL; this one is a command.");
-  const output = new LastLines();
-  const { command, args, env, cwd } = target;
-  const transport: Transport = stdio({
-    command,
-    args,
-    ...(env === undefined ? {} : { env }),
-    ...(cwd === undefined ? {} : { cwd }),
-    // The log of a server would mix with the output; it is shown if the server fails.
-    stderr: options.debug ? "inherit" : (text) => output.add(text),
-  });
-  const explain = (error: unknown) => withOutput(error, output.text);
-  return { target: log ? watchTransport(transport, log) : transport, transport, options: common, explain };
-}
-
-/** Whether a sign-in is possible: the user gives no credentials, and nobody on the way can read a token. */
-function mayHoldTokens(url: string, headers: Readonly<Record<string, string>>): boolean {
-  const { protocol, hostname } = new URL(url);
-  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  return !isGiven && (protocol === "https:" || isLoopback(hostname));
-}
-
-async function authOf(url: string, options: ConnectionOptions, terminal: Terminal, rules: SignInRules) {
-  // Commands for local servers start without it.
-  const { signInFor } = await import("./sign-in.ts");
-  return signInFor(url, options, terminal, rules);
-}
-
-/** Adds the last lines of a server's log to the error that ended the connection. */
-function withOutput(error: unknown, text: string): unknown {
-  const isLost = error instanceof Error && /closed|started|unreachable/.test(error.message);
-  if (!isLost || text === "") return error;
-  return new CliError(Exit.connection, `${error.message}\nThe server's log ends with:\n${text}`);
-}
-
-/** The end of what a server wrote to standard error. */
-class LastLines {
-  text = "";
-
-  add(text: string): void {
-    this.text = (this.text + text).slice(-2_000);
-  }
-}
-
-/** @throws {CliError} if a header is not `Name: value`. */
-function headersOf(lines: readonly string[] = []): Record<string, string> {
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*)$/.exec(line) ?? [];
-      if (name === "") throw usageError(`--header ${JSON.stringify(line)}: write it as "Name: value".`);
-      return [name, value];
-    }),
-  );
-}
-
 /**
- * Refuses to send secrets over a connection that anyone on the way can read.
+ * Connects to a target, passes the client to a function, and closes the connection whatever happens.
  *
- * @throws {CliError} naming the header.
+ * @param more Options of the client.
  */
-export function checkCredentials(target: Target, header: readonly string[] = []): void {
-  if (target.kind !== "http") return;
-  const { protocol, hostname } = new URL(target.url);
-  if (protocol === "https:" || isLoopback(hostname)) return;
-  const secret = Object.keys({ ...target.headers, ...headersOf(header) }).find(isSecretName);
-  if (secret === undefined) return;
-  throw usageError(
-    `The header ${secret} would be sent over http: to ${hostname}, readable for everyone on the way. Use https:.`,
-  );
+export async function useOpened<T>(
+  opened: Opened,
+  more: Partial<ClientOptions>,
+  signal: AbortSignal,
+  use: (client: Client) => T | Promise<T>,
+): Promise<T> {
+  let client: Client | undefined;
+  try {
+    client = await untilInterrupted(connect(opened.target, { ...opened.options, ...more }), signal);
+    return await use(client);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw opened.explain(error);
+  } finally {
+    await closeInTime(client, opened.transport);
+  }
 }
 
 /** Aborts on the first signal. The second one ends the process at once. */
@@ -210,12 +126,16 @@ export async function untilInterrupted<T>(promise: Promise<T>, signal: AbortSign
 
 /** Closes a client, or else the transport that it would have closed. Never rejects, and ends after a while. */
 export async function closeInTime(client: Client | undefined, transport: Transport | undefined): Promise<void> {
-  const closed = client ? client.close() : transport?.close();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, CLOSE_MS);
-  });
   // The outcome of the command matters more than a failure while closing.
-  await Promise.race([Promise.resolve(closed).catch(() => undefined), late]);
-  clearTimeout(timer);
+  await withinMs(
+    CLOSE_MS,
+    Promise.resolve(client ? client.close() : transport?.close()).catch(() => undefined),
+  );
+}
+
+/** Waits for work that never rejects, but no longer than this. */
+async function withinMs(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([work, pause(ms, timer.signal)]);
+  timer.abort();
 }

@@ -5,6 +5,7 @@
  */
 import { createParser } from "eventsource-parser";
 import type { FetchFunction, Transport } from "../client/index.ts";
+import type { ReopenableTransport } from "../client/open-link.ts";
 import { isObject, type JSONRPCMessage } from "../core/protocol/jsonrpc.ts";
 import { hasEnvelope } from "../core/protocol/lifecycle.ts";
 import { isSecretName, REDACTED, redact, redactUrl } from "./redact.ts";
@@ -58,7 +59,9 @@ export function watchTransport(inner: Transport, log: Log): Transport {
     },
     close: () => inner.close(),
   };
-  return outer;
+  const { reopen } = inner as Partial<ReopenableTransport>;
+  if (!reopen) return outer;
+  return Object.assign(outer, { reopen: () => watchTransport(reopen.call(inner), log) });
 }
 
 /** Returns a `fetch` that logs requests, headers and the messages of both directions. */

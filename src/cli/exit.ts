@@ -5,6 +5,7 @@
  */
 import { ClientError } from "../client/errors.ts";
 import { KitError, McpError } from "../core/protocol/errors.ts";
+import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 
 /** The exit codes of every command that talks to a server. They are documented in docs/guides/command-line.md. */
 export const Exit = {
@@ -17,19 +18,33 @@ export const Exit = {
   serverError: 3,
   /** The server cannot be reached, refuses the connection, or the connection broke. */
   connection: 4,
-  /** A time limit passed, or the user refused. */
+  /** A time limit passed, the user refused, or a task was cancelled. */
   cancelled: 5,
+  /** `call --task`: the tool has run, but not as a task. */
+  noTask: 6,
 } as const;
 
 /** An error with the exit code it leads to. Its text is shown as it is. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly exitCode: number;
+  /** What `--json` adds to the text. */
+  readonly facts: JsonObject;
 
-  constructor(exitCode: number, message: string) {
-    super(message);
+  constructor(exitCode: number, message: string, { facts = {}, ...options }: CliErrorOptions = {}) {
+    super(message, options);
     this.exitCode = exitCode;
+    this.facts = facts;
   }
+}
+
+interface CliErrorOptions extends ErrorOptions {
+  readonly facts?: JsonObject;
+}
+
+/** Returns an error with a further line of text, and facts for `--json`. */
+export function withMore(error: unknown, line: string, facts: JsonObject = {}, exitCode = exitCodeOf(error)): CliError {
+  return new CliError(exitCode, `${textOfError(error)}\n${line}`, { cause: error, facts });
 }
 
 /** A wrong command line. */
@@ -60,8 +75,17 @@ export function exitCodeOf(error: unknown): number {
   return KitError.is(error) && error.code === "options-invalid" ? Exit.usage : Exit.serverError;
 }
 
+/** Returns what `--json` prints for an error. */
+export function jsonOfError(error: unknown): JsonObject {
+  const origin = error instanceof CliError ? error.cause : error;
+  const facts = error instanceof CliError ? error.facts : {};
+  const code = McpError.is(origin) || ClientError.is(origin) ? { code: origin.code } : {};
+  return { error: { message: textOfError(error), exitCode: exitCodeOf(error), ...code, ...facts } };
+}
+
 /** Returns the text to show for an error. */
 export function textOfError(error: unknown): string {
+  if (error instanceof CliError) return error.message;
   if (McpError.is(error)) {
     const data = error.data === undefined ? "" : `\n${JSON.stringify(error.data, undefined, 2)}`;
     return `The server answered with error ${error.code}: ${error.message}${data}`;
@@ -73,7 +97,9 @@ export function textOfError(error: unknown): string {
   const cause = causeOf(error);
   const isSignIn = ClientError.is(error) && error.code === "sign-in-failed";
   const other = isSignIn ? '\nIf you have a token: --header "Authorization: Bearer ..."' : "";
-  return `${error.message}${cause}${hint}${other}`;
+  // The name that the limit has here.
+  const text = error.message.replace(/\((timeoutMs|totalTimeoutMs)\)/, "(--timeout)");
+  return `${text}${cause}${hint}${other}`;
 }
 
 /** Node's fetch says "fetch failed"; the reason is in the cause. */

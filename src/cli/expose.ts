@@ -8,10 +8,10 @@ import { randomBytes } from "node:crypto";
 import { connect } from "../client/index.ts";
 import { type Listening, listen } from "../node/http-server.ts";
 import type { ExposeOptions } from "./commands/expose.ts";
-import { listenForSignals, openTarget } from "./connection.ts";
+import { listenForSignals, useOpened } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { Gateway } from "./expose/gateway.ts";
-
+import { openTarget } from "./open-target.ts";
 import type { Connect } from "./relay/relay.ts";
 import { printJson } from "./show.ts";
 import { nameOf, readTarget } from "./target.ts";
@@ -27,10 +27,15 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
   const token = options.token ? chooseToken() : undefined;
   const target = await readTarget(server, options);
   const interruption = listenForSignals();
+  const { signal } = interruption;
+  const prepare = () => openTarget(target, options, terminal, { signal, mayAsk: false });
   const open: Connect = async (more) => {
-    const opened = await openTarget(target, options, terminal, { signal: interruption.signal, mayAsk: false });
+    const opened = await prepare();
     return connect(opened.target, { ...opened.options, ...more });
   };
+  // A command that does not work is reported here, and not only to clients.
+  terminal.status("Starting the server");
+  await useOpened(await prepare(), {}, signal, () => undefined).finally(() => terminal.status(undefined));
   const log = (text: string) => terminal.note(terminal.err.dim(oneLine(text, 500)));
   const gateway = new Gateway({ connect: open, path: PATH, token, log });
   const listening = await start(gateway, options.port);
@@ -41,7 +46,7 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
     if (token !== undefined) terminal.print(`Authorization: Bearer ${token}`);
   }
   terminal.note(terminal.err.dim(`Serving ${oneLine(nameOf(target), 200)}. Ctrl-C ends.`));
-  await new Promise<void>((resolve) => interruption.signal.addEventListener("abort", () => resolve(), { once: true }));
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   await gateway.close();
   await listening.close();
   interruption.stop();

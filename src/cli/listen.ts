@@ -16,9 +16,13 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
   const { count = Number.POSITIVE_INFINITY, json = false, level } = options;
   let left = count;
   let finish = () => {};
-  const finished = new Promise<void>((resolve) => {
+  let fail = (_reason: unknown) => {};
+  const finished = new Promise<void>((resolve, reject) => {
     finish = resolve;
+    fail = reject;
   });
+  // It may be lost before anything is awaited.
+  finished.catch(() => undefined);
   const handlers = (terminal: Terminal) =>
     printers((method, params, text) => {
       if (left <= 0) return;
@@ -26,7 +30,8 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
       terminal.print(json ? JSON.stringify({ method, params }) : text);
       if (left === 0) finish();
     });
-  return withClient(server, options, handlers, async ({ client, terminal, signal }) => {
+  return withClient(server, options, handlers, async ({ client, terminal, signal, lost }) => {
+    lost.addEventListener("abort", () => fail(lost.reason));
     if (level !== undefined) await client.setLevel(level as LoggingLevel, { signal });
     for (const uri of uris) await client.subscribe(uri, { signal });
     terminal.note(terminal.err.dim("Listening. Ctrl-C ends."));

@@ -12,6 +12,8 @@ export interface ConnectionOptions {
   readonly as?: string;
   /** Headers, each as `Name: value`. */
   readonly header?: readonly string[];
+  /** Variables for the process of a server, each as `NAME=VALUE` or `NAME`. */
+  readonly env?: readonly string[];
   /** Whether every message is logged to standard error. */
   readonly debug?: boolean;
   /** The limit of each request, in milliseconds. */
@@ -28,7 +30,7 @@ export interface ConnectionOptions {
 
 const VERSIONS = SPOKEN_VERSIONS.map(({ version }) => version);
 
-const ALL = ["json", "as", "header", "timeout", "debug", "browser", "device", "yes"] as const;
+const ALL = ["json", "as", "header", "env", "timeout", "debug", "browser", "device", "yes"] as const;
 
 /** Adds options of {@link ConnectionOptions} to a command: all of them, or those that are named. */
 export function addConnectionOptions(command: Command, names: readonly (typeof ALL)[number][] = ALL): Command {
@@ -38,6 +40,10 @@ export function addConnectionOptions(command: Command, names: readonly (typeof A
     header: new Option(
       "--header <header>",
       'send a header, such as "Authorization: Bearer ..." (repeatable)',
+    ).argParser(append),
+    env: new Option(
+      "--env <variable>",
+      "set a variable for a server that is a command, as NAME=VALUE, or NAME to pass on yours (repeatable)",
     ).argParser(append),
     timeout: new Option("--timeout <time>", "end each request after this time, such as 30s or 2m").argParser(
       readDuration,

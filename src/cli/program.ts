@@ -28,8 +28,8 @@ import { serverJson } from "./commands/server-json.ts";
 import { servers } from "./commands/servers.ts";
 import { tasks } from "./commands/tasks.ts";
 import { types } from "./commands/types.ts";
-import { Exit, exitCodeOf, textOfError } from "./exit.ts";
-import { redactText } from "./redact.ts";
+import { Exit, exitCodeOf, jsonOfError, textOfError } from "./exit.ts";
+import { redact, redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
 import { clean } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
@@ -68,13 +68,21 @@ export async function run(args: readonly string[]): Promise<number> {
     const named = findCommand(args[0]);
     const program = createProgram();
     if (args.length === 0) program.help({ error: true });
-    await program.parseAsync(named?.takesServer ? moveCommand(args) : [...args], { from: "user" });
+    const words = named?.takesServer ? moveCommand(args) : args;
+    await program.parseAsync([...(named?.prepare?.(words) ?? words)], { from: "user" });
     return Number(process.exitCode ?? Exit.ok);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.ok : Exit.usage;
     process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(error)))}\n`);
+    if (wantsJson(args)) process.stdout.write(`${JSON.stringify(redact(jsonOfError(error)), undefined, 2)}\n`);
     return exitCodeOf(error);
   }
+}
+
+/** What follows `--` belongs to the command of a server. */
+function wantsJson(args: readonly string[]): boolean {
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  return own.includes("--json");
 }
 
 async function printCompletions(words: readonly string[]): Promise<number> {

@@ -16,6 +16,8 @@ import type {
 } from "../client/index.ts";
 import { findSecretFields } from "../core/ask/secret-fields.ts";
 import { McpError } from "../core/protocol/errors.ts";
+import { ErrorCode } from "../core/protocol/jsonrpc.ts";
+import { withMore } from "./exit.ts";
 import { clean, oneLine, type Terminal } from "./terminal.ts";
 
 /** The code with which a client says that its user refused. @see MCP 2025-11-25, client/sampling, "Error Handling" */
@@ -35,6 +37,15 @@ export function handlersFor(terminal: Terminal, signal: AbortSignal, server: str
     onSample: (request, context) =>
       queue.run(() => answerSample(request, { terminal, server, signal: both(context.signal) })),
   };
+}
+
+/** Says why a server could not ask: without a terminal, the client declares that it answers no questions. */
+export function explainUnasked(error: unknown, { canAsk }: Terminal): unknown {
+  if (canAsk || !McpError.is(error) || error.code !== ErrorCode.MissingRequiredClientCapability) return error;
+  return withMore(
+    error,
+    "The server wants to ask you something, but standard input and standard error are no terminal.",
+  );
 }
 
 /** Formats a log message of a server as one line. */

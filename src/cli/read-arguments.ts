@@ -11,7 +11,7 @@ import type { ConnectionOptions } from "./options.ts";
 import { clean, type Terminal } from "./terminal.ts";
 
 /** The options of `call` and `prompt` themselves. An argument of the same name is written with the prefix `arg-`. */
-const OWN = ["json", "as", "header", "timeout", "debug", "json-args", "yes", "task", "help"];
+export const OWN = ["json", "as", "header", "env", "timeout", "debug", "device", "json-args", "yes", "task", "help"];
 
 /** What the command line says about the arguments. */
 export interface Given {

@@ -15,6 +15,7 @@ import { withProgress } from "./progress.ts";
 import { handlersFor } from "./questions.ts";
 import { readArguments, showArguments } from "./read-arguments.ts";
 import { printJson, printPrompt, printResource } from "./show.ts";
+import { asWritten } from "./target.ts";
 import { oneLine } from "./terminal.ts";
 
 /** Runs `read` and returns its exit code. */
@@ -34,7 +35,10 @@ export async function getPrompt(
   rest: readonly string[],
   options: PromptOptions,
 ): Promise<number> {
-  if (name === undefined || name.startsWith("-")) throw usageError("Write the name of a prompt before its arguments.");
+  if (name === undefined)
+    throw usageError(`Name a prompt. This shows them: mcp-edge list ${asWritten(server)} prompts`);
+  if (name.startsWith("-"))
+    throw usageError(`Write the name of the prompt before its arguments: ${name} is no prompt.`);
   return withClient(server, options, handlersFor, async ({ client, terminal, signal }) => {
     const prompts = await client.prompts({ signal }).all();
     const prompt = prompts.find((each) => each.name === name);

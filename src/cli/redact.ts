@@ -24,9 +24,21 @@ export function isSecretName(name: string): boolean {
 /** Addresses within a text. */
 const ADDRESS = /\bhttps?:\/\/[^\s"'<>]+/g;
 
-/** Returns a text without the secrets that can be recognised by their form. */
+/** A shorter value is no secret, and would be found in ordinary words. */
+export const SECRET_LENGTH_MIN = 4;
+
+/** The secrets that this process was given on its command line. They have no form by which they are recognised. */
+const given = new Set<string>();
+
+/** Keeps a value out of everything that is printed from now on, except results. */
+export function keepSecret(value: string): void {
+  if (value.length >= SECRET_LENGTH_MIN) given.add(value);
+}
+
+/** Returns a text without the secrets that were given, or that can be recognised by their form. */
 export function redactText(text: string): string {
-  return text.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
+  const others = [...given].reduce((before, value) => before.replaceAll(value, REDACTED), text);
+  return others.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);
 }
 
 /** Returns a copy of a JSON value in which strings under secret names are replaced. */

@@ -6,17 +6,11 @@
 import { homedir } from "node:os";
 import { type Client, connect } from "../client/index.ts";
 import type { ServersOptions } from "./commands/servers.ts";
-import {
-  checkCredentials,
-  closeInTime,
-  listenForSignals,
-  type Opened,
-  openTarget,
-  untilInterrupted,
-} from "./connection.ts";
+import { closeInTime, listenForSignals, untilInterrupted } from "./connection.ts";
 import { CliError, Exit, textOfError } from "./exit.ts";
 import { type Configured, type ReadFile, readHosts, surroundings } from "./hosts/configured.ts";
 import { askConsent, describe, withoutValues } from "./hosts/consent.ts";
+import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import { redactText } from "./redact.ts";
 import { printJson } from "./show.ts";
 import type { Target } from "./target.ts";

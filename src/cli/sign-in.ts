@@ -5,7 +5,16 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { deviceCode, type Grant, type OAuth, OAuthError, oauth, type RedirectHandler } from "../client/oauth/index.ts";
+import {
+  deviceCode,
+  type Grant,
+  type OAuth,
+  OAuthError,
+  oauth,
+  type RedirectHandler,
+  type RevocationOutcome,
+  revokeTokens,
+} from "../client/oauth/index.ts";
 import { fileStore, loopbackRedirect, openBrowser, resolveHost } from "../node/index.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { clean, oneLine, type Terminal } from "./terminal.ts";
@@ -25,12 +34,7 @@ export function signInFor(
   terminal: Terminal,
   { mayAsk, signal }: SignInRules,
 ): OAuth {
-  const common = {
-    store: fileStore(tokenFolder(process.env)),
-    resolve: resolveHost,
-    // Requests for tokens are not part of what --debug shows.
-    fetch: (url: string | URL, init?: RequestInit) => fetch(url, init),
-  };
+  const common = commonOptions();
   if (!mayAsk) return oauth({ ...common, redirect: refuseToAsk(server) });
   if (options.device) return oauth({ ...common, grant: endedBy(deviceGrant(terminal), signal) });
   const open = async (url: string) => {
@@ -40,9 +44,22 @@ export function signInFor(
   return oauth({ ...common, redirect: redirectEndedBy(loopbackRedirect({ open }), signal) });
 }
 
-/** Forgets the tokens for a server. */
-export async function signOut(server: string): Promise<void> {
-  await oauth({ store: fileStore(tokenFolder(process.env)), redirect: refuseToAsk(server) }).signOut(server);
+/**
+ * Removes the tokens for a server from this machine, and revokes them if the authorization server can.
+ *
+ * @throws {OAuthError} if they could not be revoked. They are removed by then.
+ */
+export function signOut(server: string): Promise<RevocationOutcome> {
+  return revokeTokens(server, { ...commonOptions(), redirect: refuseToAsk(server) });
+}
+
+function commonOptions() {
+  return {
+    store: fileStore(tokenFolder(process.env)),
+    resolve: resolveHost,
+    // Requests for tokens are not part of what --debug shows.
+    fetch: (url: string | URL, init?: RequestInit) => fetch(url, init),
+  };
 }
 
 /** The folder of the tokens. Only its owner can read it. */

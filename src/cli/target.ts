@@ -32,6 +32,12 @@ export function moveCommand(args: readonly string[]): readonly string[] {
   return [name, COMMAND + JSON.stringify(command), ...rest];
 }
 
+/** Returns `<server>` as the user has written it, for a command line that an error proposes. */
+export function asWritten(server: string): string {
+  if (!server.startsWith(COMMAND)) return server;
+  return `"${(JSON.parse(server.slice(COMMAND.length)) as string[]).join(" ")}"`;
+}
+
 /**
  * Reads `<server>`.
  *

@@ -4,8 +4,7 @@
  * @module
  */
 import type { CallToolResult, Client } from "../client/index.ts";
-import { resumeTask, type Task, type TaskState, tasks } from "../client/tasks/index.ts";
-import { isObject } from "../core/protocol/jsonrpc.ts";
+import { type ListedTask, listTasks, resumeTask, type Task, type TaskState, tasks } from "../client/tasks/index.ts";
 import type { TaskAction } from "./commands/tasks.ts";
 import { type Session, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
@@ -25,7 +24,7 @@ export function manageTasks(
   const own = (...parts: Parameters<typeof handlersFor>) => ({ ...handlersFor(...parts), use: [tasks()] });
   return withClient(server, options, own, async (session) => {
     const { client, terminal, signal } = session;
-    if (id === undefined) return listTasks(client, options, session);
+    if (id === undefined) return showTasks(client, options, session);
     const onStatus = (state: TaskState) => terminal.status(describeState(state));
     const task = await resumeTask(client, id, { signal, onStatus });
     if (action === "cancel") await task.cancel({ signal });
@@ -45,18 +44,18 @@ async function resultOf(task: Task, signal: AbortSignal, terminal: Terminal): Pr
   }
 }
 
+function factsOf({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: ListedTask): object {
+  return { taskId: id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs };
+}
+
 /** Formats a state as one line. */
-export function describeState({ status, statusMessage }: TaskState): string {
+function describeState({ status, statusMessage }: TaskState): string {
   return statusMessage === undefined ? status : `${status}: ${oneLine(statusMessage)}`;
 }
 
-/** Servers of 2025-11-25 may list tasks; later ones do not. */
-async function listTasks(client: Client, { json }: ConnectionOptions, { terminal, signal }: Session): Promise<number> {
-  const result = await client.request("tasks/list", undefined, { signal });
-  const listed = Array.isArray(result.tasks) ? result.tasks.filter(isObject) : [];
-  if (json) printJson(terminal, result);
-  else
-    for (const { taskId, status } of listed)
-      terminal.print(`${oneLine(String(taskId), 500)} ${oneLine(String(status))}`);
+async function showTasks(client: Client, { json }: ConnectionOptions, { terminal, signal }: Session): Promise<number> {
+  const listed = await listTasks(client, { signal }).all();
+  if (json) printJson(terminal, { tasks: listed.map(factsOf) });
+  else for (const task of listed) terminal.print(`${oneLine(task.id, 500)} ${describeState(task)}`);
   return Exit.ok;
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { KitError } from "../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
+import { parseJsonc } from "./jsonc.ts";
 
 /**
  * Reads a configuration file of Claude (`.mcp.json`, `claude_desktop_config.json`), Cursor (`.cursor/mcp.json`) or VS Code
@@ -11,17 +12,10 @@ import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 export async function readMcpConfig(path: string): Promise<JsonObject> {
   const text = await readFile(path, "utf8");
   try {
-    const config: unknown = JSON.parse(withoutComments(text));
+    const config: unknown = parseJsonc(text);
     if (isObject(config)) return config;
   } catch (cause) {
     throw new KitError("options-invalid", `${path} is not JSON: ${(cause as Error).message}`);
   }
   throw new KitError("options-invalid", `${path} does not contain a JSON object.`);
-}
-
-/** A text, a comment, or a comma before a closing bracket. Texts come first, so that what looks like a comment in them stays. */
-const PARTS = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*[\]}])/g;
-
-function withoutComments(text: string): string {
-  return text.replace(/^\uFEFF/, "").replace(PARTS, (part) => (part.startsWith('"') ? part : ""));
 }

@@ -62,6 +62,7 @@ const OPTIONS: OptionTable<StdioOptions> = {
 
 /** Characters of the standard error that an error repeats. */
 const KEPT_CHARS = 1_000;
+const SHUTDOWN_MS = 2_000;
 
 /** Variables that programs need to run. None of them is a secret. */
 const INHERITED = [
@@ -93,6 +94,8 @@ export class StdioClientTransport implements Transport {
   #child: ChildProcess | undefined;
   #lines: StdioServerTransport | undefined;
   #exited: Promise<unknown> = Promise.resolve();
+  /** Resolves with the reason when the process has ended and everything that it wrote was read. */
+  #ended: Promise<Error> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
   /** The ids of the requests that the server has to answer. */
   readonly #requests = new Set<unknown>();
@@ -148,7 +151,9 @@ export class StdioClientTransport implements Transport {
         reject(error);
       });
     });
-    child.once("close", (code, signal) => this.#onExit(code, signal));
+    this.#ended = new Promise((resolve) => {
+      child.once("close", (code, signal) => resolve(this.#onExit(code, signal)));
+    });
   }
 
   /** Sends a message. Rejects if it is not valid, or if the process has ended. */
@@ -159,7 +164,11 @@ export class StdioClientTransport implements Transport {
       note(message, this.#requests, this.#questions);
       this.#expectSpeech();
     }
-    await this.#lines.send(message);
+    try {
+      await this.#lines.send(message);
+    } catch (error) {
+      throw (await this.#endWithin(SHUTDOWN_MS)) ?? error;
+    }
   }
 
   /** Returns a transport that starts the same process again. */
@@ -170,7 +179,7 @@ export class StdioClientTransport implements Transport {
   /** Ends the process and resolves when it has ended. */
   async close(): Promise<void> {
     this.#finish();
-    const { shutdownMs = 2_000 } = this.#options;
+    const { shutdownMs = SHUTDOWN_MS } = this.#options;
     const child = this.#child;
     if (!child?.pid) return;
     child.stdin?.end();
@@ -218,13 +227,25 @@ export class StdioClientTransport implements Transport {
     }, readTimeoutMs);
   }
 
-  #onExit(code: number | null, signal: string | null): void {
-    if (this.#isClosed) return;
+  #onExit(code: number | null, signal: string | null): Error {
     const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
     const output = this.#lastOutput.trim();
     const said = output === "" ? "" : ` It had written to stderr: ${output}`;
-    this.onerror?.(new Error(`The server process ended ${how}.${said}`));
+    const reason = new Error(`The server process ended ${how}.${said}`);
+    if (!this.#isClosed) this.onerror?.(reason);
     this.#finish();
+    return reason;
+  }
+
+  /**
+   * A process that ends closes its input first, so that a message cannot be written. Its exit code and its last words say
+   * more about the reason. Returns undefined if it goes on.
+   */
+  async #endWithin(ms: number): Promise<Error | undefined> {
+    const timer = new AbortController();
+    const reason = await Promise.race([this.#ended, pause(ms, timer.signal).then(() => undefined)]);
+    timer.abort();
+    return reason;
   }
 
   #finish(): void {

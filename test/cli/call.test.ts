@@ -1,7 +1,9 @@
 /** `mcp-edge call` and `mcp-edge list` without a terminal, over HTTP and stdio. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { secondsOf } from "../../src/cli/retry-times.ts";
 import { Lab } from "../client/places.ts";
-import { json, scripted } from "../client/scripted.ts";
+import { discovered, json, result, scripted } from "../client/scripted.ts";
+import { NODE } from "../oracle/node.ts";
 import { cli, SERVER, withServer } from "./run.ts";
 
 let lab: Lab;
@@ -90,11 +92,33 @@ test.each<[string, string[], number, string]>([
   ["an unknown version", ["list", "--as", "2020-01-01"], 2, "2026-07-28"],
   ["a time without a unit that exists", ["list", "--timeout", "5x"], 2, "Write a time"],
   ["a server that ends", ["call", "crash", "--yes"], 4, "closed"],
-  ["a time that passes", ["call", "never", "--yes", "--timeout", "300ms"], 5, "300"],
+  ["a time that passes", ["call", "never", "--yes", "--timeout", "300ms"], 5, "300 ms (--timeout)"],
 ])("exit code for %s", async (_, args, code, text) => {
   const ran = await withServer(args);
   expect([ran.code, ran.stdout]).toEqual([code, ""]);
   expect(ran.stderr).toContain(text);
+});
+
+test("a server that wants to ask is an error without a terminal, which says so", async () => {
+  const { code, stderr } = await withServer(["call", "order", "--yes"]);
+  expect(code).toBe(3);
+  expect(stderr).toContain("The server wants to ask you something");
+});
+
+test.each([
+  ["localhost:8787/mcp", "http://localhost:8787/mcp"],
+  ["example.com", "https://example.com"],
+])("an address without its scheme gets a hint: %s", async (server, url) => {
+  const { code, stderr } = await cli(["list", server]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`Did you mean ${url}?`)]);
+});
+
+test.each([
+  ["call", "tools"],
+  ["prompt", "prompts"],
+])("%s without a name says how to find one", async (command, what) => {
+  const { code, stderr } = await cli([command, "--", "node", "server.js"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`mcp-edge list "node server.js" ${what}\n`)]);
 });
 
 test("exit code 4 for a server that cannot be reached, with the reason", async () => {
@@ -152,4 +176,125 @@ test("D1: --debug logs each message with direction, era, method, id and size to 
   const modern = await withServer(["call", "add", "--a", "1", "--b", "2", "--debug"]);
   expect(modern.stderr).toMatch(/-> modern tools\/call#\d+ \d+B/);
   expect(modern.stderr).toMatch(/<- result#\d+ \d+B/);
+});
+
+describe("--env", () => {
+  const SECRET = "horse-battery-staple";
+  const run = (...more: string[]) => withServer(["call", "environment", "--yes", ...more]);
+
+  test("sets variables of the server, or passes on those of the user", async () => {
+    const { stdout } = await withServer(["call", "environment", "--yes", "--env", "CITY=Bern=x", "--env", "MINE"], {
+      env: { MINE: "passed on" },
+    });
+    expect(JSON.parse(stdout).env).toMatchObject({ CITY: "Bern=x", MINE: "passed on" });
+  });
+
+  test("is the result of a tool that returns it, and not in --debug", async () => {
+    const { stdout, stderr } = await run("--debug", "--env", `PIN=${SECRET}`);
+    expect(JSON.parse(stdout).env.PIN).toBe(SECRET);
+    expect(stderr).toContain("[redacted]");
+    expect(stderr).not.toContain(SECRET);
+  });
+
+  test.each([[], ["--debug"], ["--json"]])("is not in the log of a server that ends: %j", async (...more) => {
+    const program = "console.error('the value is', process.env.PIN); process.exit(4)";
+    const ran = await cli(["list", "--env", `PIN=${SECRET}`, ...more, "--", NODE, "-e", program]);
+    expect(ran.code).toBe(4);
+    expect(ran.stderr).toContain("the value is [redacted]");
+    expect(ran.stdout + ran.stderr).not.toContain(SECRET);
+  });
+
+  test.each([
+    [["--env", "=x"], "write a variable as NAME=VALUE"],
+    [["--env", "NO_SUCH_VARIABLE"], "your environment has no such variable"],
+  ])("is refused: %j", async (more, text) => {
+    const ran = await run(...more);
+    expect([ran.code, ran.stdout]).toEqual([2, ""]);
+    expect(ran.stderr).toContain(text);
+  });
+
+  test("is refused for a server with a URL", async () => {
+    const ran = await cli(["list", lab.url(), "--env", "A=b"]);
+    expect([ran.code, ran.stdout]).toEqual([2, ""]);
+    expect(ran.stderr).toContain("--env is for servers that are a command");
+  });
+});
+
+describe("a server that cannot be started", () => {
+  test.each([
+    ["no-such-program-here", 'The command "no-such-program-here" was not found.'],
+    ["/etc/passwd", 'The command "/etc/passwd" may not be run.'],
+  ])("is named: %s", async (command, text) => {
+    const { code, stdout, stderr } = await cli(["list", "--", command]);
+    expect([code, stdout]).toEqual([4, ""]);
+    expect(stderr).toContain(`mcp-edge: ${text}`);
+    expect(stderr.split("\n")).toHaveLength(2);
+  });
+
+  test.each([
+    ["at once", "console.error('first line\\nlast words'); process.exit(3)"],
+    [
+      "after it has closed its input",
+      "require('fs').closeSync(0); setTimeout(() => { console.error('first line\\nlast words'); process.exit(3) }, 300)",
+    ],
+  ])("and ends %s is reported with its whole log, once", async (_, program) => {
+    const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);
+    expect([code, stdout]).toEqual([4, ""]);
+    expect(stderr).toMatch(
+      /^mcp-edge: .* The server process ended with exit code 3\. It had written to stderr: first line\nlast words\n$/,
+    );
+  });
+
+  test("in time is reported with its log", async () => {
+    const program = "console.error('waiting for the database'); setInterval(() => {}, 1000)";
+    const { code, stderr } = await cli(["list", "--timeout", "2s", "--", NODE, "-e", program]);
+    expect(code).toBe(5);
+    expect(stderr).toContain("The server's log ends with:\nwaiting for the database\n");
+  });
+});
+
+describe("a server that accepts no more requests for now", () => {
+  /** Refuses everything after the handshake. */
+  const refusing = (headers: Record<string, string>, body: (id: unknown) => unknown) =>
+    scripted(({ message }, response) => {
+      if (message?.method === "server/discover") return result(response, message.id, discovered());
+      return json(response, 429, body(message?.id), headers);
+    });
+  const message = (id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -32600, message: "A limit is reached." } });
+
+  test.each<[string, (id: unknown) => unknown]>([
+    ["with a message of the protocol", message],
+    ["with another body", () => ({ detail: "slow down" })],
+  ])("%s: the error says when to try again, also with --json", async (_, body) => {
+    await using server = await refusing({ "retry-after": "17" }, body);
+    const ran = await cli(["list", server.url, "tools"]);
+    expect([ran.code, ran.stdout]).toEqual([4, ""]);
+    expect(ran.stderr).toContain("The server accepts no more requests for now (HTTP 429). Try again in 17 seconds.");
+    const { code, stdout } = await cli(["list", server.url, "tools", "--json"]);
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { exitCode: 4, httpStatus: 429, retryAfterSeconds: 17 } });
+  });
+
+  test("without a time: the error says so", async () => {
+    await using server = await refusing({}, message);
+    const { code, stdout, stderr } = await cli(["list", server.url, "tools", "--json"]);
+    expect(code).toBe(4);
+    expect(stderr).toContain("Try again later. The server does not say when.");
+    expect(JSON.parse(stdout).error).not.toHaveProperty("retryAfterSeconds");
+  });
+
+  test("Retry-After is a number of seconds or a date", () => {
+    const nowMs = Date.parse("2026-11-22T12:00:00Z");
+    expect(secondsOf("120", nowMs)).toBe(120);
+    expect(secondsOf("Sun, 22 Nov 2026 12:01:30 GMT", nowMs)).toBe(90);
+    expect(secondsOf("Sun, 22 Nov 2026 11:00:00 GMT", nowMs)).toBe(0);
+    expect(secondsOf("soon", nowMs)).toBeUndefined();
+    expect(secondsOf(null, nowMs)).toBeUndefined();
+  });
+});
+
+test("--json prints an error as JSON too, with its code", async () => {
+  const { code, stdout } = await withServer(["read", "test://notes/9", "--json"]);
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({ error: { code: -32602, exitCode: 3, message: expect.any(String) } });
 });

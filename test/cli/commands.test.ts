@@ -1,8 +1,12 @@
 /** The commands beside `call` and `list`, without a terminal. */
 import { spawnSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SCRIPTS } from "../../src/cli/completion.ts";
 import { COMMANDS, createProgram } from "../../src/cli/program.ts";
+import { OWN } from "../../src/cli/read-arguments.ts";
 import { cli, withServer } from "./run.ts";
 
 const FIRST = "2024-11-05";
@@ -93,6 +97,26 @@ test("listen prints each notification as a line of JSON, and ends after --count"
   ]);
 });
 
+test("listen ends with an error when the server is gone for good", async () => {
+  const server = `
+    const lines = require("node:readline").createInterface({ input: process.stdin });
+    const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    if (require("node:fs").existsSync("started")) process.exit(7);
+    require("node:fs").writeFileSync("started", "");
+    lines.on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "server/discover") say({ id, error: { code: -32601, message: "no" } });
+      else if (method === "initialize") {
+        const capabilities = { tools: { listChanged: true } };
+        say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } } });
+      } else process.exit(6);
+    });`;
+  const cwd = mkdtempSync(join(tmpdir(), "mcp-edge-listen-"));
+  const { code, stdout, stderr } = await cli(["listen", "--", process.execPath, "-e", server], { cwd });
+  expect([code, stdout]).toEqual([4, ""]);
+  expect(stderr).toContain("The server process ended with exit code 7.");
+});
+
 test("a program that stops reading ends the command without an error", () => {
   const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {
     encoding: "utf8",
@@ -116,15 +140,14 @@ test.each(Object.keys(SCRIPTS))("the completion script for %s is printed", async
   expect(stdout).toContain("mcp-edge __complete");
 });
 
-test("bash completes with the script", async () => {
-  const script = `
-    mcp-edge() { "${process.execPath}" src/cli/main.ts "$@"; }
-    ${SCRIPTS.bash}
-    COMP_WORDS=(mcp-edge list --as 2026); COMP_CWORD=3; _mcp_edge; echo "\${COMPREPLY[@]}"
-    COMP_WORDS=(mcp-edge pi); COMP_CWORD=1; _mcp_edge; echo "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
-  expect({ stdout, stderr }).toEqual({ stdout: "2026-07-28\nping\n", stderr: "" });
-});
+test.each(["call", "prompt"])(
+  "every option of %s is known, so that an argument of the same name gets a prefix",
+  (name) => {
+    const { options = [] } = createProgram().commands.find((each) => each.name() === name) ?? {};
+    const names = options.filter(({ negate }) => !negate).map(({ long }) => long?.slice(2));
+    expect(names.filter((each) => !OWN.includes(String(each)))).toEqual([]);
+  },
+);
 
 const names = COMMANDS.flatMap(({ commands }) => commands.map(({ name }) => name));
 

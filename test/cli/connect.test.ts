@@ -18,7 +18,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { setEntry } from "../../src/cli/hosts/edit-jsonc.ts";
 import { HOSTS } from "../../src/cli/hosts/entries.ts";
 import { hostFiles } from "../../src/cli/hosts/files.ts";
-import { parseJsonc } from "../../src/cli/hosts/jsonc.ts";
+import { parseJsonc } from "../../src/node/jsonc.ts";
 import { NODE } from "../oracle/node.ts";
 import { KEYS, Screen } from "./pty.ts";
 import { CLI, cli, SERVER } from "./run.ts";

@@ -155,6 +155,20 @@ test("a request needs the token, a Host of this machine, and no foreign Origin",
   expect(await post({ ...authorized, "Mcp-Session-Id": "unknown" })).toMatchObject({ status: 404 });
 });
 
+test("a missing or empty token never matches", async () => {
+  for (const given of ["Bearer", "Bearer ", "bearer   ", "Basic Og==", exposed.token]) {
+    expect(await post({ Authorization: given })).toMatchObject({ status: 401 });
+  }
+  // Not even where the token itself is empty, which the program does not allow.
+  const never = () => Promise.reject(new Error("A process was started."));
+  const gateway = new Gateway({ connect: never, path: "/mcp", token: "", log: () => undefined });
+  closing.push(() => gateway.close());
+  for (const headers of [{}, { Authorization: "" }, { Authorization: "Bearer" }, { Authorization: "Bearer  " }]) {
+    const response = await gateway.handle(new Request("http://127.0.0.1/mcp", { method: "POST", headers }));
+    expect(response.status).toBe(401);
+  }
+});
+
 test("the token is new each time, is taken from MCP_EDGE_TOKEN, or is left out", async () => {
   const [other, chosen, open] = [
     await expose(),
@@ -176,28 +190,45 @@ test.each(["", "                ", "short"])("an empty or short MCP_EDGE_TOKEN i
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("MCP_EDGE_TOKEN has fewer than 16")]);
 });
 
-/** A gateway in this process, which ends what is idle for a moment. */
-async function hasty(): Promise<{ url: string; count(): number }> {
+/** A gateway in this process. `later` ends what has been idle for a long time. */
+async function inProcess(): Promise<{ url: string; later(): void; count(): number }> {
   const [command = "", ...args] = SERVER;
   const before = childrenOf(process.pid).length;
   const open = (more: Partial<ClientOptions>) =>
     connect(stdio({ command, args, stderr: "ignore" }), { ...ME, ...more });
-  const gateway = new Gateway({ connect: open, path: "/mcp", token: undefined, log: () => undefined, idleMs: 200 });
+  const gateway = new Gateway({ connect: open, path: "/mcp", token: undefined, log: () => undefined });
   const { origin, close } = await listen((request) => gateway.handle(request), 0);
   closing.push(close, () => gateway.close());
-  // `ps` itself is a child too while it runs.
-  return { url: `${origin}/mcp`, count: () => childrenOf(process.pid).length - before };
+  return {
+    url: `${origin}/mcp`,
+    later: () => gateway.endIdle(Date.now() + 60 * 60_000),
+    // `ps` itself is a child too while it runs.
+    count: () => childrenOf(process.pid).length - before,
+  };
 }
 
-test.each(["2025-11-25", MODERN])("a process with an open call of a client of %s is in use", async (version) => {
-  const { url } = await hasty();
-  const client = await connect(url, { ...ME, protocolVersions: [version] });
-  closing.unshift(() => client.close());
-  expect(await client.callTool("slow", { steps: 1, stepMs: 2_000 })).toMatchObject({ content: [{ text: "done" }] });
-});
+test.each(["2025-11-25", MODERN])(
+  "a process with an open call of a client of %s is in use until the answer",
+  async (version) => {
+    const { url, later, count } = await inProcess();
+    const client = await connect(url, { ...ME, protocolVersions: [version] });
+    closing.unshift(() => client.close());
+    const key = `idle-${version}`;
+    const onProgress = () => {
+      later();
+      void client.callTool("pace", { key, steps: 1 });
+    };
+    expect(await client.callTool("paced", { key, steps: 1 }, { onProgress })).toMatchObject({
+      content: [{ text: "done" }],
+    });
+    expect(count()).toBe(1);
+    later();
+    await expect.poll(count, { timeout: 10_000 }).toBe(0);
+  },
+);
 
 test("a process whose client has cut its stream is ended when it is idle", async () => {
-  const { url, count } = await hasty();
+  const { url, later, count } = await inProcess();
   const json = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: ME };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
@@ -205,9 +236,14 @@ test("a process whose client has cut its stream is ended when it is idle", async
   const session = { Accept: "text/event-stream", "Mcp-Session-Id": opened.headers.get("Mcp-Session-Id") ?? "" };
   const cut = new AbortController();
   expect((await fetch(url, { headers: session, signal: cut.signal })).status).toBe(200);
+  later();
   expect(count()).toBe(1);
   cut.abort();
-  await expect.poll(count, { timeout: 10_000 }).toBe(0);
+  const left = () => {
+    later();
+    return count();
+  };
+  await expect.poll(left, { timeout: 10_000 }).toBe(0);
 });
 
 test("a port that is taken exits with 4", async () => {
@@ -215,4 +251,15 @@ test("a port that is taken exits with 4", async () => {
   const { code, stderr } = await cli(["expose", "--port", port, "--", ...SERVER]);
   expect(code).toBe(4);
   expect(stderr).toContain(`Port ${port} cannot be used`);
+});
+
+test.each([
+  ["is not found", ["no-such-program-here"], 'The command "no-such-program-here" was not found.'],
+  ["is not executable", ["/etc/passwd"], 'The command "/etc/passwd" may not be run.'],
+  ["ends at once", [NODE, "-e", "console.error('no licence'); process.exit(2)"], "no licence"],
+])("a command that %s is reported before anything is served, with exit code 4", async (_, command, text) => {
+  const { code, stdout, stderr } = await cli(["expose", "--", ...command]);
+  expect([code, stdout]).toEqual([4, ""]);
+  expect(stderr).toContain(text);
+  expect(stderr).not.toContain("Serving");
 });

@@ -68,6 +68,28 @@ test("a user signs in once; later commands, also without a terminal, use and ref
   expect(await cli(["list", authority.url], { env })).toMatchObject({ code: 4 });
 });
 
+test("logout revokes the tokens, and says what has happened to them", async () => {
+  const logout = () => cli(["logout", authority.url], { env });
+  expect(await logout()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^There are no tokens for /) });
+  await signedIn();
+  expect(await logout()).toMatchObject({ code: 0, stderr: expect.stringContaining("cannot revoke tokens") });
+  authority.metadata = { revocation_endpoint: `${authority.issuer}/revoke` };
+  await signedIn();
+  expect(await logout()).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("removed from this machine and revoked"),
+  });
+  expect(authority.revocations).toHaveLength(2);
+  await signedIn();
+  authority.onRevocation = () => ({ status: 503 });
+  const { code, stderr } = await logout();
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringContaining("removed from this machine, but they could not be revoked"),
+  ]);
+  expect(await logout()).toMatchObject({ stderr: expect.stringMatching(/^There are no tokens for /) });
+});
+
 test("without a terminal nobody is asked, and the error says what to run", async () => {
   const { code, stdout, stderr } = await cli(["ping", authority.url], { env });
   expect({ code, stdout }).toEqual({ code: 4, stdout: "" });

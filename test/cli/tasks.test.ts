@@ -1,7 +1,11 @@
 /** `mcp-edge call --task` and `mcp-edge tasks`. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CACHED, discovered, error, initialized, result, scripted } from "../client/scripted.ts";
 import { newKey, TaskLab } from "../client/tasks/visits.ts";
+import { KEYS, Screen } from "./pty.ts";
 import { cli } from "./run.ts";
+
+const VERSIONS = ["2025-11-25", "2026-07-28"];
 
 let lab: TaskLab;
 beforeAll(async () => {
@@ -9,27 +13,60 @@ beforeAll(async () => {
 });
 afterAll(() => lab.worker.stop());
 
-test.each(["2025-11-25", "2026-07-28"])(
-  "a call of %s runs in the background, is shown, and its result is awaited",
-  async (as) => {
-    const url = lab.worker.url("/mcp");
-    const key = newKey();
-    const started = await cli(["call", url, "hold", "--key", key, "--task", "--yes", "--as", as]);
-    expect(started).toMatchObject({ code: 0, stderr: "" });
-    const id = started.stdout.trim();
-    const shown = await cli(["tasks", url, "get", id, "--json", "--as", as]);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ taskId: id, status: "working" });
-    await lab.release(key);
-    const result = await cli(["tasks", url, "result", id, "--json", "--as", as]);
-    expect([result.code, result.stderr]).toEqual([0, ""]);
-    expect(JSON.parse(result.stdout)).toMatchObject({ content: [{ type: "text" }] });
-  },
-);
+test.each(VERSIONS)("a call of %s runs in the background, is shown, and its result is awaited", async (as) => {
+  const url = lab.worker.url("/mcp");
+  const key = newKey();
+  const started = await cli(["call", url, "hold", "--key", key, "--task", "--yes", "--as", as]);
+  expect(started).toMatchObject({ code: 0, stderr: "" });
+  const id = started.stdout.trim();
+  const shown = await cli(["tasks", url, "get", id, "--json", "--as", as]);
+  expect(JSON.parse(shown.stdout)).toMatchObject({ taskId: id, status: "working" });
+  await lab.release(key);
+  const result = await cli(["tasks", url, "result", id, "--json", "--as", as]);
+  expect([result.code, result.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(result.stdout)).toMatchObject({ content: [{ type: "text" }] });
+});
 
 test("a call that the server runs in the background is awaited without --task", async () => {
   const ran = await cli(["call", lab.worker.url("/mcp"), "whoami", "--key", newKey(), "--yes"]);
   expect(ran).toMatchObject({ code: 0, stdout: "anonymous\n" });
   expect(ran.stderr).toMatch(/^Runs in the background as \S+\n$/);
+});
+
+test("the tasks of a server of 2025-11-25 are listed, and in 2026-07-28 there is no such list", async () => {
+  const url = lab.worker.url("/mcp");
+  const none = await cli(["tasks", url, "list", "--as", "2026-07-28"]);
+  expect([none.code, none.stdout]).toEqual([3, ""]);
+  expect(none.stderr).toContain("tasks.list");
+  await using server = await scripted(({ message }, response) => {
+    const task = { createdAt: "2026-11-22T12:00:00Z", lastUpdatedAt: "2026-11-22T12:00:00Z", ttl: 60_000 };
+    const { id, method, params } = message ?? {};
+    if (method === "initialize") return result(response, id, initialized("2025-11-25", { tasks: { list: {} } }));
+    if (method !== "tasks/list") return response.writeHead(id === undefined ? 202 : 405).end();
+    const isFirst = params?.cursor === undefined;
+    const page = isFirst ? { nextCursor: "2" } : {};
+    return result(response, id, { tasks: [{ ...task, taskId: isFirst ? "t1" : "t2", status: "working" }], ...page });
+  });
+  expect(await cli(["tasks", server.url, "list", "--as", "2025-11-25"])).toEqual({
+    code: 0,
+    stdout: "t1 working\nt2 working\n",
+    stderr: "",
+  });
+  const { stdout } = await cli(["tasks", server.url, "list", "--as", "2025-11-25", "--json"]);
+  expect(JSON.parse(stdout).tasks).toMatchObject([{ taskId: "t1" }, { taskId: "t2", status: "working" }]);
+});
+
+test.each(["-Vx9", "-yes-x9", "-h0", "--x9", "-9"])("the id of a task may begin like an option: %s", async (taskId) => {
+  const task = { createdAt: "2026-11-22T12:00:00Z", lastUpdatedAt: "2026-11-22T12:00:00Z", ttlMs: 60_000 };
+  await using server = await scripted(({ message }, response) => {
+    const { id, method, params } = message ?? {};
+    const capabilities = { tools: {}, extensions: { "io.modelcontextprotocol/tasks": {} } };
+    if (method === "server/discover") return result(response, id, discovered(undefined, capabilities));
+    return result(response, id, { resultType: "complete", ...task, taskId: params?.taskId, status: "working" });
+  });
+  expect(await cli(["tasks", server.url, "get", taskId])).toEqual({ code: 0, stdout: "working\n", stderr: "" });
+  const { stdout } = await cli(["tasks", "--json", server.url, "get", taskId]);
+  expect(JSON.parse(stdout)).toMatchObject({ taskId });
 });
 
 test("a task is cancelled, and its result then exits with 5", async () => {
@@ -42,4 +79,89 @@ test("a task is cancelled, and its result then exits with 5", async () => {
   });
   expect(await cli(["tasks", url, "result", id])).toMatchObject({ code: 5, stdout: "" });
   expect(await cli(["tasks", url, "get"])).toMatchObject({ code: 2, stdout: "" });
+});
+
+describe.each(VERSIONS)("a call of %s that the server runs in the background", (as) => {
+  const hold = (...more: string[]) => {
+    return ["call", lab.worker.url("/mcp"), "hold", "--key", newKey(), "--yes", "--as", as, ...more];
+  };
+
+  /** Expects that the command has said which task it cancelled, and that the server says the same. */
+  async function expectCancelled(text: string): Promise<void> {
+    const [, id = ""] = /Runs in the background as (\S+)\n/.exec(text) ?? [];
+    expect(text).toContain(`The task ${id} was cancelled.\n`);
+    const shown = await cli(["tasks", lab.worker.url("/mcp"), "get", id, "--json", "--as", as]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ taskId: id, status: "cancelled" });
+  }
+
+  test("is cancelled by Ctrl-C", async () => {
+    using screen = new Screen(hold());
+    await screen.shows("Runs in the background as ");
+    screen.press(KEYS.ctrlC);
+    expect(await screen.ended()).toBe(130);
+    await expectCancelled(screen.text);
+  });
+
+  test("is cancelled by SIGTERM", async () => {
+    using screen = new Screen(hold());
+    await screen.shows("Runs in the background as ");
+    process.kill(screen.pid, "SIGTERM");
+    expect(await screen.ended()).toBe(143);
+    await expectCancelled(screen.text);
+  });
+
+  test("is cancelled when --timeout has passed", async () => {
+    const { code, stdout, stderr } = await cli(hold("--timeout", "6s"));
+    expect([code, stdout]).toEqual([5, ""]);
+    await expectCancelled(stderr);
+  });
+});
+
+test("a task whose end the server does not confirm is reported as one that may still run", async () => {
+  const task = {
+    taskId: "t1",
+    status: "working",
+    createdAt: "2026-11-22T12:00:00Z",
+    lastUpdatedAt: "2026-11-22T12:00:00Z",
+  };
+  const working = { ...task, ttlMs: 60_000, pollIntervalMs: 50 };
+  const results: Record<string, object> = {
+    "server/discover": discovered(undefined, { tools: {}, extensions: { "io.modelcontextprotocol/tasks": {} } }),
+    "tools/list": { ...CACHED, tools: [{ name: "x", inputSchema: { type: "object" } }] },
+    "tools/call": { resultType: "task", ...working },
+    "tasks/get": { resultType: "complete", ...working },
+  };
+  await using server = await scripted(({ message }, response) => {
+    const value = results[message?.method ?? ""];
+    return value ? result(response, message?.id, value) : error(response, 500, message?.id, -32603);
+  });
+  const { code, stderr } = await cli(["call", server.url, "x", "--yes", "--timeout", "2s"]);
+  expect(code).toBe(5);
+  expect(stderr).toContain("The task t1 may still run");
+  expect(stderr).toContain(`mcp-edge tasks ${server.url} cancel t1`);
+  expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
+});
+
+describe("call --task", () => {
+  const start = (path: string, ...more: string[]) => {
+    return cli(["call", lab.worker.url(path), "never_a_task", "--key", newKey(), "--task", "--yes", ...more]);
+  };
+
+  test.each(VERSIONS)("is refused before the call at a server of %s without tasks", async (as) => {
+    const { code, stdout, stderr } = await start("/without", "--as", as);
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toBe("mcp-edge: The server has no tasks, so nothing was called. Leave out --task.\n");
+  });
+
+  test("is refused before the call if the tool of 2025-11-25 never becomes a task", async () => {
+    const { code, stdout, stderr } = await start("/mcp", "--as", "2025-11-25");
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toContain("The server does not run never_a_task in the background, so nothing was called.");
+  });
+
+  test("exits with 6 and prints the result if the server of 2026-07-28 has run the tool at once", async () => {
+    const { code, stdout, stderr } = await start("/mcp", "--as", "2026-07-28");
+    expect([code, stdout]).toEqual([6, "at once\n"]);
+    expect(stderr).toContain("The output is its result, and there is no id.");
+  });
 });

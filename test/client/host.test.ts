@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type HostOptions, openHost } from "../../src/client/host/index.ts";
+import { readServer, serversOf } from "../../src/client/host/server-config.ts";
 import { nameFor } from "../../src/client/host/tool-names.ts";
-import { readServer, serversOf } from "../../src/core/protocol/server-config.ts";
 import { readMcpConfig, stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
 import { Lab, ME } from "./places.ts";
@@ -155,12 +155,12 @@ describe("a configuration", () => {
     const entry = {
       command: `\${HOME}/bin/server`,
       args: ["--root", `\${workspaceFolder}`, `\${PORT:-8080}`, "$PLAIN"],
-      env: { KEY: `\${input:key}`, PATH: `\${env:HOME}:\${env:HOME}` },
+      env: { KEY: `\${input:key}`, COUNT: 3, PATH: `\${env:HOME}:\${env:HOME}` },
     };
     expect(readServer("one", entry, (name) => values[name])).toEqual({
       command: "/home/ada/bin/server",
       args: ["--root", "/work", "8080", "$PLAIN"],
-      env: { KEY: "k", PATH: "/home/ada:/home/ada" },
+      env: { KEY: "k", COUNT: "3", PATH: "/home/ada:/home/ada" },
     });
     expect(() => readServer("one", { url: `https://\${HOST}/mcp` }, none)).toThrow(
       `The server "one" uses the variable \${HOST} in url, which has no value.`,
@@ -171,7 +171,7 @@ describe("a configuration", () => {
     ["text", "is not described by an object"],
     [{ command: 7 }, "a member command that is not text"],
     [{ command: "a", args: "b" }, "a member args that is not a list"],
-    [{ command: "a", env: { B: 1 } }, "a member env.B that is not text"],
+    [{ command: "a", env: { B: {} } }, "a member env.B that is not text"],
     [{ url: "https://a.example", headers: [] }, "a member headers that is not an object"],
   ])("that is wrong (%j) names the server and the member", (entry, text) => {
     expect(() => readServer("one", entry, none)).toThrow(`The server "one"`);

@@ -1,35 +1,9 @@
 /** Chromium without a window, for tests: one page, in which a test runs expressions. Over the DevTools protocol. */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-const INSTALL = ["install", "-y", "--no-install-recommends", "chromium"];
-
-/**
- * Returns the path of Chromium. If there is none, it is installed with Debian's package manager.
- *
- * @throws {Error} that says what to install, if that is not possible.
- */
-export function findChromium(): string {
-  const found = search();
-  if (found !== undefined) return found;
-  try {
-    execFileSync("apt-get", ["update"], { stdio: "ignore" });
-    execFileSync("apt-get", INSTALL, { stdio: "ignore" });
-  } catch (cause) {
-    throw new Error(`There is no Chromium. Install one of ${NAMES.join(", ")}: apt-get ${INSTALL.join(" ")}`, {
-      cause,
-    });
-  }
-  return search() ?? "chromium";
-}
-
-function search(): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
-}
+import { join } from "node:path";
+import { findProgram } from "./programs.ts";
 
 interface Answer {
   readonly id?: number;
@@ -69,7 +43,7 @@ export class Chromium implements AsyncDisposable {
     const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0"];
     // Pages of hosts with real names are served on this machine.
     flags.push("--host-resolver-rules=MAP *.example 127.0.0.1", `--user-data-dir=${folder}`);
-    const child = spawn(findChromium(), [...flags, "about:blank"], {
+    const child = spawn(findProgram("chromium", "chromium-browser", "google-chrome"), [...flags, "about:blank"], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     const socket = new WebSocket(await addressOf(child));

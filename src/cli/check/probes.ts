@@ -5,8 +5,9 @@
  */
 import { type Client, ClientError, connect, McpError, type Tool } from "../../client/index.ts";
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
-import { closeInTime, openTarget, untilInterrupted } from "../connection.ts";
+import { closeInTime, untilInterrupted } from "../connection.ts";
 import { textOfError } from "../exit.ts";
+import { openTarget } from "../open-target.ts";
 import type { ConnectionOptions } from "../options.ts";
 import { redactText } from "../redact.ts";
 import type { Target } from "../target.ts";

@@ -7,7 +7,7 @@ export const bridge: CliCommand = {
   name: "bridge",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["as", "header", "debug", "browser", "device", "yes"])
+    addConnectionOptions(command, ["as", "header", "env", "debug", "browser", "device", "yes"])
       .description("serve a remote server over stdio, for hosts that only start local ones")
       .argument("<server>", "URL, command or configured name of a server")
       .addHelpText(

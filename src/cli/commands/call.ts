@@ -15,7 +15,7 @@ export const call: CliCommand = {
   name: "call",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["json", "as", "header", "timeout", "debug", "browser", "device"])
+    addConnectionOptions(command, ["json", "as", "header", "env", "timeout", "debug", "browser", "device"])
       .description("call a tool; its arguments are options")
       .usage("<server> <tool> [--argument value ...] [options]")
       .argument("[server]", "URL, command or configured name of a server")

@@ -8,6 +8,8 @@ export interface ExposeOptions {
   readonly yes?: boolean;
   readonly json?: boolean;
   readonly as?: string;
+  /** Variables for the processes of the server, each as `NAME=VALUE` or `NAME`. */
+  readonly env?: readonly string[];
   readonly debug?: boolean;
   /** The port; 0 for any free one. */
   readonly port: number;
@@ -20,7 +22,7 @@ export const expose: CliCommand = {
   name: "expose",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["json", "as", "debug", "yes"])
+    addConnectionOptions(command, ["json", "as", "env", "debug", "yes"])
       .description("serve a local stdio server over HTTP on this machine, with a token")
       .argument("<server>", "command or configured name of a server")
       .option("--port <number>", "the port; 0 is any free one", readPort, 0)

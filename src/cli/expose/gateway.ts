@@ -6,27 +6,20 @@
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import type {
-  JSONRPCNotification,
-  JSONRPCRequest,
-  JsonObject,
-  ParsedMessage,
-  RequestId,
-} from "../../core/protocol/jsonrpc.ts";
+import type { JSONRPCRequest, JsonObject, ParsedMessage, RequestId } from "../../core/protocol/jsonrpc.ts";
 import { META, metaOf } from "../../core/protocol/lifecycle.ts";
-import { serveVersions } from "../../core/protocol/versions.ts";
+import { findVersion, serveVersions } from "../../core/protocol/versions.ts";
 import { readBody } from "../../http/body.ts";
 import { classify, type LegacyVerdict } from "../../http/classify.ts";
-import { EventStream } from "../../http/event-stream.ts";
 import { acceptedForm, isJsonContentType } from "../../http/headers.ts";
 import { checkOrigin, isLoopback, preflight, readableBy } from "../../http/origin.ts";
 import { type Refusal, refuse, statusOf } from "../../http/refusal.ts";
 import { type Emit, type Outcome, respond } from "../../http/respond.ts";
 import { type HttpLimits, resolveHttpLimits } from "../../http/response-times.ts";
-import { SESSION_UNKNOWN, tooMany } from "../../http/session-refusals.ts";
-import { encodeEvent } from "../../http/sse.ts";
+import { cursorInvalid, SESSION_UNKNOWN, tooMany } from "../../http/session-refusals.ts";
 import type { Answer } from "../relay/messages.ts";
 import { type Connect, Relay } from "../relay/relay.ts";
+import { StreamLog } from "./stream-log.ts";
 
 /** What the gateway is made of. */
 export interface GatewayParts {
@@ -37,12 +30,11 @@ export interface GatewayParts {
   /** The token that each request must carry; undefined if none is needed. */
   readonly token: string | undefined;
   readonly log: (text: string) => void;
-  /** The time without a request after which a process is ended, in milliseconds. The default is 30 minutes. */
-  readonly idleMs?: number;
 }
 
 /** A process can be expensive, so few of them run at the same time. */
 const RELAYS_MAX = 32;
+/** The time without a request after which a process is ended, in milliseconds. */
 const IDLE_MS = 30 * 60_000;
 /** How often idle processes are looked for, in milliseconds. */
 const SWEEP_MS = 60_000;
@@ -53,20 +45,21 @@ class Seat {
   readonly relay: Relay;
   /** Requests by id, to be cancelled by a notification. */
   readonly serving = new Map<RequestId, AbortController>();
-  /** The stream for messages outside requests. */
-  stream: EventStream | undefined;
+  readonly streams: StreamLog;
   usedAtMs = Date.now();
   /** Requests that are not answered yet. */
   #running = 0;
 
-  constructor({ connect, log }: GatewayParts) {
-    const general = { send: (message: JSONRPCNotification | JSONRPCRequest) => this.#send(message) };
-    this.relay = new Relay(connect, general, log);
+  constructor({ connect, log }: GatewayParts, limits: HttpLimits) {
+    this.streams = new StreamLog(limits, () => {
+      this.usedAtMs = Date.now();
+    });
+    this.relay = new Relay(connect, this.streams, log);
   }
 
   /** Whether neither a request nor a stream is open. */
   get isIdle(): boolean {
-    return this.#running === 0 && this.stream === undefined;
+    return this.#running === 0 && !this.streams.isConnected;
   }
 
   /** Forwards a request. The process is in use until the answer. */
@@ -78,24 +71,6 @@ class Seat {
       this.#running -= 1;
       this.usedAtMs = Date.now();
     }
-  }
-
-  /** Opens the stream for messages outside requests. It is forgotten when the client closes it. */
-  open(stream: EventStream): Response {
-    // A client that opens the stream again has lost the old one.
-    this.stream?.end();
-    this.stream = stream;
-    stream.signal.addEventListener("abort", () => {
-      if (this.stream !== stream) return;
-      this.stream = undefined;
-      this.usedAtMs = Date.now();
-    });
-    return stream.respond();
-  }
-
-  /** Without a stream nobody can receive it; the client reads everything anew when it opens one. */
-  #send(message: JSONRPCNotification | JSONRPCRequest): void {
-    this.stream?.write(encodeEvent(JSON.stringify(message)));
   }
 }
 
@@ -109,7 +84,7 @@ export class Gateway {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#sweep = setInterval(() => this.#endIdle(), Math.min(SWEEP_MS, parts.idleMs ?? SWEEP_MS));
+    this.#sweep = setInterval(() => this.endIdle(), SWEEP_MS);
     this.#sweep.unref();
   }
 
@@ -183,7 +158,7 @@ export class Gateway {
       case "legacy": {
         const seat = this.#seatOf(verdict.sessionId ?? "", false);
         if (!(seat instanceof Seat)) return refuse(seat);
-        return respond((emit) => serveAll(seat, verdict, emit), options);
+        return seat.streams.respond((emit) => serveAll(seat, verdict, emit), options, primes(headers));
       }
     }
   }
@@ -200,7 +175,7 @@ export class Gateway {
     return new Response(text ?? null, { status, headers });
   }
 
-  /** GET opens the stream of a session, DELETE ends the session. */
+  /** GET opens the stream of a session, or continues one after its last event. DELETE ends the session. */
   async #ofSession(request: Request): Promise<Response> {
     const { method, headers } = request;
     const id = headers.get("Mcp-Session-Id");
@@ -211,7 +186,9 @@ export class Gateway {
       await this.#end(id);
       return new Response(null, { status: 204 });
     }
-    return seat.open(new EventStream(this.#limits, request));
+    const lastEventId = headers.get("Last-Event-ID");
+    if (lastEventId === null) return seat.streams.listen(request, primes(headers));
+    return seat.streams.resume(lastEventId, request) ?? refuse(cursorInvalid(lastEventId));
   }
 
   /** Returns the process for a key, started if need be, or the refusal. */
@@ -223,7 +200,7 @@ export class Gateway {
     }
     if (!mayOpen) return SESSION_UNKNOWN;
     if (this.#seats.size >= RELAYS_MAX) return tooMany(`${RELAYS_MAX} processes of the server run`, 60);
-    const seat = new Seat(this.#parts);
+    const seat = new Seat(this.#parts, this.#limits);
     this.#seats.set(key, seat);
     return seat;
   }
@@ -231,16 +208,22 @@ export class Gateway {
   async #end(key: string): Promise<void> {
     const seat = this.#seats.get(key);
     this.#seats.delete(key);
-    seat?.stream?.end();
+    seat?.streams.close();
     await seat?.relay.close();
   }
 
-  #endIdle(): void {
-    const oldest = Date.now() - (this.#parts.idleMs ?? IDLE_MS);
+  /** Ends the processes that nobody has used for a while. */
+  endIdle(nowMs = Date.now()): void {
+    const oldest = nowMs - IDLE_MS;
     for (const [key, seat] of this.#seats) {
       if (seat.usedAtMs < oldest && seat.isIdle) void this.#end(key);
     }
   }
+}
+
+/** Whether a stream begins with an event id: earlier clients cannot read an event without data. */
+function primes(headers: Headers): boolean {
+  return findVersion(headers.get("MCP-Protocol-Version") ?? "")?.primingEvent ?? false;
 }
 
 function headersOf(headers: Headers) {

@@ -5,10 +5,17 @@
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
+import {
+  type ConfiguredServer,
+  fillServer,
+  isDisabled,
+  parseServer,
+  variablesIn,
+} from "../../client/host/server-config.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { parseJsonc } from "../../node/jsonc.ts";
 import type { Target } from "../target.ts";
 import { type HostFile, hostFiles, type Surroundings } from "./files.ts";
-import { parseJsonc } from "./jsonc.ts";
 
 /** A server as a host has it. */
 export interface Configured {
@@ -79,28 +86,22 @@ function entriesOf(servers: unknown): [string, JsonObject][] {
 }
 
 function readEntry(name: string, entry: JsonObject, file: HostFile, around: Surroundings): Configured {
-  const isDisabled = entry.disabled === true || entry.enabled === false;
-  const text = JSON.stringify(entry);
-  const variables = [...new Set([...text.matchAll(VARIABLE)].flatMap(([, each = ""]) => nameOf(each) ?? []))];
-  const resolve = () => checked(targetOf(expand(entry, around) as JsonObject));
+  const common = { file, name, isDisabled: isDisabled(entry) };
   try {
-    return { file, name, written: targetOf(entry), isDisabled, variables, resolve };
+    const server = parseServer(name, entry);
+    const variables = variablesIn(server).filter((variable) => !isOfHost(variable));
+    const resolve = () => checked(targetOf(fillServer(name, server, (variable) => lookUp(variable, around))));
+    return { ...common, written: targetOf(server), variables, resolve };
   } catch (error) {
-    return { file, name, problem: (error as Error).message, isDisabled, variables, resolve };
+    const resolve = () => {
+      throw error;
+    };
+    return { ...common, problem: (error as Error).message, variables: [], resolve };
   }
 }
 
-/** @throws {Error} saying what is missing. */
-function targetOf(entry: JsonObject): Target {
-  const url = entry.url ?? entry.serverUrl ?? entry.httpUrl;
-  if (typeof url === "string") return { kind: "http", url, headers: textsOf(entry.headers) };
-  // Zed once wrote the command as an object.
-  const { command, args, env } = isObject(entry.command)
-    ? { ...entry.command, command: entry.command.path }
-    : (entry as { command?: unknown; args?: unknown; env?: unknown });
-  if (typeof command !== "string" || command === "") throw new Error("It has neither a url nor a command.");
-  const cwd = typeof entry.cwd === "string" ? { cwd: entry.cwd } : {};
-  return { kind: "stdio", command, args: Array.isArray(args) ? args.map(String) : [], env: textsOf(env), ...cwd };
+function targetOf(server: ConfiguredServer): Target {
+  return "url" in server ? { kind: "http", ...server } : { kind: "stdio", ...server };
 }
 
 /** @throws {Error} if the address is no URL, which only its values can show. */
@@ -111,34 +112,16 @@ function checked(target: Target): Target {
   return target;
 }
 
-function textsOf(value: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, each]) => [name, String(each)]));
+/** Whether a variable means something that the host knows, and not one of the environment. */
+function isOfHost(variable: string): boolean {
+  return variable === "workspaceFolder" || variable === "userHome" || variable.includes(":");
 }
 
-const VARIABLE = /\$\{([^}]+)\}/g;
-
-/** The variable of the environment that `${...}` means; undefined if it means something of the editor. */
-function nameOf(text: string): string | undefined {
-  const isEditors = text === "workspaceFolder" || text === "userHome" || text.startsWith("input:");
-  return isEditors ? undefined : /^(?:env:)?(\w+)/.exec(text)?.[1];
-}
-
-/** Replaces variables in all strings. @throws {Error} naming the variable that has no value. */
-function expand(value: unknown, around: Surroundings): unknown {
-  if (typeof value === "string") return value.replace(VARIABLE, (_, name: string) => resolved(name, around));
-  if (Array.isArray(value)) return value.map((each) => expand(each, around));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, expand(each, around)]));
-}
-
-/** `${NAME}`, `${NAME:-default}` and `${env:NAME}` are variables of the environment; the others are the editors'. */
-function resolved(text: string, { env, cwd, home }: Surroundings): string {
-  if (text === "workspaceFolder") return cwd;
-  if (text === "userHome") return home;
-  if (text.startsWith("input:"))
-    throw new Error(`It needs the input ${text.slice(6)}, which only the host can ask for.`);
-  const [, name = "", fallback] = /^(?:env:)?(\w+)(?::-(.*))?$/.exec(text) ?? [];
-  const value = env[name] ?? fallback;
-  if (value === undefined) throw new Error(`The variable ${name || text} has no value.`);
-  return value;
+/** @throws {Error} naming what only the host can ask for. */
+function lookUp(variable: string, { env, cwd, home }: Surroundings): string | undefined {
+  if (variable === "workspaceFolder") return cwd;
+  if (variable === "userHome") return home;
+  if (variable.startsWith("input:"))
+    throw new Error(`It needs the input ${variable.slice(6)}, which only the host can ask for.`);
+  return env[variable];
 }

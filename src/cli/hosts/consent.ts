@@ -5,7 +5,7 @@
  * @module
  */
 import { usageError } from "../exit.ts";
-import { redactArguments, redactUrl } from "../redact.ts";
+import { redactArguments, redactUrl, SECRET_LENGTH_MIN } from "../redact.ts";
 import type { Target } from "../target.ts";
 import { oneLine, type Terminal } from "../terminal.ts";
 import type { Configured } from "./configured.ts";
@@ -30,8 +30,7 @@ export function withoutValues(
 ): string {
   return variables.reduce((before, name) => {
     const value = env[name] ?? "";
-    // A shorter one is no secret, and would be found in ordinary words.
-    if (value.length < 4) return before;
+    if (value.length < SECRET_LENGTH_MIN) return before;
     return before.replaceAll(value, `$\{${name}}`).replaceAll(encodeURIComponent(value), `$\{${name}}`);
   }, text);
 }

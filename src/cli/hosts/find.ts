@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isLoopback } from "../../http/origin.ts";
 import { CliError, Exit, usageError } from "../exit.ts";
 import { didYouMean } from "../names.ts";
 import type { Target } from "../target.ts";
@@ -69,9 +70,17 @@ function spelling(server: Configured, all: readonly Configured[]): string {
   return isOnly ? qualified(server) : scoped(server);
 }
 
+/** A hint for an address without its scheme, such as `localhost:8787/mcp`. */
+function addressHint(text: string): string | undefined {
+  if (!/^[\w-]+(\.[\w-]+)*(:\d+)?(\/|$)/.test(text) || !/[.:]/.test(text)) return undefined;
+  const url = `https://${text}`;
+  if (!URL.canParse(url)) return undefined;
+  return ` Did you mean ${isLoopback(new URL(url).hostname) ? `http://${text}` : url}?`;
+}
+
 function notFound(name: string, all: readonly Configured[]): Error {
   const names = [...new Set(all.map((each) => each.name))];
-  const hint = names.length === 0 ? " No host has servers here." : didYouMean(name, names);
+  const hint = addressHint(name) ?? (names.length === 0 ? " No host has servers here." : didYouMean(name, names));
   return usageError(
     `No server is configured as ${JSON.stringify(name)}.${hint}\nA server is a URL, a configured name, or a command after --, or in quotes: mcp-edge list "node server.js"`,
   );

@@ -1,17 +1,17 @@
 import { KitError } from "../../core/protocol/errors.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
+import type { Client } from "../client.ts";
+import { connect } from "../connect.ts";
+import type { ConnectTarget } from "../open-link.ts";
+import type { ClientOptions, RequestOptions } from "../options.ts";
+import type { CallToolResult, Tool } from "../results.ts";
 import {
   type CommandServer,
   type ConfiguredServer,
   type ConfigVariables,
   readServer,
   serversOf,
-} from "../../core/protocol/server-config.ts";
-import type { Client } from "../client.ts";
-import { connect } from "../connect.ts";
-import type { ConnectTarget } from "../open-link.ts";
-import type { ClientOptions, RequestOptions } from "../options.ts";
-import type { CallToolResult, Tool } from "../results.ts";
+} from "./server-config.ts";
 import { nameFor } from "./tool-names.ts";
 
 /** Options of {@link openHost}. */

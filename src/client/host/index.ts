@@ -14,11 +14,11 @@
  * @module
  */
 
+export type { HostOptions, HostTool } from "./host.ts";
+export { Host, openHost } from "./host.ts";
 export type {
   CommandServer,
   ConfiguredServer,
   ConfigVariables,
   UrlServer,
-} from "../../core/protocol/server-config.ts";
-export type { HostOptions, HostTool } from "./host.ts";
-export { Host, openHost } from "./host.ts";
+} from "./server-config.ts";

@@ -27,6 +27,8 @@ export { objectStore } from "./object-store.ts";
 export type { OpenRedirect, RedirectHandler } from "./redirect.ts";
 export { hostedRedirect } from "./redirect.ts";
 export type { ClientMetadata, ConfidentialClient, PublicClient, RegisteredClient } from "./registration.ts";
+export type { RevocationOutcome } from "./revocation.ts";
+export { revokeTokens } from "./revocation.ts";
 export type { KeyValueStorage, OAuthStore } from "./store.ts";
 export { memoryStore, storageStore } from "./store.ts";
 export type { WebStorage } from "./web-store.ts";

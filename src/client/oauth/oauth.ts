@@ -96,7 +96,7 @@ export interface OAuth extends ClientAuth {
   finish(answer: string | URL | { readonly url: string }): Promise<FinishedSignIn>;
   /**
    * Removes the tokens for a server from the store. Clients of other `OAuth` objects use the tokens in their memory until
-   * the server refuses them. The tokens are not revoked at the authorization server.
+   * the server refuses them. The tokens are not revoked at the authorization server; see `revokeTokens()`.
    *
    * @param server The URL of the MCP server, as `connect()` gets it.
    */
@@ -184,7 +184,8 @@ export function oauth(options: OAuthOptions): OAuth {
   };
 }
 
-function settingsOf(options: OAuthOptions): Settings {
+/** Checks options, and adds their defaults. @throws {KitError} `options-invalid` naming the option. */
+export function settingsOf(options: OAuthOptions): Settings {
   checkOptions("oauth(): ", options, OPTIONS);
   const { redirect, grant, client, clientMetadataUrl, clientMetadata, dpop, scope, issuer, resolve } = options;
   const way = grant ?? redirect;

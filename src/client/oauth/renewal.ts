@@ -288,22 +288,25 @@ class Attempt {
       signal: this.#signal,
       client: (redirectUrl, grantType) => chooseClient({ ...applicant, redirectUrl, grantType }),
       token: (client, grantType, parameters) => {
-        const authentication = this.#authentication(server, client);
+        const authentication = authenticationFor(settings, server, client);
         const endpoint = { net, server, clientId: client.id, authentication, dpop: proof?.handle };
         return requestToken(endpoint, grantType, parameters);
       },
     };
   }
+}
 
-  /**
-   * Returns how a client authenticates. The credentials in the options are not stored; they belong to one id at one issuer.
-   * The id alone would not suffice, because another authorization server could choose the same one in a registration.
-   */
-  #authentication(server: AuthorizationServer, client: OAuthClient): ClientAuthentication {
-    const { client: given } = this.#setup.settings;
-    if (given?.id !== client.id || given.issuer !== server.issuer) return authenticationOf(server, client);
-    return given.authentication ?? authenticationOf(server, given);
-  }
+/**
+ * Returns how a client authenticates. The credentials in the options are not stored; they belong to one id at one issuer.
+ * The id alone would not suffice, because another authorization server could choose the same one in a registration.
+ */
+export function authenticationFor(
+  { client: given }: Pick<Settings, "client">,
+  server: AuthorizationServer,
+  client: OAuthClient,
+): ClientAuthentication {
+  if (given?.id !== client.id || given.issuer !== server.issuer) return authenticationOf(server, client);
+  return given.authentication ?? authenticationOf(server, given);
 }
 
 /** Whether the authorization server refused a token request, and did not fail by a fault of its own. */

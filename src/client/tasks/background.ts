@@ -6,7 +6,6 @@
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { metaOf } from "../../core/protocol/lifecycle.ts";
 import { pause } from "../../core/protocol/pause.ts";
-import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
 import { ClientError, invalidAnswer } from "../errors.ts";
 import type { ExtensionContext, ExtensionHooks, Next, OutgoingRequest } from "../extensions.ts";
 import { Listing } from "../listing.ts";
@@ -14,9 +13,9 @@ import type { RequestOptions } from "../options.ts";
 import { randomKey } from "../recovery.ts";
 import type { Progress } from "../results.ts";
 import { type DriverParts, TaskDriver } from "./driver.ts";
+import { declaresTasks, EXTENSION, hasExtension, takesTaskRequests } from "./support.ts";
 import { createdTask, type ListedTask, readTask, type SeenTask } from "./task-state.ts";
 
-const EXTENSION = "io.modelcontextprotocol/tasks";
 /** The member of `_meta` by which messages of 2025-11-25 name the task that they belong to. */
 const RELATED = "io.modelcontextprotocol/related-task";
 /** A task that takes longer is listened to, in milliseconds: for a shorter one the stream is not worth its request. */
@@ -89,11 +88,9 @@ export class Background {
   /** Returns a task by its id, after the server has confirmed that it exists. */
   async resume(id: string, options: RequestOptions): Promise<TaskDriver> {
     const { isModern } = this;
-    const { capabilities } = this.#context.client.server;
-    const declared = isModern
-      ? isObject(capabilities.extensions) && capabilities.extensions[EXTENSION]
-      : capabilities.tasks;
-    if (!declared) throw new ClientError("capability-missing", "The server has not declared tasks.");
+    if (!declaresTasks(this.#context.client.server)) {
+      throw new ClientError("capability-missing", "The server has not declared tasks.");
+    }
     const unknown: SeenTask = { id, status: "working", inputRequests: {}, result: undefined, error: undefined };
     const driver = this.#drivers.get(id) ?? new TaskDriver(this.#parts, unknown, isModern);
     await driver.refresh(options);
@@ -119,8 +116,7 @@ export class Background {
 
   /** Whether the server's version has the tasks of the extension. */
   get isModern(): boolean {
-    const { protocolVersion } = this.#context.client.server;
-    return SPOKEN_VERSIONS.find(({ version }) => version === protocolVersion)?.era === "modern";
+    return hasExtension(this.#context.client.server);
   }
 
   async #onRequest(request: OutgoingRequest, next: Next<OutgoingRequest>): Promise<JsonObject> {
@@ -155,7 +151,7 @@ export class Background {
 
   /** Sends a call, as a task if it has to be one or is wanted as one. A modern server decides by itself. */
   async #send(request: OutgoingRequest, next: Next<OutgoingRequest>, isWanted: boolean): Promise<JsonObject> {
-    if (!this.#canAskForTask) return next(request);
+    if (!takesTaskRequests(this.#context.client.server)) return next(request);
     const name = String(request.params?.name);
     const { signal } = request.options;
     const { ttlMs } = this.#options;
@@ -196,13 +192,6 @@ export class Background {
       const message = `The task ${driver.task.id} was given up, but could not be cancelled: ${String(error)}`;
       this.#context.report({ type: "warning", message });
     });
-  }
-
-  /** Whether the server lets clients ask for tasks, as those of 2025-11-25 do. */
-  get #canAskForTask(): boolean {
-    if (this.isModern) return false;
-    const { tasks } = this.#context.client.server.capabilities as { tasks?: { requests?: { tools?: JsonObject } } };
-    return tasks?.requests?.tools?.call !== undefined;
   }
 
   #learn({ tools }: JsonObject): void {

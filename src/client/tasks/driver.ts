@@ -47,6 +47,7 @@ export class TaskDriver {
   /** Whether a `tasks/result` request of 2025-11-25 is open, on whose stream questions arrive. */
   #isReceiving = false;
   #result: JsonObject | undefined;
+  #cancelling: Promise<void> | undefined;
 
   constructor(parts: DriverParts, task: SeenTask, isModern: boolean) {
     this.#parts = parts;
@@ -82,8 +83,15 @@ export class TaskDriver {
     return this.#task;
   }
 
-  /** Asks the server to cancel the task. A task that has ended stays as it is. */
-  async cancel(options?: RequestOptions): Promise<void> {
+  /** Asks the server to cancel the task. A task that has ended stays as it is. Requests at the same time are one. */
+  cancel(options?: RequestOptions): Promise<void> {
+    this.#cancelling ??= this.#cancel(options).finally(() => {
+      this.#cancelling = undefined;
+    });
+    return this.#cancelling;
+  }
+
+  async #cancel(options?: RequestOptions): Promise<void> {
     try {
       const answer = await this.#request("tasks/cancel", {}, options);
       // A server of 2025-11-25 answers with the task.

@@ -45,6 +45,8 @@ export class Authority implements AsyncDisposable {
   readonly authorizations: Record<string, string>[] = [];
   readonly tokenRequests: TokenRequest[] = [];
   readonly registrations: Members[] = [];
+  /** The parameters of each revocation request. The metadata name no endpoint for them unless a test adds it. */
+  readonly revocations: Record<string, string>[] = [];
   /** Headers of the requests to the MCP server. */
   readonly calls: IncomingMessage["headers"][] = [];
   /** Members that replace those of the metadata. Undefined removes one. */
@@ -58,6 +60,8 @@ export class Authority implements AsyncDisposable {
   readonly replies = new Map<string, Reply>();
   /** Runs before a token request is answered. What it returns is the answer. */
   onToken: (request: TokenRequest) => Promise<Reply | undefined> | Reply | undefined = () => undefined;
+  /** Answers a revocation request. */
+  onRevocation: (parameters: Readonly<Record<string, string>>) => Reply = () => ({});
   /** Returns the refusal of a request to the MCP server, or undefined if it is accepted. */
   challenge: (scope: string | undefined, message: Members) => Reply | undefined = (scope) =>
     scope === undefined ? this.unauthorized() : undefined;
@@ -162,6 +166,11 @@ export class Authority implements AsyncDisposable {
     if (url.pathname === "/.well-known/oauth-authorization-server") return send(response, { body: this.#metadata() });
     if (url.pathname === "/authorize") return send(response, this.#authorize(Object.fromEntries(url.searchParams)));
     if (url.pathname === "/register") return send(response, this.#register(JSON.parse(text) as Members));
+    if (url.pathname === "/revoke") {
+      const parameters = Object.fromEntries(new URLSearchParams(text));
+      this.revocations.push(parameters);
+      return send(response, this.onRevocation(parameters));
+    }
     if (url.pathname !== "/token") return send(response, { status: 404 });
     let isThere = true;
     response.on("close", () => {

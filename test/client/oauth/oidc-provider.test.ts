@@ -8,6 +8,7 @@ import {
   type OAuthOptions,
   oauth,
   privateKeyJwt,
+  revokeTokens,
 } from "../../../src/client/oauth/index.ts";
 import { ME } from "../places.ts";
 import { browse, RealAuthority } from "./oidc-provider.ts";
@@ -97,4 +98,15 @@ test.each(["ES256", "PS256", "EdDSA"])("a program gets tokens with its key (%s)"
   const again = await join(authority, { grant: clientCredentials(), client });
   await again.callTool("add");
   expect(authority.granted).toEqual(["client_credentials", "client_credentials"]);
+});
+
+test("signing out revokes the tokens", async () => {
+  const authority = await start();
+  const store = memoryStore();
+  const client = await join(authority, { store });
+  await client.callTool("add");
+  const [token = ""] = [...authority.seen].filter((each) => each !== "");
+  expect(await authority.provider.AccessToken.find(token)).toBeDefined();
+  expect(await revokeTokens(authority.url, { store, redirect: BROWSER })).toBe("revoked");
+  expect(await authority.provider.AccessToken.find(token)).toBeUndefined();
 });

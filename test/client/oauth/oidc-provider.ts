@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider, { type Configuration } from "oidc-provider";
-import { discovered } from "../scripted.ts";
+import { CACHED, discovered } from "../scripted.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -24,6 +24,10 @@ export class RealAuthority implements AsyncDisposable {
   readonly expired = new Set<string>();
   /** The grants that were answered with tokens. */
   readonly granted: string[] = [];
+  /** Whether the user sees pages and clicks. Otherwise the user agrees to everything at once. */
+  hasPages = false;
+  /** Runs before a request for tokens is read. If it returns false, the request is lost. */
+  onToken: (request: IncomingMessage) => Promise<boolean> | boolean = () => true;
 
   private constructor(provider: Provider, issuer: string, url: string, servers: readonly Server[]) {
     this.provider = provider;
@@ -44,8 +48,11 @@ export class RealAuthority implements AsyncDisposable {
       authority.granted.push(String(context.oidc.params?.grant_type));
     });
     const usual = provider.callback();
-    onIssuer = (request, response) =>
-      request.url?.startsWith("/interaction/") ? authority.#consent(request, response) : usual(request, response);
+    onIssuer = async (request, response) => {
+      if (request.url?.startsWith("/interaction/")) return authority.#interact(request, response);
+      if (request.url === "/token" && !(await authority.onToken(request))) return request.socket.destroy();
+      return usual(request, response);
+    };
     onMcp = (request, response) => authority.#serve(request, response);
     return authority;
   }
@@ -55,8 +62,15 @@ export class RealAuthority implements AsyncDisposable {
     for (const token of this.seen) this.expired.add(token);
   }
 
-  /** A user who logs in and consents at once. */
-  async #consent(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.hasPages || request.method === "POST") return this.#agree(request, response);
+    const { prompt } = await this.provider.interactionDetails(request, response);
+    const page = `<!doctype html><title>${prompt.name}</title><form method="post"><button>Agree</button></form>`;
+    response.writeHead(200, { "content-type": "text/html" }).end(page);
+  }
+
+  /** Logs the user in, or consents. */
+  async #agree(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, params, session } = await this.provider.interactionDetails(request, response);
     if (prompt.name === "login") {
       return this.provider.interactionFinished(request, response, { login: { accountId: "ada" } });
@@ -83,7 +97,11 @@ export class RealAuthority implements AsyncDisposable {
     const isMeant = machine?.aud === this.url && isBound === (scheme === "DPoP") && !this.expired.has(token);
     if (!isMeant) return reply(401, {}, { "www-authenticate": "Bearer" });
     const message = JSON.parse(text) as { id: unknown; method: string };
-    const result = message.method === "server/discover" ? discovered() : { resultType: "complete", content: [] };
+    const results: Record<string, object> = {
+      "server/discover": discovered(),
+      "tools/list": { ...CACHED, tools: [{ name: "add", inputSchema: { type: "object" } }] },
+    };
+    const result = results[message.method] ?? { resultType: "complete", content: [{ type: "text", text: "added" }] };
     return reply(200, { jsonrpc: "2.0", id: message.id, result });
   }
 
@@ -110,6 +128,7 @@ function configurationFor(url: string, more: Configuration): Configuration {
       registration: { enabled: true },
       clientCredentials: { enabled: true },
       deviceFlow: { enabled: true },
+      revocation: { enabled: true },
       dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 1), requireNonce: () => true },
       resourceIndicators: {
         enabled: true,

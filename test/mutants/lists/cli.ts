@@ -9,6 +9,8 @@ const TERMINAL = ["test/cli/terminal.test.ts"];
 const BRIDGE = ["test/cli/bridge.test.ts"];
 const SERVERS = ["test/cli/servers.test.ts"];
 const EXPOSE = ["test/cli/expose.test.ts"];
+const STREAMS = ["test/cli/expose-streams.test.ts"];
+const TASKS = ["test/cli/tasks.test.ts"];
 
 export const CLI_ROOM: readonly Mutant[] = [
   {
@@ -37,7 +39,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-sign-in-replaces-header",
-    file: "src/cli/connection.ts",
+    file: "src/cli/open-target.ts",
     find: "return !isGiven && (",
     replace: "return (",
     tests: SIGN_IN,
@@ -61,7 +63,7 @@ export const CLI_ROOM: readonly Mutant[] = [
   },
   {
     id: "cli-secret-over-plain-http",
-    file: "src/cli/connection.ts",
+    file: "src/cli/open-target.ts",
     find: 'if (protocol === "https:" || isLoopback(hostname)) return;',
     replace: "return;",
     tests: CALL,
@@ -192,16 +194,16 @@ export const CLI_ROOM: readonly Mutant[] = [
   {
     id: "servers-print-values-of-variables",
     file: "src/cli/hosts/consent.ts",
-    find: "if (value.length < 4) return before;",
-    replace: "if (value.length >= 4) return before;",
+    find: "if (value.length < SECRET_LENGTH_MIN) return before;",
+    replace: "if (value.length >= SECRET_LENGTH_MIN) return before;",
     tests: SERVERS,
     title: "an address of a project's file gets no variables",
   },
   {
     id: "servers-secret-in-address",
     file: "src/cli/redact.ts",
-    find: "return text.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);",
-    replace: "return text.replace(VALUE, REDACTED);",
+    find: "return others.replace(ADDRESS, redactAddress).replace(VALUE, REDACTED);",
+    replace: "return others.replace(VALUE, REDACTED);",
     tests: SERVERS,
     title: "servers prints no secret",
   },
@@ -230,6 +232,30 @@ export const CLI_ROOM: readonly Mutant[] = [
     title: "a request needs the token",
   },
   {
+    id: "expose-empty-token-matches",
+    file: "src/cli/expose/gateway.ts",
+    find: 'const presented = /^Bearer +(.+)$/i.exec(given ?? "")?.[1];',
+    replace: 'const presented = /^Bearer *(.*)$/i.exec(given ?? "Bearer")?.[1];',
+    tests: EXPOSE,
+    title: "a missing or empty token",
+  },
+  {
+    id: "expose-empty-token-admits-all",
+    file: "src/cli/expose/gateway.ts",
+    find: "if (token === undefined) return true;",
+    replace: "if (!token) return true;",
+    tests: EXPOSE,
+    title: "a missing or empty token",
+  },
+  {
+    id: "expose-untried-command",
+    file: "src/cli/expose.ts",
+    find: "await useOpened(await prepare(), {}, signal, () => undefined).finally(",
+    replace: "await prepare().then(",
+    tests: EXPOSE,
+    title: "a command that",
+  },
+  {
     id: "expose-short-token",
     file: "src/cli/expose.ts",
     find: "given.trim().length >= TOKEN_LENGTH_MIN",
@@ -240,18 +266,42 @@ export const CLI_ROOM: readonly Mutant[] = [
   {
     id: "expose-call-is-no-use",
     file: "src/cli/expose/gateway.ts",
-    find: "this.#running += 1;",
-    replace: "",
+    find: "return this.#running === 0 && !this.streams.isConnected;",
+    replace: "return !this.streams.isConnected;",
     tests: EXPOSE,
     title: "a process with an open call",
   },
   {
     id: "expose-cut-stream-counts",
-    file: "src/cli/expose/gateway.ts",
-    find: "if (this.stream !== stream) return;",
-    replace: "if (this.stream === stream) return;",
+    file: "src/cli/expose/stream-log.ts",
+    find: "if (this.#connection !== connection) return;",
+    replace: "if (this.#connection === connection) return;",
     tests: EXPOSE,
     title: "a process whose client has cut its stream",
+  },
+  {
+    id: "expose-log-without-bound",
+    file: "src/cli/expose/stream-log.ts",
+    find: "while (this.#chars > this.#charsMax) {",
+    replace: "while (this.#chars < 0) {",
+    tests: STREAMS,
+    title: "drops the oldest events",
+  },
+  {
+    id: "expose-event-sent-again",
+    file: "src/cli/expose/stream-log.ts",
+    find: "this.#frames.slice(after - this.#dropped)",
+    replace: "this.#frames.slice(0)",
+    tests: STREAMS,
+    title: "sees every progress",
+  },
+  {
+    id: "expose-unknown-event-accepted",
+    file: "src/cli/expose/stream-log.ts",
+    find: "return event >= this.#dropped && event <= this.#dropped + this.#frames.length;",
+    replace: "return event >= 0;",
+    tests: STREAMS,
+    title: "drops the oldest events",
   },
   {
     id: "expose-process-left-after-session",
@@ -268,5 +318,61 @@ export const CLI_ROOM: readonly Mutant[] = [
     replace: "redactText(textOfError(error))",
     tests: TERMINAL,
     title: "cannot control the terminal in an error",
+  },
+  {
+    id: "cli-task-left-behind",
+    file: "src/cli/call.ts",
+    find: "if (background && isGivenUp(error, signal)) beforeClose(endTask(background, server, session));",
+    replace: "",
+    tests: TASKS,
+    title: "is cancelled by",
+  },
+  {
+    id: "cli-task-cancelled-twice",
+    file: "src/client/tasks/driver.ts",
+    find: "this.#cancelling ??= this.#cancel(options)",
+    replace: "this.#cancelling = this.#cancel(options)",
+    tests: TASKS,
+    title: "does not confirm",
+  },
+  {
+    id: "cli-no-task-is-success",
+    file: "src/cli/background.ts",
+    find: "return code === Exit.ok ? Exit.noTask : code;",
+    replace: "return code;",
+    tests: TASKS,
+    title: "exits with 6",
+  },
+  {
+    id: "cli-tool-called-without-task",
+    file: "src/cli/call.ts",
+    find: "if (options.task) requireTasks(session.client, tool);",
+    replace: "",
+    tests: TASKS,
+    title: "is refused before the call",
+  },
+  {
+    id: "cli-env-value-shown",
+    file: "src/cli/server-process.ts",
+    find: "keepSecret(value);",
+    replace: "",
+    tests: CALL,
+    title: "and not in --debug",
+  },
+  {
+    id: "cli-retry-time-lost",
+    file: "src/cli/retry-times.ts",
+    find: "const seconds = secondsOf(value, Date.now());",
+    replace: "const seconds = undefined as number | undefined;",
+    tests: CALL,
+    title: "when to try again",
+  },
+  {
+    id: "stdio-last-words-lost",
+    file: "src/node/stdio-client.ts",
+    find: "throw (await this.#endWithin(SHUTDOWN_MS)) ?? error;",
+    replace: "throw error;",
+    tests: CALL,
+    title: "after it has closed its input",
   },
 ];

@@ -63,8 +63,8 @@ export const PROOFS: readonly Mutant[] = [
   {
     id: "stdio-good-end-unreported",
     file: "src/node/stdio-client.ts",
-    find: "this.onerror?.(new Error(`The server process ended ${how}.${said}`));",
-    replace: "if (code !== 0) this.onerror?.(new Error(`The server process ended ${how}.${said}`));",
+    find: "if (!this.#isClosed) this.onerror?.(reason);",
+    replace: "if (!this.#isClosed && code !== 0) this.onerror?.(reason);",
     tests: ["test/client/stdio.test.ts"],
     title: "exit\\(0\\)",
   },

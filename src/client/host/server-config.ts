@@ -1,0 +1,144 @@
+/**
+ * The configuration of servers that Claude, Cursor and VS Code share: names under `mcpServers` (in VS Code `servers`), each
+ * with a command or a URL.
+ *
+ * @module
+ */
+import { KitError } from "../../core/protocol/errors.ts";
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+
+/** A server that runs as a child process. */
+export interface CommandServer {
+  /** The program. */
+  readonly command: string;
+  /** Its arguments. */
+  readonly args: readonly string[];
+  /** Further environment variables. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The working directory. @default that of the host */
+  readonly cwd?: string;
+}
+
+/** A server at a URL. */
+export interface UrlServer {
+  /** The URL. */
+  readonly url: string;
+  /** Headers for each request. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One server of a configuration. */
+export type ConfiguredServer = CommandServer | UrlServer;
+
+/**
+ * Returns the value of a variable in a configuration: `HOME` for `${HOME}` and `${env:HOME}`, `input:key` for
+ * `${input:key}`, `workspaceFolder` for `${workspaceFolder}`. Undefined if there is none.
+ */
+export type ConfigVariables = (name: string) => string | undefined;
+
+/** `${NAME}`, `${kind:NAME}` and `${NAME:-default}`. */
+const VARIABLE = /\$\{([^}:]+(?::(?!-)[^}]*?)?)(?::-([^}]*))?\}/g;
+
+/**
+ * Returns the entries of a configuration by the name of their server, without those that are disabled.
+ *
+ * @throws {KitError} `options-invalid` if it has neither `mcpServers` nor `servers`.
+ */
+export function serversOf(config: unknown): ReadonlyMap<string, unknown> {
+  const { mcpServers, servers = mcpServers } = isObject(config) ? config : {};
+  if (!isObject(servers)) {
+    const text = 'The configuration has no servers. Write { "mcpServers": { "name": { "url": "https://..." } } }.';
+    throw new KitError("options-invalid", text);
+  }
+  return new Map(Object.entries(servers).filter(([, entry]) => !isDisabled(entry)));
+}
+
+/** Whether the entry of a server says that the server is not used. */
+export function isDisabled(entry: unknown): boolean {
+  return isObject(entry) && (entry.disabled === true || entry.enabled === false);
+}
+
+/**
+ * Reads the entry of one server, with its variables filled in.
+ *
+ * @throws {KitError} `options-invalid` naming the server and the member that is wrong, or a variable without a value.
+ */
+export function readServer(name: string, entry: unknown, variables: ConfigVariables): ConfiguredServer {
+  return fillServer(name, parseServer(name, entry), variables);
+}
+
+/**
+ * Reads the entry of one server, with its variables as they are written.
+ *
+ * @throws {KitError} `options-invalid` naming the server and the member that is wrong.
+ */
+export function parseServer(name: string, entry: unknown): ConfiguredServer {
+  if (!isObject(entry)) throw wrong(name, "is not described by an object");
+  // Zed once wrote the command as an object.
+  const whole = isObject(entry.command) ? { ...entry, ...entry.command, command: entry.command.path } : entry;
+  const text = (value: unknown, member: string): string => {
+    // A port, for example, may be written as a number.
+    if (["string", "number", "boolean"].includes(typeof value)) return String(value);
+    throw wrong(name, `has a member ${member} that is not text`);
+  };
+  const texts = (member: string): Record<string, string> => {
+    const values = whole[member] ?? {};
+    if (!isObject(values)) throw wrong(name, `has a member ${member} that is not an object`);
+    return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, text(value, `${member}.${key}`)]));
+  };
+  // Some hosts call the URL of Streamable HTTP "httpUrl" or "serverUrl".
+  const { command, cwd, url = whole.httpUrl ?? whole.serverUrl } = whole;
+  if (url !== undefined) return { url: text(url, "url"), headers: texts("headers") };
+  if (command === undefined || command === "") throw wrong(name, "has neither a command nor a url");
+  if (typeof command !== "string") throw wrong(name, "has a member command that is not text");
+  const args = whole.args ?? [];
+  if (!Array.isArray(args)) throw wrong(name, "has a member args that is not a list");
+  return {
+    command,
+    args: args.map((arg, index) => text(arg, `args[${index}]`)),
+    env: texts("env"),
+    ...(cwd === undefined ? {} : { cwd: text(cwd, "cwd") }),
+  };
+}
+
+/**
+ * Returns a server with the values of its variables.
+ *
+ * @throws {KitError} `options-invalid` naming a variable without a value.
+ */
+export function fillServer(name: string, server: ConfiguredServer, variables: ConfigVariables): ConfiguredServer {
+  return mapTexts(server, (text, member) =>
+    text.replace(VARIABLE, (_, variable: string, preset: string | undefined) => {
+      const found = variables(variable.replace(/^env:/, "")) ?? preset;
+      if (found !== undefined) return found;
+      throw wrong(name, `uses the variable \${${variable}} in ${member}, which has no value`);
+    }),
+  );
+}
+
+/** Returns the names of the variables of a server, as {@link ConfigVariables} gets them. */
+export function variablesIn(server: ConfiguredServer): readonly string[] {
+  const names = new Set<string>();
+  mapTexts(server, (text) => {
+    for (const [, variable = ""] of text.matchAll(VARIABLE)) names.add(variable.replace(/^env:/, ""));
+    return text;
+  });
+  return [...names];
+}
+
+function mapTexts(server: ConfiguredServer, map: (text: string, member: string) => string): ConfiguredServer {
+  const mapAll = (values: Readonly<Record<string, string>>, member: string) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value, `${member}.${key}`)]));
+  if ("url" in server) return { url: map(server.url, "url"), headers: mapAll(server.headers, "headers") };
+  const { command, args, env, cwd } = server;
+  return {
+    command: map(command, "command"),
+    args: args.map((arg, index) => map(arg, `args[${index}]`)),
+    env: mapAll(env, "env"),
+    ...(cwd === undefined ? {} : { cwd: map(cwd, "cwd") }),
+  };
+}
+
+function wrong(name: string, problem: string): KitError {
+  return new KitError("options-invalid", `The server "${name}" ${problem}.`);
+}

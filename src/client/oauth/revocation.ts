@@ -1,0 +1,74 @@
+/**
+ * Revokes tokens at the authorization server that has issued them.
+ *
+ * @module
+ * @see RFC 7009
+ */
+import { allowInsecureRequests, customFetch, processRevocationResponse, revocationRequest } from "oauth4webapi";
+import { discoverIssuer } from "./discovery.ts";
+import { OAuthError } from "./errors.ts";
+import type { Net } from "./guard.ts";
+import { type OAuthOptions, settingsOf } from "./oauth.ts";
+import { authenticationFor, type Settings, Setup } from "./renewal.ts";
+import { failureOf, given, sender } from "./token-request.ts";
+import type { TokenRecord } from "./tokens.ts";
+
+/** What became of the tokens: there were none, they were removed from the store, or they were also revoked. */
+export type RevocationOutcome = "no-tokens" | "removed" | "revoked";
+
+/**
+ * Removes the tokens for a server from the store, and revokes them if the authorization server has a revocation endpoint.
+ * Afterwards, a client that still has them in memory is refused, and signs in again.
+ *
+ * @param server The URL of the MCP server, as `connect()` gets it.
+ * @param options The options of `oauth()`.
+ * @throws {KitError} `options-invalid` naming the option.
+ * @throws {OAuthError} if the tokens could not be revoked. They are removed in any case.
+ */
+export async function revokeTokens(server: string | URL, options: OAuthOptions): Promise<RevocationOutcome> {
+  const settings = settingsOf(options);
+  const setup = new Setup(new URL(server).href, settings);
+  const record = await settings.store.exclusive(setup.key, async () => {
+    const stored = await setup.load();
+    await setup.save(undefined);
+    return stored;
+  });
+  if (!record) return "no-tokens";
+  const isRevoked = await revoke(
+    setup.net((url, init) => fetch(url, init)),
+    record,
+    settings,
+  );
+  return isRevoked ? "revoked" : "removed";
+}
+
+/**
+ * Revokes the refresh token and the access token of a record.
+ *
+ * @returns False if the authorization server has no revocation endpoint.
+ * @throws {OAuthError} if the refresh token, or the access token where there is no other, could not be revoked.
+ */
+async function revoke(net: Net, record: TokenRecord, settings: Pick<Settings, "client">): Promise<boolean> {
+  const server = await discoverIssuer(net, record.issuer, record.isSilent);
+  if (server.revocation_endpoint === undefined) return false;
+  const client = { client_id: record.client.id };
+  const authentication = authenticationFor(settings, server, record.client);
+  const { refreshToken, accessToken } = record;
+  const tokens = Object.entries(given({ refresh_token: refreshToken, access_token: accessToken }));
+  for (const [index, [token_type_hint, token]] of tokens.entries()) {
+    const options = {
+      [allowInsecureRequests]: true,
+      [customFetch]: sender(net),
+      additionalParameters: { token_type_hint },
+    };
+    try {
+      await processRevocationResponse(await revocationRequest(server, client, authentication, token, options));
+    } catch (error) {
+      const failure = failureOf(error, server.issuer, [token]);
+      // A server need not revoke access tokens, which end soon, or with the refresh token (RFC 7009, 2.1).
+      const isOptional = index > 0 && failure instanceof OAuthError && failure.error === "unsupported_token_type";
+      if (!isOptional) throw failure;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,36 @@
+/**
+ * What a server declares about tasks.
+ *
+ * @module
+ * @see io.modelcontextprotocol/tasks; MCP 2025-11-25, basic/utilities/tasks, "Capabilities"
+ */
+import { isObject } from "../../core/protocol/jsonrpc.ts";
+import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
+import type { ServerFacts, Tool } from "../results.ts";
+
+/** The name of the extension. */
+export const EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** Whether the version of the connection has the tasks of the extension. */
+export function hasExtension({ protocolVersion }: ServerFacts): boolean {
+  return SPOKEN_VERSIONS.find(({ version }) => version === protocolVersion)?.era === "modern";
+}
+
+/** Whether the server has tasks. */
+export function declaresTasks(server: ServerFacts): boolean {
+  const { extensions, tasks } = server.capabilities as { extensions?: unknown; tasks?: unknown };
+  return hasExtension(server) ? isObject(extensions) && Boolean(extensions[EXTENSION]) : Boolean(tasks);
+}
+
+/** Whether clients may ask for a call to become a task, as in 2025-11-25. In later versions the server decides by itself. */
+export function takesTaskRequests(server: ServerFacts): boolean {
+  const { tasks } = server.capabilities as { tasks?: { requests?: { tools?: { call?: unknown } } } };
+  return !hasExtension(server) && tasks?.requests?.tools?.call !== undefined;
+}
+
+/** Whether a call of the tool may become a task. In later versions only the server knows for which of its tools. */
+export function mayBecomeTask(server: ServerFacts, { execution }: Pick<Tool, "execution">): boolean {
+  if (hasExtension(server)) return declaresTasks(server);
+  const { taskSupport = "forbidden" } = execution ?? {};
+  return takesTaskRequests(server) && taskSupport !== "forbidden";
+}

@@ -1,0 +1,74 @@
+/** The completion scripts, in the shells that they are for. A shell that is missing is installed. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { findProgram } from "../harness/programs.ts";
+import { NODE } from "../oracle/node.ts";
+import { Screen } from "./pty.ts";
+import { CLI } from "./run.ts";
+
+/** A home without configuration, and a folder with the program under its name. */
+const folder = mkdtempSync(join(tmpdir(), "mcp-edge-completion-"));
+writeFileSync(join(folder, "mcp-edge"), `#!/bin/sh\nexec "${NODE}" "${CLI}" "$@"\n`, { mode: 0o700 });
+writeFileSync(
+  join(folder, ".claude.json"),
+  JSON.stringify({ mcpServers: { weather: { url: "https://example.com" } } }),
+);
+const env = { HOME: folder, XDG_CONFIG_HOME: folder, PATH: `${folder}${delimiter}${process.env.PATH}` };
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What is typed before the tab, and what stands there afterwards. */
+const CASES = [
+  ["mcp-edge pi", "mcp-edge ping"],
+  ["mcp-edge list --as 2026", "mcp-edge list --as 2026-07-28"],
+  ["mcp-edge list wea", "mcp-edge list weather"],
+  ["mcp-edge list weather templ", "mcp-edge list weather templates"],
+] as const;
+
+const START = {
+  bash: {
+    options: ["--noprofile", "--norc", "-i"],
+    lines: ['eval "$(mcp-edge completion bash)"'],
+  },
+  zsh: {
+    options: ["-f", "-i"],
+    lines: ["autoload -Uz compinit", "compinit -u -D", 'eval "$(mcp-edge completion zsh)"'],
+  },
+} as const;
+
+describe.each(["bash", "zsh"] as const)("in %s", (shell) => {
+  test.each(CASES)("%j and a tab become %j", async (typed, completed) => {
+    const { options, lines } = START[shell];
+    using screen = new Screen(options, { ...env, PS1: "first> " }, [findProgram(shell)], folder);
+    await screen.shows("first> ");
+    // The quotes keep the prompt apart from the line that sets it.
+    screen.press(`${[...lines, "PS1='rea''dy> '"].join("; ")}\r`);
+    await screen.shows("ready> ");
+    screen.press(typed, "\t");
+    await screen.shows(completed);
+  });
+});
+
+describe("in fish", () => {
+  test.each(CASES)("%j is completed to %j", (typed, completed) => {
+    const script = `mcp-edge completion fish | source; complete -C ${JSON.stringify(typed)}`;
+    const { stdout, stderr } = spawnSync(findProgram("fish"), ["--no-config", "-c", script], {
+      encoding: "utf8",
+      cwd: folder,
+      env: { ...process.env, ...env },
+    });
+    expect({ stdout, stderr }).toEqual({ stdout: `${completed.split(" ").at(-1)}\n`, stderr: "" });
+  });
+
+  test("an option is completed to all that begin like it", () => {
+    const script = 'mcp-edge completion fish | source; complete -C "mcp-edge list --he"';
+    const { stdout } = spawnSync(findProgram("fish"), ["--no-config", "-c", script], {
+      encoding: "utf8",
+      cwd: folder,
+      env: { ...process.env, ...env },
+    });
+    expect(stdout.trim().split("\n")).toEqual(["--header", "--help"]);
+  });
+});
