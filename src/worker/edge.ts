@@ -122,7 +122,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     hub?.watch(server);
     watchTasks?.(server);
   });
-  const equip = auth?.roles?.equip;
+  const equip = options.auth?.roles?.equip;
   const runtime: EdgeRuntime = {
     place,
     limits: resolveHttpLimits(options),
