@@ -13,12 +13,12 @@ import { ROOT } from "./tools.ts";
  * set `keep_names = false`.
  */
 export const DEPLOYED = [
-  { name: "as deployed: 53 tools on zod, stateless", entry: "stateless.ts", keepNames: true, gzipKibMax: 64.5 },
+  { name: "as deployed: 53 tools on zod, stateless", entry: "stateless.ts", keepNames: true, gzipKibMax: 64.6 },
   {
     name: "as deployed: the same with sessions, hub and keys",
     entry: "sessions.ts",
     keepNames: true,
-    gzipKibMax: 92.6,
+    gzipKibMax: 92.7,
   },
   { name: "with keep_names = false: stateless", entry: "stateless.ts", keepNames: false, gzipKibMax: 59.2 },
   { name: "with keep_names = false: sessions, hub and keys", entry: "sessions.ts", keepNames: false, gzipKibMax: 85.3 },

@@ -64,7 +64,7 @@ export function edge<Env, Objects extends object = None, Classes extends object 
   const guard: Guard = (env, request) => {
     if (isOpen && !isLoopback(splitUrl(request.url).hostname)) {
       isOpen = false;
-      console.warn('mcp-edge: edge() has no auth, so everyone may call. If that is intended, write auth: "anonymous".');
+      console.warn('mcp-edge: everyone may call. If that is intended, write auth: "anonymous".');
     }
     if (known?.length === 0) return undefined;
     const isFirst = !known;
@@ -122,7 +122,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     hub?.watch(server);
     watchTasks?.(server);
   });
-  const equip = options.auth?.roles?.equip;
+  const guarded = options.auth?.roles;
   const runtime: EdgeRuntime = {
     place,
     limits: resolveHttpLimits(options),
@@ -134,7 +134,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay,
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
-      if (principal) equip?.(principal, env);
+      if (principal) guarded?.equip?.(principal, env);
       const facts = () => (request ? toRequestFacts(request) : NO_REQUEST);
       const server = typeof registry === "function" ? await registry(facts(), env, principal) : registry;
       return server.forCaller({ env, principal }, logError);
@@ -148,7 +148,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
   if (typeof registry !== "function") hub?.watch(registry);
   const attached = {
     limits: runtime.limits,
-    equip,
+    equip: guarded?.equip,
     sessions: part?.routes,
     notices: hub?.notices,
     stateKeys: sealing && ((env: unknown, sealed?: string) => sealing.ring(env, STATE, sealed)),
@@ -156,7 +156,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay: replay?.rounds,
     once: calls && ((env: unknown) => calls.once(env, undefined)),
   };
-  const guarding = options.auth?.roles?.attach(place, sealing?.ring, runtime.limits);
+  const guarding = guarded?.attach(place, sealing?.ring, runtime.limits);
   const roles = [part, hub, calls, sealing, background, guarding].flatMap((each) => each?.role ?? []);
   return { registry, attached, gateway: part?.gateway, watchTasks, roles };
 }

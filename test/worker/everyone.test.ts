@@ -65,7 +65,7 @@ test("the log of any other endpoint says once that everyone may call, and what t
     expect(await callAt(host, "/open")).toContain("Hello!");
   }
   expect(await log()).toEqual([
-    'mcp-edge: edge() has no auth, so everyone may call. If that is intended, write auth: "anonymous".',
+    'mcp-edge: everyone may call. If that is intended, write auth: "anonymous".',
   ]);
 });
 
