@@ -24,7 +24,7 @@ export async function admit(
   const { request, env } = incoming;
   const principal = auth && (await authenticate(auth, incoming, report));
   if (principal instanceof Response) return principal;
-  if (principal) equip?.(principal, env);
+  equip?.(principal, env);
   try {
     const server = typeof source === "function" ? await source(request, env, principal) : source;
     return { ...incoming, principal, server: await server.forCaller({ env, principal }, onError) };

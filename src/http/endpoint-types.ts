@@ -79,7 +79,7 @@ export interface HttpOptions extends OriginRules {
   /** @default everyone is served anonymously */
   readonly auth?: AuthHook<unknown> | undefined;
   /** Adds to a principal what cannot be stored or sent. */
-  readonly equip?: ((principal: Principal, env: unknown) => void) | undefined;
+  readonly equip?: ((principal: Principal | undefined, env: unknown) => void) | undefined;
   /** Legacy sessions. Without them each legacy request is served on its own. */
   readonly sessions?: SessionRoutes | undefined;
   /** Without it the server declares no notices. */

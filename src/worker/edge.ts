@@ -134,7 +134,7 @@ function attachParts<Env>(source: ServerSource<Env>, options: ReadOptions<Env>, 
     replay,
     deliver: httpSse?.deliver,
     serverFor: async (request, env, principal) => {
-      if (principal) guarded?.equip?.(principal, env);
+      guarded?.equip?.(principal, env);
       const facts = () => (request ? toRequestFacts(request) : NO_REQUEST);
       const server = typeof registry === "function" ? await registry(facts(), env, principal) : registry;
       return server.forCaller({ env, principal }, logError);

@@ -114,7 +114,7 @@ export interface AuthRoles extends SealingPart {
    * Adds members to a principal that cannot be stored or sent to an object, such as functions. Called wherever handlers get
    * the principal: in the Worker, in sessions and in tasks. The members are not enumerable, so no copy has them.
    */
-  equip?(principal: Principal, env: unknown): void;
+  equip?(principal: Principal | undefined, env: unknown): void;
 }
 
 export type TryServe = (

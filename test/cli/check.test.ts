@@ -17,7 +17,7 @@ interface Row {
 /** Runs `check --json` and returns its rows. */
 async function check(...args: readonly string[]): Promise<{ code: number | null; rows: Row[]; stderr: string }> {
   const { code, stdout, stderr } = await cli(["check", "--json", ...args]);
-  return { code, rows: stdout === "" ? [] : (JSON.parse(stdout) as { rows: Row[] }).rows, stderr };
+  return { code, rows: stdout === "" ? [] : ((JSON.parse(stdout) as { rows?: Row[] }).rows ?? []), stderr };
 }
 
 describe("the reference server", () => {

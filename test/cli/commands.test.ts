@@ -97,7 +97,8 @@ test("listen prints each notification as a line of JSON, and ends after --count"
   ]);
 });
 
-test("listen ends with an error when the server is gone for good", async () => {
+// The client tries to start the server again eight times, with growing pauses.
+test("listen ends with an error when the server is gone for good", { timeout: 180_000 }, async () => {
   const server = `
     const lines = require("node:readline").createInterface({ input: process.stdin });
     const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));

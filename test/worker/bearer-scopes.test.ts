@@ -1,9 +1,5 @@
 /** The scopes that single tools, prompts, resources and methods need, in both eras, in sessions and over HTTP+SSE. */
 import { describe, expect, test } from "vitest";
-import { McpServer } from "../../src/core/index.ts";
-import { createHttpHandler } from "../../src/http/handler.ts";
-import { jsonSchema } from "../../src/schema/index.ts";
-import { bearer as makeBearer } from "../../src/worker/auth/index.ts";
 import { type Members, request } from "../http/messages.ts";
 import { type Client, LegacyClient, ModernClient, readAnswer } from "./client.ts";
 import { bearer, setUp, tokenFor, url } from "./protected.ts";
@@ -195,28 +191,6 @@ describe("a request", () => {
     };
     expect(await post("{")).toBe(400);
     expect(await post("null")).toBe(400);
-  });
-
-  test("with a body that the hook does not read reaches no handler, even if the endpoint would read it", async () => {
-    let runs = 0;
-    const server = new McpServer({ name: "unjoined", version: "1.0.0" });
-    server.tool("write", { input: jsonSchema({ type: "object" }) }, () => `run ${++runs}`);
-    const auth = makeBearer({
-      issuer: "https://login.example.com",
-      verify: () => ({ subject: "alice" }),
-      needs: { tools: { write: ["files:write"] } },
-    });
-    // Only `edge()` tells the hook about the limits of the endpoint.
-    const limits = { bodyBytesMax: 8 * 1024 * 1024 };
-    const handle = createHttpHandler(server, { auth, limits, onError: () => undefined });
-    const headers = { "content-type": "application/json", ...bearer("token") };
-    const call = (args: Members) => {
-      const body = JSON.stringify(request("tools/call", { name: "write", arguments: args }));
-      return handle(new Request("http://localhost/mcp", { method: "POST", headers, body }), {});
-    };
-    expect((await call({})).status).toBe(403);
-    expect((await call({ pad: "x".repeat(5 * 1024 * 1024) })).status).toBe(413);
-    expect(runs).toBe(0);
   });
 
   const deep = JSON.parse(`${'{"deep":'.repeat(80)}7${"}".repeat(80)}`) as Members;

@@ -147,7 +147,7 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
           const others = [...hooks.values()].map((hook) => hook.roles?.attach(place, ring, limits).role ?? []);
           return { role: [own, ...(others[0] ? [others[0]].flat() : [])] };
         }) satisfies NonNullable<AuthPart<unknown>["roles"]>["attach"],
-        equip: (principal: Principal, env: unknown) => addUpstream(server, principal, env),
+        equip: (principal: Principal | undefined, env: unknown) => principal && addUpstream(server, principal, env),
         findProblems: (env: unknown) => [
           ...findMissingObjects("authorizationServer()", joined?.place),
           ...findKeyProblems(env),
