@@ -64,9 +64,7 @@ test("the log of any other endpoint says once that everyone may call, and what t
   for (const host of ["mcp.example.com", "localhost", "other.example.com"]) {
     expect(await callAt(host, "/open")).toContain("Hello!");
   }
-  expect(await log()).toEqual([
-    'mcp-edge: everyone may call. If that is intended, write auth: "anonymous".',
-  ]);
+  expect(await log()).toEqual(['mcp-edge: everyone may call. If that is intended, write auth: "anonymous".']);
 });
 
 test("any other text as auth is a mistake, and admits nobody", async () => {
