@@ -32,6 +32,7 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
     });
   return withClient(server, options, handlers, async ({ client, terminal, signal, lost }) => {
     lost.addEventListener("abort", () => fail(lost.reason));
+    if (lost.aborted) fail(lost.reason);
     if (level !== undefined) await client.setLevel(level as LoggingLevel, { signal });
     for (const uri of uris) await client.subscribe(uri, { signal });
     terminal.note(terminal.err.dim("Listening. Ctrl-C ends."));

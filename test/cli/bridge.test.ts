@@ -277,7 +277,9 @@ test("a server that cannot be reached is an error of the first request, and a la
 });
 
 test("requests that were piped in are answered before the end, and other lines are reported", async () => {
-  const lines = ["not json", '{"jsonrpc":"2.0","id":7,"method":"ping"}', '{"id":8}'];
+  const params = { name: "add", arguments: { a: 1, b: 2 }, _meta: envelope };
+  const call = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params });
+  const lines = ["not json", call, '{"id":8}'];
   const { code, stdout, stderr } = await cli(["bridge", lab.url()], { input: `${lines.join("\n")}\n` });
   expect(code).toBe(0);
   expect(
@@ -287,7 +289,7 @@ test("requests that were piped in are answered before the end, and other lines a
       .map((each) => JSON.parse(each)),
   ).toEqual([
     { jsonrpc: "2.0", id: 8, error: { code: -32600, message: '"jsonrpc" is not "2.0"' } },
-    { jsonrpc: "2.0", id: 7, result: {} },
+    { jsonrpc: "2.0", id: 7, result: expect.objectContaining({ content: [{ type: "text", text: "3" }] }) },
   ]);
   expect(stderr).toContain("A line is not JSON.");
 });

@@ -1,12 +1,10 @@
 /** The commands beside `call` and `list`, without a terminal. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SCRIPTS } from "../../src/cli/completion.ts";
 import { COMMANDS, createProgram } from "../../src/cli/program.ts";
 import { OWN } from "../../src/cli/read-arguments.ts";
+import { initialized, result, scripted } from "../client/scripted.ts";
 import { cli, withServer } from "./run.ts";
 
 const FIRST = "2024-11-05";
@@ -97,25 +95,16 @@ test("listen prints each notification as a line of JSON, and ends after --count"
   ]);
 });
 
-// The client tries to start the server again eight times, with growing pauses.
-test("listen ends with an error when the server is gone for good", { timeout: 180_000 }, async () => {
-  const server = `
-    const lines = require("node:readline").createInterface({ input: process.stdin });
-    const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
-    if (require("node:fs").existsSync("started")) process.exit(7);
-    require("node:fs").writeFileSync("started", "");
-    lines.on("line", (line) => {
-      const { id, method } = JSON.parse(line);
-      if (method === "server/discover") say({ id, error: { code: -32601, message: "no" } });
-      else if (method === "initialize") {
-        const capabilities = { tools: { listChanged: true } };
-        say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } } });
-      } else process.exit(6);
-    });`;
-  const cwd = mkdtempSync(join(tmpdir(), "mcp-edge-listen-"));
-  const { code, stdout, stderr } = await cli(["listen", "--", process.execPath, "-e", server], { cwd });
+test("listen ends with an error when the stream of notifications is refused", async () => {
+  await using server = await scripted(({ method, message }, response) => {
+    if (method === "GET") return response.writeHead(403).end("not for you");
+    const capabilities = { tools: { listChanged: true } };
+    if (message?.method === "initialize") return result(response, message.id, initialized("2025-11-25", capabilities));
+    return response.writeHead(202).end();
+  });
+  const { code, stdout, stderr } = await cli(["listen", server.url, "--as", "2025-11-25"]);
   expect([code, stdout]).toEqual([4, ""]);
-  expect(stderr).toContain("The server process ended with exit code 7.");
+  expect(stderr).toContain("GET was refused with HTTP status 403: not for you");
 });
 
 test("a program that stops reading ends the command without an error", () => {

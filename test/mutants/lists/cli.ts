@@ -174,6 +174,7 @@ export const CLI_ROOM: readonly Mutant[] = [
     find: "while (this.#awaited.size > 0) {",
     replace: "while (this.#awaited.size < 0) {",
     tests: BRIDGE,
+    title: "requests that were piped in",
   },
   {
     id: "servers-run-project-commands",
