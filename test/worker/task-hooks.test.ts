@@ -57,14 +57,22 @@ describe("around", () => {
       { say: "after", result: "task" },
       { say: "end", tool: "heard" },
       { say: "before", tool: "heard", requestId, who, taskId },
-      { say: "handler" },
+      { say: "handler", taskId },
       { say: "after", result: "input_required", taskId },
       { say: "before", taskId },
-      { say: "handler" },
+      { say: "handler", taskId },
       { say: "after", result: "complete", taskId },
       { say: "end", tool: "heard", taskId, taskStatus: "completed", outcome: "ok" },
     ]);
     expect(all[0]).not.toHaveProperty("taskId");
+  });
+
+  test("and the handler have no taskId in a call that is no task", async () => {
+    const key = newKey();
+    await client.as({ capabilities: {} }).call("heard", { key });
+    const handled = (await heard(key, 2)).filter(({ say }) => say === "handler");
+    expect(handled).toHaveLength(1);
+    expect(handled[0]).not.toHaveProperty("taskId");
   });
 
   test('gets the status "working" for a run that ends until its next try', async () => {

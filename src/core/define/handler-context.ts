@@ -44,6 +44,8 @@ export interface ContextCall {
   readonly asker: Asker;
   /** The last progress value that an earlier run sent. */
   readonly progressAfter?: number | undefined;
+  /** The id of the task whose handler runs. */
+  readonly taskId?: string;
 }
 
 /** Options of `ctx.progress`. */
@@ -151,6 +153,15 @@ export class HandlerContext<Env = unknown> {
   /** Name, version, capabilities and protocol version of the client. */
   get client(): ClientFacts {
     return this.#call.client;
+  }
+
+  /**
+   * The id of the task whose handler runs, as the client and the hooks have it; undefined in an ordinary call. With it,
+   * `onRequestEnd` can find what the handler stored when the task was cancelled. The id of an anonymous task is its key,
+   * so do not show it to others.
+   */
+  get taskId(): string | undefined {
+    return this.#call.taskId;
   }
 
   /** The trace context in the request's `_meta`, to pass on to services that a handler calls. */

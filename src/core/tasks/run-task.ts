@@ -81,6 +81,7 @@ export async function runTask(
   const unfinished: Unfinished = {};
   const call: Call = {
     ...given,
+    taskId,
     rounds: taskRounds(task, unfinished),
     emit: ({ method, params }) => {
       if (method === "notifications/progress") task.report(progressText(params ?? {}));
