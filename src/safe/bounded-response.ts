@@ -13,6 +13,8 @@ export interface ResponseLimits {
   /** Aborts the request when its time is over; a source of `signal`. */
   readonly timeout: AbortSignal;
   readonly timeoutMs: number;
+  /** Called when the body has ended or there is none: `timeout` need not abort any more. */
+  readonly end: () => void;
 }
 
 /** Statuses whose responses have no body. */
@@ -34,28 +36,36 @@ export async function boundResponse(response: Response, limits: ResponseLimits):
   // They describe the compressed body.
   if (headers.has("Content-Encoding")) for (const name of ["Content-Encoding", "Content-Length"]) headers.delete(name);
   const body = response.body && !WITHOUT_BODY.has(status) ? boundBody(response.body, limits) : null;
+  if (!body) limits.end();
   const bounded = new Response(body, { status, statusText, headers });
   return Object.defineProperty(bounded, "url", { value: url, configurable: true });
 }
 
 function boundBody(body: ReadableStream<Uint8Array>, limits: ResponseLimits): ReadableStream<Uint8Array> {
-  const { bytesMax } = limits;
+  const { bytesMax, end } = limits;
   const reader = body.getReader();
   let bytes = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
-        if (done) return controller.close();
+        if (done) {
+          end();
+          return controller.close();
+        }
         bytes += value.byteLength;
         if (bytes > bytesMax) throw tooLarge(bytesMax);
         controller.enqueue(value);
       } catch (error) {
+        end();
         controller.error(failureOf(error, limits));
         await reader.cancel(error).catch(() => undefined);
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel: (reason) => {
+      end();
+      return reader.cancel(reason);
+    },
   });
 }
 

@@ -104,9 +104,9 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
     // Before a Request is created, which would throw a less clear error for a URL with a password.
     check(new URL(first), rules, first);
     const request = new Request(input, init);
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const { timeout, end } = startTimeout(timeoutMs);
     const signal = AbortSignal.any([timeout, request.signal]);
-    const limits = { bytesMax: responseBytesMax, signal, timeout, timeoutMs };
+    const limits = { bytesMax: responseBytesMax, signal, timeout, timeoutMs, end };
     try {
       const start = { url: new URL(first), sent: await readRequest(request, signal) };
       return await boundResponse(
@@ -114,9 +114,22 @@ export function createFetch(options: SafeFetchOptions, send: Sender): SafeFetch 
         limits,
       );
     } catch (error) {
+      end();
       throw failureOf(error, limits);
     }
   };
+}
+
+/**
+ * Returns a signal that aborts after a time, and a function that stops the timer. `AbortSignal.timeout()` cannot be stopped,
+ * and a pending timer keeps a Durable Object in memory.
+ */
+function startTimeout(timeoutMs: number): { readonly timeout: AbortSignal; readonly end: () => void } {
+  const controller = new AbortController();
+  const timer: unknown = setTimeout(() => controller.abort(), timeoutMs);
+  // On Node, a body that is never read does not keep the process running.
+  (timer as { unref?: () => void }).unref?.();
+  return { timeout: controller.signal, end: () => clearTimeout(timer as number) };
 }
 
 async function readRequest(request: Request, signal: AbortSignal): Promise<SentRequest> {

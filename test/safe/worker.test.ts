@@ -114,3 +114,15 @@ describe("fetch on workerd", () => {
     expect(await request("https://a.example/never")).toMatchObject({ reason: "timeout" });
   });
 });
+
+// The harness waits 30 s for an object that is busy, longer than this test may take. The limit of the requests is an hour.
+test.each([
+  ["https://a.example/bytes/100", "read", "a".repeat(100)],
+  ["https://a.example/bytes/1001", "read", "too-large"],
+  ["https://a.example/bytes/100", "discard", "discard"],
+  ["https://a.example/bytes/100", "head", "head"],
+  ["https://a.example/redirect?to=/redirect?to=https://localhost/", "read", "redirect"],
+])("an object that fetched %s (%s) can leave memory at once", { timeout: 20_000 }, async (url, how, outcome) => {
+  expect(await ask("/object-fetch", [url, how])).toEqual(outcome);
+  expect(await worker.evict("Notes", "fetching")).toBe(1);
+});

@@ -4,6 +4,7 @@ import type { Mutant } from "../mutant.ts";
 const PATHS = ["test/safe/paths.test.ts"];
 const ADDRESSES = ["test/safe/addresses.test.ts"];
 const FETCH = ["test/safe/fetch.test.ts"];
+const WORKER = ["test/safe/worker.test.ts"];
 const SQL = ["test/safe/sql.test.ts"];
 const TEXT = ["test/safe/text.test.ts"];
 const MEDIA = ["test/safe/media.test.ts"];
@@ -204,6 +205,38 @@ export const SAFE: readonly Mutant[] = [
     find: "if (bytes > bytesMax) throw",
     replace: "if (bytes > bytesMax + 1) throw",
     tests: FETCH,
+  },
+  {
+    id: "safe-fetch-timer-after-the-body",
+    file: bounded,
+    find: "        if (done) {",
+    replace: "        if (done) return controller.close();\n        if (done) {",
+    tests: WORKER,
+    title: "can leave memory at once",
+  },
+  {
+    id: "safe-fetch-timer-after-discarding",
+    file: bounded,
+    find: "    cancel: (reason) => {",
+    replace: "    cancel: (reason) => {\n      if (reader) return reader.cancel(reason);",
+    tests: WORKER,
+    title: "can leave memory at once",
+  },
+  {
+    id: "safe-fetch-timer-without-body",
+    file: bounded,
+    find: "  if (!body) limits.end();",
+    replace: "",
+    tests: WORKER,
+    title: "can leave memory at once",
+  },
+  {
+    id: "safe-fetch-timer-after-an-error",
+    file: safeFetch,
+    find: "      end();",
+    replace: "",
+    tests: WORKER,
+    title: "can leave memory at once",
   },
   {
     id: "safe-fetch-late",
