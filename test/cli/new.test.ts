@@ -46,6 +46,9 @@ test.each(TEMPLATES)("creates a project from %s, with its own name in every plac
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   expect(manifest).toMatchObject({ name: "my-own-server", dependencies: { "mcp-edge": `^${version}` } });
   expect(read("my-own-server", "wrangler.toml")).toMatch(/^name = "my-own-server"$/m);
+  for (const file of readdirSync(project).filter((each) => each.startsWith("wrangler."))) {
+    expect(read("my-own-server", file), file).not.toMatch(new RegExp(`^name = "${template}["-]`, "m"));
+  }
   expect(read("my-own-server", "README.md")).toMatch(/^# my-own-server$/m);
   const source = filesOf(join(project, "src")).map((file) => read("my-own-server", "src", file));
   expect(source.join("\n")).toContain('name: "my-own-server"');

@@ -36,8 +36,8 @@ interface Places {
 
 const PLACES: readonly Places[] = [
   {
-    // The Worker, and what is created for it: databases, buckets, queues and Workflows.
-    file: /^wrangler\.(toml|jsonc?)$/,
+    // The Worker, and what is created for it: databases, buckets, queues and Workflows. A project may have several such files.
+    file: /^wrangler(\.[a-z]+)?\.(toml|jsonc?)$/,
     patterns: (name) => [
       new RegExp(`(^#? ?"?(?:name|database_name|bucket_name|queue|index_name)"?(?: =|:) ")${name}(?=["-])`, "gm"),
     ],

@@ -38,8 +38,16 @@ export const PROJECTS: readonly Mutant[] = [
   {
     id: "new-keeps-the-name-of-the-worker",
     file: "src/cli/project/fill-in.ts",
-    find: "file: /^wrangler\\.(toml|jsonc?)$/,",
-    replace: "file: /^wrangler\\.jsonc?$/,",
+    find: "file: /^wrangler(\\.[a-z]+)?\\.(toml|jsonc?)$/,",
+    replace: "file: /^wrangler(\\.[a-z]+)?\\.jsonc?$/,",
+    tests: NEW,
+    title: "creates a project from",
+  },
+  {
+    id: "new-keeps-the-name-of-the-second-worker",
+    file: "src/cli/project/fill-in.ts",
+    find: "file: /^wrangler(\\.[a-z]+)?\\.(toml|jsonc?)$/,",
+    replace: "file: /^wrangler\\.(toml|jsonc?)$/,",
     tests: NEW,
     title: "creates a project from",
   },
