@@ -1,0 +1,12 @@
+/** The server as a Cloudflare Worker whose jobs are run by alarms: http://127.0.0.1:8787/mcp under `npm start`. */
+import { edge } from "mcp-edge/worker";
+import { durable } from "mcp-edge/worker/durable";
+import { page } from "mcp-edge/worker/page";
+import { server } from "./jobs.ts";
+
+const app = edge(server, { ...durable(), page: page() });
+
+export default app;
+/** The Durable Object classes that wrangler.toml names. */
+export class McpObject extends app.McpObject {}
+export { JobListObject } from "./job-list-object.ts";

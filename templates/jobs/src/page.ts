@@ -1,0 +1,72 @@
+/** Reads one page of a site: its status, its title and its links. */
+import { cleanText, createSafeFetch, RefusedError } from "mcp-edge/safe";
+
+export interface Page {
+  readonly url: string;
+  /** The HTTP status; absent if there was no answer. */
+  readonly status?: number;
+  readonly title?: string;
+  /** What is wrong with the page, for people. */
+  readonly problem?: string;
+  /** The links to other pages of the same site. */
+  readonly links: readonly string[];
+}
+
+const PAGE_BYTES_MAX = 2_000_000;
+const PAGE_MS = 15_000;
+const LINKS_MAX = 200;
+const TITLE_CHARACTERS_MAX = 200;
+
+/** The address comes from a model and the links from strangers, so nothing but public sites may be reached. */
+const safeFetch = createSafeFetch({ responseBytesMax: PAGE_BYTES_MAX, timeoutMs: PAGE_MS });
+
+/**
+ * Returns what is known about a page. A page that is missing or refused is a result like any other.
+ *
+ * @throws {Error} if trying again may help: the server is overloaded, or the connection failed.
+ */
+export async function readPage(url: string, signal: AbortSignal): Promise<Page> {
+  try {
+    const response = await safeFetch(url, { signal, headers: { Accept: "text/html" } });
+    const { status } = response;
+    if (status === 429 || status >= 500) {
+      await response.body?.cancel();
+      throw new Error(`the server answers ${status}`);
+    }
+    const isHtml = response.headers.get("Content-Type")?.startsWith("text/html") ?? false;
+    if (status >= 400 || !isHtml) await response.body?.cancel();
+    if (status >= 400) return { url, status, problem: `the server answers ${status}`, links: [] };
+    return isHtml ? describe(url, response.url, status, await response.text()) : { url, status, links: [] };
+  } catch (error) {
+    if (error instanceof RefusedError) return { url, problem: error.message, links: [] };
+    throw error;
+  }
+}
+
+/** @param finalUrl Where redirects led. */
+function describe(url: string, finalUrl: string, status: number, html: string): Page {
+  const [, found] = /<title\b[^<>]*>([^<]*)/i.exec(html) ?? [];
+  // A title goes to a model: invisible characters are removed.
+  const title = cleanText(decode(found ?? "").trim()).slice(0, TITLE_CHARACTERS_MAX);
+  const site = new URL(url).origin;
+  if (new URL(finalUrl).origin !== site) return { url, status, title, problem: "redirects to another site", links: [] };
+  const links = linksOf(html, finalUrl).filter((link) => new URL(link).origin === site);
+  const problem = title === "" ? { problem: "has no title" } : {};
+  return { url, status, title, ...problem, links: [...new Set(links)].slice(0, LINKS_MAX) };
+}
+
+function linksOf(html: string, base: string): string[] {
+  const anchors = html.matchAll(/<a\s[^<>]*?\bhref\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s"'<>]+))/gi);
+  return [...anchors].flatMap(([, double, single, bare]) => {
+    const target = decode(double ?? single ?? bare ?? "").trim();
+    if (!URL.canParse(target, base)) return [];
+    const url = new URL(target, base);
+    url.hash = "";
+    return [url.href];
+  });
+}
+
+function decode(text: string): string {
+  const characters: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
+  return text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => characters[name] ?? "");
+}

@@ -1,0 +1,16 @@
+/** The same Worker with jobs that a Cloudflare Workflow runs: `npm run start:workflow`. Clients see no difference. */
+import { edge } from "mcp-edge/worker";
+import { durable } from "mcp-edge/worker/durable";
+import { page } from "mcp-edge/worker/page";
+import { tasks } from "mcp-edge/worker/tasks";
+import { workflow } from "mcp-edge/worker/workflows";
+import { server } from "./jobs.ts";
+
+// With `runMs: 0` each ctx.step() is a step of the Workflow instance.
+const app = edge(server, { ...durable(), page: page(), tasks: workflow(tasks({ runMs: 0 })) });
+
+export default app;
+/** The classes that wrangler.workflow.toml names. */
+export class McpObject extends app.McpObject {}
+export class McpTaskWorkflow extends app.McpTaskWorkflow {}
+export { JobListObject } from "./job-list-object.ts";
