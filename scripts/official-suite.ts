@@ -91,6 +91,20 @@ async function run(url: string, requirements: Requirements): Promise<Scenario[]>
   }
 }
 
+/** Runs one scenario of an extension, which belongs to no requirement set, and returns its checks. */
+export async function runScenario(url: string, name: string): Promise<Check[]> {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-edge-conformance-"));
+  try {
+    // Scenarios of extensions belong to no version, so the suite skips them unless it is forced.
+    await runSuite(["server", "--url", url, "--scenario", name, "--force", "-o", folder]);
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const found = files.filter((path) => path.endsWith("checks.json"));
+    return found.flatMap((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Check[]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 function runSuite(args: readonly string[]): Promise<string> {
   const suite = spawn(process.execPath, [`${ROOT}node_modules/.bin/conformance`, ...args]);
   let output = "";

@@ -19,6 +19,8 @@ export const ALLOWED: Readonly<
   http: { rooms: ["core"], packages: [] },
   safe: { rooms: ["core"], packages: [] },
   client: { rooms: ["core"], packages: [/^eventsource-parser$/, /^@cfworker\/json-schema$/, /^oauth4webapi$/] },
+  // Serves what `client/skills` reads, and shares the rules for URIs with it.
+  skills: { rooms: ["client", "core"], packages: [] },
   worker: { rooms: ["http", "core"], packages: [/^cloudflare:/, /^hono(\/|$)/] },
   // Rooms inside a room: an authorization server is also a client, of identity providers. Nothing else of `worker` may use them.
   "worker/oauth": {
@@ -26,8 +28,8 @@ export const ALLOWED: Readonly<
     packages: [/^cloudflare:/, /^hono(\/|$)/, /^oauth4webapi$/, /^@cloudflare\/workers-oauth-provider$/],
   },
   "worker/oauth-dev": { rooms: ["worker/oauth", "http", "core"], packages: [] },
-  node: { rooms: ["core", "safe", "client"], packages: [/^node:/] },
-  cli: { rooms: ["core", "http", "client", "node", "testing"], packages: CLI_PACKAGES },
+  node: { rooms: ["core", "safe", "client", "skills"], packages: [/^node:/] },
+  cli: { rooms: ["core", "http", "client", "node", "skills", "testing"], packages: CLI_PACKAGES },
   testing: { rooms: ["core", "http", "worker", "node", "client"], packages: TOOLS },
   // Not part of the package: the Worker that the root wrangler.toml deploys.
   reference: { rooms: ["core", "schema", "worker", "node"], packages: [] },

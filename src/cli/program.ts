@@ -26,6 +26,7 @@ import { prompt } from "./commands/prompt.ts";
 import { read } from "./commands/read.ts";
 import { serverJson } from "./commands/server-json.ts";
 import { servers } from "./commands/servers.ts";
+import { skills } from "./commands/skills.ts";
 import { tasks } from "./commands/tasks.ts";
 import { types } from "./commands/types.ts";
 import { Exit, exitCodeOf, jsonOfError, textOfError } from "./exit.ts";
@@ -38,7 +39,7 @@ import { packageVersion } from "./version.ts";
 export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
   { heading: "Servers:", commands: [list, call, read, prompt, complete, listen, tasks, ping, check, types, logout] },
   { heading: "Hosts:", commands: [servers, connectHost, bridge, expose] },
-  { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, serverJson, mcpb] },
+  { heading: "Your project:", commands: [newProject, add, dev, checkConfig, keys, skills, serverJson, mcpb] },
   { heading: "Shells:", commands: [completion] },
 ];
 

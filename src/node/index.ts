@@ -15,6 +15,7 @@ export { loopbackRedirect, openBrowser, printAndOpen, resolveHost } from "./oaut
 export type { PinnedFetchOptions } from "./pinned-fetch.ts";
 export { createPinnedFetch } from "./pinned-fetch.ts";
 export { readMcpConfig } from "./read-config.ts";
+export { readSkills } from "./read-skills.ts";
 export type { FetchApp, HttpExecution, HttpServing, ServeHttpOptions } from "./serve-http.ts";
 export { serveHttp } from "./serve-http.ts";
 export type { ServeStdioOptions } from "./serve-stdio.ts";

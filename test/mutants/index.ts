@@ -22,6 +22,7 @@ import { SAFE } from "./lists/safe.ts";
 import { SERVING } from "./lists/serving.ts";
 import { SESSIONS } from "./lists/sessions.ts";
 import { SIGN_IN } from "./lists/sign-in.ts";
+import { SKILLS } from "./lists/skills.ts";
 import { STREAMS } from "./lists/streams.ts";
 import type { EquivalentMutant, Mutant } from "./mutant.ts";
 
@@ -51,6 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RATES,
   ...PROOFS,
   ...SIGN_IN,
+  ...SKILLS,
 ];
 
 /** Changes that were considered and make no difference. */
