@@ -1,0 +1,24 @@
+/**
+ * The Worker that `npm start` runs at http://127.0.0.1:8787/mcp: everyone can sign in as everyone, without a password. It
+ * refuses every host that is not this machine. Never deploy this file.
+ */
+import { env } from "cloudflare:workers";
+import type { IdentityProvider } from "mcp-edge/worker/oauth";
+import { developmentUsers } from "mcp-edge/worker/oauth/dev";
+import { createApp } from "./app.ts";
+
+const users = developmentUsers();
+/** From .dev.vars. With it, all development users act on GitHub as you. */
+const { GITHUB_TOKEN: accessToken } = env as { readonly GITHUB_TOKEN?: string };
+const identity: IdentityProvider = {
+  ...users,
+  finish: async (callbackUrl, kept) => {
+    const finished = await users.finish(callbackUrl, kept);
+    return accessToken ? { ...finished, tokens: { accessToken } } : finished;
+  },
+};
+const app = createApp(identity);
+
+export default app;
+export class McpObject extends app.McpObject {}
+export { NotesObject } from "./notes-object.ts";

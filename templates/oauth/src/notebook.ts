@@ -1,0 +1,97 @@
+/** The notebook: its tools and its resource. app.ts protects it, stdio.ts serves it to a single user. */
+import { McpServer, ToolError } from "mcp-edge";
+import * as z from "zod";
+import { githubTokenOf, type NotebookEnv, notesOf } from "./env.ts";
+import { createIssue } from "./github.ts";
+import { NOTES_MAX } from "./notes.ts";
+
+export const server = new McpServer<NotebookEnv>({
+  name: "oauth",
+  title: "Notebook",
+  version: "1.0.0",
+  instructions: "Keeps the user's own notes, and creates GitHub issues in the user's name.",
+});
+
+const id = z.uuid().describe("The id of a note, as list_notes returns it");
+const note = z.object({ id: z.uuid(), text: z.string(), createdAt: z.iso.datetime() });
+const noSuchNote = () => new ToolError("There is no such note. Call list_notes for the ids.");
+
+server.tool(
+  "list_notes",
+  {
+    title: "List notes",
+    description: "Find the user's newest notes that contain a text, or all of them",
+    input: z.object({ query: z.string().max(200).default("") }),
+    output: z.object({ notes: z.array(note) }),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+  async ({ query }, ctx) => ({ notes: await notesOf(ctx).search(query) }),
+);
+
+server.tool(
+  "add_note",
+  {
+    title: "Add a note",
+    description: "Add a note to the user's notebook",
+    input: z.object({ text: z.string().trim().min(1).max(10_000) }),
+    output: note,
+    annotations: { destructiveHint: false, openWorldHint: false },
+    // A request that a client sends twice adds one note.
+    once: true,
+  },
+  async ({ text }, ctx) => {
+    const added = await notesOf(ctx).add(text);
+    if (!added) throw new ToolError(`The notebook is full: it has ${NOTES_MAX} notes. Delete some first.`);
+    return added;
+  },
+);
+
+server.tool(
+  "delete_note",
+  {
+    title: "Delete a note",
+    description: "Delete one of the user's notes",
+    input: z.object({ id }),
+    annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  },
+  async (args, ctx) => {
+    if (!(await notesOf(ctx).remove(args.id))) throw noSuchNote();
+    return "Deleted.";
+  },
+);
+
+server.tool(
+  "github_create_issue",
+  {
+    title: "Create a GitHub issue",
+    description: "Create an issue in a GitHub repository, in the user's name. Its text is `body`, or that of a note.",
+    input: z.object({
+      repository: z
+        .string()
+        // The name becomes a part of a URL, so it must not be able to lead to another path.
+        .regex(/^[A-Za-z\d-]{1,39}\/(?!\.{1,2}$)[\w.-]{1,100}$/, "Write owner/name, such as octocat/hello-world")
+        .describe("owner/name"),
+      title: z.string().trim().min(1).max(256),
+      body: z.string().max(60_000).optional(),
+      note: id.optional(),
+    }),
+    output: z.object({ number: z.number(), url: z.url() }),
+    annotations: { destructiveHint: false, openWorldHint: true },
+    once: true,
+  },
+  async ({ repository, title, body, note: noteId }, ctx) => {
+    const found = noteId === undefined ? undefined : await notesOf(ctx).find(noteId);
+    if (noteId !== undefined && !found) throw noSuchNote();
+    const issue = { repository, title, body: body ?? found?.text ?? "" };
+    const { number, html_url } = await createIssue(ctx.env.GITHUB_URL, await githubTokenOf(ctx), issue, ctx.signal);
+    return { number, url: html_url };
+  },
+);
+
+/** A note as a resource. The same URI is another note, or none, for another user. */
+server.resourceTemplate(
+  "note://{id}",
+  { name: "note", title: "A note", mimeType: "text/plain" },
+  // Undefined means that there is no such resource.
+  async (_, variables, ctx) => (await notesOf(ctx).find(String(variables.id)))?.text,
+);
