@@ -70,7 +70,7 @@ test("publint reports no problem in the packed package", async () => {
   expect((await publint({ pack: { tarball: bytes }, strict: true })).messages).toEqual([]);
 });
 
-test("attw resolves the types of every entry, for ES modules", async () => {
+test("attw resolves the types of every entry, for ES modules", { timeout: 120_000 }, async () => {
   const { checkPackage, createPackageFromTarballData } = await load<AreTheTypesWrong>("@arethetypeswrong/core");
   const { types, problems = [] } = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
   expect(types).toMatchObject({ kind: "included" });
