@@ -6,6 +6,7 @@
 import { Command, Option } from "commander";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { usageError } from "./exit.ts";
+import { targetOf } from "./schema-pointer.ts";
 import { oneLine } from "./terminal.ts";
 
 /** How the text of an option becomes a value. `json` is for objects and everything that is none of the others. */
@@ -26,8 +27,9 @@ export interface Argument {
   readonly default?: unknown;
 }
 
-/** Returns the arguments that an input schema describes, in its order. */
-export function argumentsOf(schema: JsonObject): Argument[] {
+/** Returns the arguments that an input schema describes, in its order; none if it is no schema. */
+export function argumentsOf(inputSchema: unknown): Argument[] {
+  const schema = isObject(inputSchema) ? inputSchema : {};
   const whole = resolve(schema, schema);
   const properties = isObject(whole.properties) ? whole.properties : {};
   const required = Array.isArray(whole.required) ? whole.required : [];
@@ -67,13 +69,9 @@ function choicesOf({ oneOf, anyOf }: JsonObject): unknown[] | undefined {
 /** Follows references within the schema. A chain of them ends after a few steps, so that a cycle ends too. */
 function resolve(schema: JsonObject, root: JsonObject): JsonObject {
   let at = schema;
-  for (let steps = 0; steps < 8 && typeof at.$ref === "string" && at.$ref.startsWith("#"); steps += 1) {
-    const path = at.$ref.slice(2).split("/").filter(Boolean);
-    const found = path.reduce<unknown>((value, key) => {
-      const member = decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~");
-      return isObject(value) && Object.hasOwn(value, member) ? value[member] : undefined;
-    }, root);
-    const { $ref: _, ...rest } = at;
+  for (let steps = 0; steps < 8 && typeof at.$ref === "string"; steps += 1) {
+    const { $ref, ...rest } = at;
+    const found = targetOf($ref, root);
     at = { ...(isObject(found) ? found : {}), ...rest };
   }
   return at;

@@ -5,13 +5,72 @@
  */
 import { type Client, ClientError, type Tool } from "../client/index.ts";
 import { startTask, type Task } from "../client/tasks/index.ts";
-import { declaresTasks, mayBecomeTask } from "../client/tasks/support.ts";
+import { declaresTasks, hasExtension, mayBecomeTask } from "../client/tasks/support.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import type { CallOptions } from "./commands/call.ts";
-import type { Session } from "./connection.ts";
+import { type Session, withinMs } from "./connection.ts";
 import { CliError, Exit, textOfError } from "./exit.ts";
 import { printJson, showCallResult } from "./show.ts";
 import { oneLine } from "./terminal.ts";
+
+/** How long the answer to an interrupted call is awaited, in milliseconds. */
+const LATE_ANSWER_MS = 3_000;
+
+/** The task that a call becomes. Only the answer to the call names it. */
+export class CallTask {
+  #task: Task | undefined;
+  #onKnown = () => {};
+  readonly #known = new Promise<void>((resolve) => {
+    this.#onKnown = resolve;
+  });
+
+  /** The task, once the server has named it. */
+  get task(): Task | undefined {
+    return this.#task;
+  }
+
+  take(task: Task): void {
+    this.#task = task;
+    this.#onKnown();
+  }
+
+  /**
+   * Runs a call. After Ctrl-C, the signal that the call gets aborts at once, unless the answer may still name a task: a call that
+   * is cancelled before would leave the task behind, so the signal then aborts when the task is known, or after a moment.
+   *
+   * @param mayBecome Whether the answer may name a task.
+   */
+  run(session: Session, mayBecome: boolean, call: (signal: AbortSignal) => Promise<number>): Promise<number> {
+    const { signal, beforeClose } = session;
+    signal.throwIfAborted();
+    const held = new AbortController();
+    const running = call(held.signal);
+    signal.addEventListener("abort", () => {
+      beforeClose(this.#end(session, mayBecome, held, running));
+    });
+    return running;
+  }
+
+  async #end(
+    { signal, terminal }: Session,
+    mayBecome: boolean,
+    held: AbortController,
+    running: Promise<unknown>,
+  ): Promise<void> {
+    if (mayBecome && !this.#task) {
+      terminal.note(terminal.err.dim("Cancelling the call. Ctrl-C again ends the program at once."));
+      await withinMs(LATE_ANSWER_MS, Promise.race([this.#known, running]));
+    }
+    held.abort(signal.reason);
+    await running;
+  }
+}
+
+/** Whether the answer to a call may name a task. In 2025-11-25 it does if the call asks for one. */
+export function mayNameTask({ server }: Client, tool: Tool, { task: isWanted }: Pick<CallOptions, "task">): boolean {
+  if (!mayBecomeTask(server, tool)) return false;
+  return hasExtension(server) || isWanted === true || tool.execution?.taskSupport === "required";
+}
 
 /**
  * Refuses a call with `--task` that cannot become a task, before the tool runs.
@@ -30,8 +89,11 @@ export async function startInBackground(
   args: JsonObject,
   options: CallOptions,
   { client, terminal, signal }: Session,
+  callSignal: AbortSignal,
 ): Promise<number> {
-  const task = await startTask(client, tool, args, { signal });
+  const task = await startTask(client, tool, args, { signal: callSignal });
+  // Nobody would know the id of a task that begins after Ctrl-C.
+  signal.throwIfAborted();
   if (task.id !== undefined) {
     if (options.json) printJson(terminal, { taskId: task.id, ...task.state });
     else terminal.print(oneLine(task.id, 1_000));

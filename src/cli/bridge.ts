@@ -16,14 +16,17 @@ import { StdioServerTransport } from "../node/index.ts";
 import { Exit } from "./exit.ts";
 import { checkCredentials, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
+import { redactText } from "./redact.ts";
 import { Relay } from "./relay/relay.ts";
 import { nameOf, readTarget } from "./target.ts";
-import { createTerminal } from "./terminal.ts";
+import { createTerminal, oneLine } from "./terminal.ts";
 
 /** How long requests may still take after the host has closed the input, in milliseconds. */
 const IDLE_MS = 5_000;
 /** How long closing may take, in milliseconds. A process of the server is ended within it. */
 const CLOSE_MS = 6_000;
+/** The longest line on standard error, in characters. */
+const NOTE_CHARS_MAX = 1_000;
 
 /** Runs the command until the host closes the input, and returns the exit code. */
 export async function bridge(server: string, options: ConnectionOptions): Promise<number> {
@@ -39,12 +42,13 @@ export async function bridge(server: string, options: ConnectionOptions): Promis
   };
   const stdio = new StdioServerTransport();
   const send = (message: JSONRPCMessage) => void stdio.send(message).catch(() => undefined);
-  const relay = new Relay(open, { send }, (text) => terminal.note(`mcp-edge bridge: ${text}`));
+  const note = (text: string) => terminal.note(`mcp-edge bridge: ${oneLine(redactText(text), NOTE_CHARS_MAX)}`);
+  const relay = new Relay(open, { send }, note);
   const host = new HostConnection(relay, send);
   stdio.onmessage = (message) => host.receive(message);
-  stdio.onunreadable = ({ message }) => terminal.note(`mcp-edge bridge: ${message}`);
+  stdio.onunreadable = ({ message }) => note(message);
   await stdio.start();
-  if (options.debug) terminal.note(`mcp-edge bridge: forwards to ${nameOf(target)}`);
+  if (options.debug) note(`forwards to ${nameOf(target)}`);
   const signalled = untilSignal();
   await Promise.race([stdio.ended, signalled]);
   // Nobody waits for a sign-in any more.

@@ -6,7 +6,7 @@
 import type { Client, ClientOptions, Tool } from "../client/index.ts";
 import { type Task, tasks } from "../client/tasks/index.ts";
 import { argumentsOf } from "./arguments.ts";
-import { endTask, isGivenUp, requireTasks, startInBackground } from "./background.ts";
+import { CallTask, endTask, isGivenUp, mayNameTask, requireTasks, startInBackground } from "./background.ts";
 import type { CallOptions } from "./commands/call.ts";
 import { confirmCall, mayDestroy } from "./confirm.ts";
 import { type Session, withClient } from "./connection.ts";
@@ -28,11 +28,8 @@ export async function callTool(
 ): Promise<number> {
   if (name === undefined) throw usageError(`Name a tool. This shows them: mcp-edge list ${asWritten(server)} tools`);
   if (name.startsWith("-")) throw usageError(`Write the name of the tool before its arguments: ${name} is no tool.`);
-  let background: Task | undefined;
-  const onTask = (task: Task) => {
-    background = task;
-  };
-  return withClient(server, options, clientOptions(options, onTask), async (session) => {
+  const started = new CallTask();
+  return withClient(server, options, clientOptions(options, started), async (session) => {
     const tool = await findTool(session.client, name, session.signal);
     if (options.help) return showToolHelp(tool, session);
     if (options.task) requireTasks(session.client, tool);
@@ -40,22 +37,29 @@ export async function callTool(
     const args = await readArguments({ of: `call <server> ${tool.name}`, known, rest, options }, session.terminal);
     if (mayDestroy(tool) && !options.yes) await confirmCall(tool, args, session.terminal, session.signal);
     const { client, terminal, signal, beforeClose } = session;
-    if (options.task) return startInBackground(tool, args, options, session);
-    try {
-      const result = await withProgress(terminal, (onProgress) => client.callTool(tool, args, { signal, onProgress }));
-      return showCallResult(result, options, terminal);
-    } catch (error) {
-      if (background && isGivenUp(error, signal)) beforeClose(endTask(background, server, session));
-      throw explainUnasked(error, terminal);
-    }
+    return started.run(session, mayNameTask(client, tool, options), async (callSignal) => {
+      try {
+        if (options.task) return await startInBackground(tool, args, options, session, callSignal);
+        const call = { signal: callSignal };
+        const result = await withProgress(terminal, (onProgress) =>
+          client.callTool(tool, args, { ...call, onProgress }),
+        );
+        signal.throwIfAborted();
+        return showCallResult(result, options, terminal);
+      } catch (error) {
+        const { task } = started;
+        if (task && isGivenUp(error, signal)) beforeClose(endTask(task, server, session));
+        throw explainUnasked(error, terminal);
+      }
+    });
   });
 }
 
 /** The handlers of questions, and the extension for tools that run in the background. */
-function clientOptions({ task: startsTask }: CallOptions, onTask: (task: Task) => void) {
+function clientOptions({ task: startsTask }: CallOptions, started: CallTask) {
   return (terminal: Terminal, signal: AbortSignal, server: string): Partial<ClientOptions> => {
     const note = (task: Task) => {
-      onTask(task);
+      started.take(task);
       // With --task, the id is the output.
       if (task.id !== undefined && !startsTask)
         terminal.note(terminal.err.dim(`Runs in the background as ${oneLine(task.id, 500)}`));

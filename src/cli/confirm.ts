@@ -6,8 +6,7 @@
 import type { Tool } from "../client/index.ts";
 import type { JsonObject } from "../core/protocol/jsonrpc.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
-import type { Terminal } from "./terminal.ts";
-import { clean } from "./terminal.ts";
+import { clean, type Terminal, toJson } from "./terminal.ts";
 
 /**
  * Whether a call may delete or overwrite something. A server that gives no hints may.
@@ -33,7 +32,7 @@ export async function confirmCall(
     const text = `${tool.name} may delete or overwrite something, and there is no terminal to ask in. Add --yes to run it.`;
     throw usageError(text);
   }
-  terminal.note(`${terminal.err.bold(clean(tool.name))} ${clean(JSON.stringify(args, undefined, 2))}`);
+  terminal.note(`${terminal.err.bold(clean(tool.name))} ${toJson(args, 2)}`);
   const { askYesNo } = await import("./ask.ts");
   const isAgreed = await askYesNo("This tool may delete or overwrite something. Run it?", signal);
   if (!isAgreed) throw new CliError(Exit.cancelled, "The call was not made.");

@@ -30,6 +30,9 @@ const CLOSE_MS = 6_000;
 /** How long the work before it may take, in milliseconds. */
 const LAST_WORK_MS = 5_000;
 
+/** For commands in whose course no server asks or logs anything. */
+export const noHandlers = (): Partial<ClientOptions> => ({});
+
 /**
  * Connects, runs a command, and closes the connection whatever happens.
  *
@@ -56,7 +59,7 @@ export async function withClient(
         return await untilInterrupted(run({ client, terminal, signal, lost: opened.lost, beforeClose }), signal);
       } finally {
         terminal.status(undefined);
-        await withinMs(LAST_WORK_MS, Promise.allSettled(work));
+        await withinMs(LAST_WORK_MS, allSettled(work));
       }
     });
   } finally {
@@ -127,15 +130,20 @@ export async function untilInterrupted<T>(promise: Promise<T>, signal: AbortSign
 /** Closes a client, or else the transport that it would have closed. Never rejects, and ends after a while. */
 export async function closeInTime(client: Client | undefined, transport: Transport | undefined): Promise<void> {
   // The outcome of the command matters more than a failure while closing.
-  await withinMs(
-    CLOSE_MS,
-    Promise.resolve(client ? client.close() : transport?.close()).catch(() => undefined),
-  );
+  await withinMs(CLOSE_MS, Promise.resolve(client ? client.close() : transport?.close()));
 }
 
-/** Waits for work that never rejects, but no longer than this. */
-async function withinMs(ms: number, work: Promise<unknown>): Promise<void> {
+/** Waits until all work has settled, including what was added meanwhile. */
+async function allSettled(work: readonly Promise<unknown>[]): Promise<void> {
+  for (let known = -1; known < work.length; ) {
+    known = work.length;
+    await Promise.allSettled(work);
+  }
+}
+
+/** Waits until work has settled, but no longer than this. */
+export async function withinMs(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
-  await Promise.race([work, pause(ms, timer.signal)]);
+  await Promise.race([work.catch(() => undefined), pause(ms, timer.signal)]);
   timer.abort();
 }

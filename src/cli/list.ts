@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { withClient } from "./connection.ts";
+import { noHandlers, withClient } from "./connection.ts";
 import { Exit } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { type Offer, printJson, printOffer } from "./show.ts";
@@ -14,7 +14,6 @@ export async function listServer(
   what: string | undefined,
   options: ConnectionOptions,
 ): Promise<number> {
-  const noHandlers = () => ({});
   return withClient(server, options, noHandlers, async ({ client, terminal, signal }) => {
     const { capabilities } = client.server;
     const wants = (name: string, declared: unknown) => what === name || (what === undefined && declared !== undefined);

@@ -9,7 +9,7 @@ import type { ListenOptions } from "./commands/listen.ts";
 import { withClient } from "./connection.ts";
 import { Exit } from "./exit.ts";
 import { formatLog } from "./questions.ts";
-import { oneLine, type Terminal } from "./terminal.ts";
+import { oneLine, type Terminal, toJson } from "./terminal.ts";
 
 /** Runs the command and returns its exit code. */
 export function listenTo(server: string, uris: readonly string[], options: ListenOptions): Promise<number> {
@@ -27,7 +27,7 @@ export function listenTo(server: string, uris: readonly string[], options: Liste
     printers((method, params, text) => {
       if (left <= 0) return;
       left -= 1;
-      terminal.print(json ? JSON.stringify({ method, params }) : text);
+      terminal.print(json ? toJson({ method, params }) : text);
       if (left === 0) finish();
     });
   return withClient(server, options, handlers, async ({ client, terminal, signal, lost }) => {

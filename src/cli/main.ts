@@ -4,13 +4,10 @@
  * @module
  */
 import { runDev } from "./commands/dev.ts";
+import { watchOutput } from "./output.ts";
 import { run } from "./program.ts";
 
-// Another program that stops reading, such as `head`, is no error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
-});
+watchOutput();
 
 const [command, ...rest] = process.argv.slice(2);
 // `dev` passes every option except --path to wrangler, including --help.

@@ -1,10 +1,13 @@
+import { oneLine } from "./terminal.ts";
+
 /** Returns a hint at the known name that is most like a wrong one, with a space before it, or an empty text. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const ranked = known.map((each) => ({ each, distance: distanceOf(name.toLowerCase(), each.toLowerCase()) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);
-  if (best && best.distance <= Math.max(2, name.length / 3)) return ` Did you mean ${JSON.stringify(best.each)}?`;
+  if (best && best.distance <= Math.max(2, name.length / 3))
+    return ` Did you mean ${JSON.stringify(oneLine(best.each))}?`;
   if (known.length === 0 || known.length > 20) return "";
-  return ` There are: ${known.join(", ")}.`;
+  return ` There are: ${known.map((each) => oneLine(each)).join(", ")}.`;
 }
 
 /** The number of characters to insert, delete or replace to turn one text into the other (Levenshtein). */

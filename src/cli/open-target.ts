@@ -84,7 +84,7 @@ function eventHook(
       if (mayEnd) held.push(event.message);
       else warn(event.message);
     } else if (event.type === "handler-failed")
-      terminal.note(terminal.err.red(redactText(`${event.handler}: ${event.error}`)));
+      terminal.note(terminal.err.red(clean(redactText(`${event.handler}: ${event.error}`))));
     else log?.(`[client] ${JSON.stringify(redact(event))}`);
     if (isLoss(event)) lost.abort(event.error ?? new ClientError("closed", "The server has closed the connection."));
     if (event.type !== "reconnected") return;

@@ -1,5 +1,5 @@
 /**
- * The options that every command has which talks to a server.
+ * The options that the commands share which talk to a server.
  *
  * @module
  */
@@ -32,8 +32,19 @@ const VERSIONS = SPOKEN_VERSIONS.map(({ version }) => version);
 
 const ALL = ["json", "as", "header", "env", "timeout", "debug", "browser", "device", "yes"] as const;
 
+/** The name of one of the options. */
+export type OptionName = (typeof ALL)[number];
+
+/** The argument that names a server, with its description. */
+export const SERVER = ["<server>", "URL, command or configured name of a server"] as const;
+
+/** The names of all options but these. */
+export function allExcept(...names: readonly OptionName[]): readonly OptionName[] {
+  return ALL.filter((name) => !names.includes(name));
+}
+
 /** Adds options of {@link ConnectionOptions} to a command: all of them, or those that are named. */
-export function addConnectionOptions(command: Command, names: readonly (typeof ALL)[number][] = ALL): Command {
+export function addConnectionOptions(command: Command, names: readonly OptionName[] = ALL): Command {
   const options = {
     json: new Option("--json", "print JSON"),
     as: new Option("--as <version>", "use this protocol version").choices(VERSIONS),

@@ -5,7 +5,7 @@
  */
 import type { Client } from "../client/index.ts";
 import { SPOKEN_VERSIONS } from "../core/protocol/spoken-versions.ts";
-import { withClient } from "./connection.ts";
+import { noHandlers, withClient } from "./connection.ts";
 import { Exit } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { printJson } from "./show.ts";
@@ -14,7 +14,6 @@ import { oneLine } from "./terminal.ts";
 /** Runs the command and returns its exit code. */
 export function pingServer(server: string, options: ConnectionOptions): Promise<number> {
   const startMs = performance.now();
-  const noHandlers = () => ({});
   return withClient(server, options, noHandlers, async ({ client, terminal, signal }) => {
     const connectMs = Math.round(performance.now() - startMs);
     const sentMs = performance.now();

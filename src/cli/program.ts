@@ -30,9 +30,10 @@ import { skills } from "./commands/skills.ts";
 import { tasks } from "./commands/tasks.ts";
 import { types } from "./commands/types.ts";
 import { Exit, exitCodeOf, jsonOfError, textOfError } from "./exit.ts";
+import { isOutputClosed } from "./output.ts";
 import { redact, redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
-import { clean } from "./terminal.ts";
+import { clean, toJson } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /** The commands by the heading under which `--help` shows them. */
@@ -50,6 +51,8 @@ export function createProgram(): Command {
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "show this help")
     .helpCommand(false)
+    // Options of the program stand before the command, so that a tool may have an argument named "version".
+    .enablePositionalOptions()
     .showHelpAfterError("Run mcp-edge --help, or the command with --help, for its options.")
     .exitOverride();
   for (const { heading, commands } of COMMANDS) {
@@ -73,9 +76,10 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync([...(named?.prepare?.(words) ?? words)], { from: "user" });
     return Number(process.exitCode ?? Exit.ok);
   } catch (error) {
+    if (isOutputClosed()) return Exit.ok;
     if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.ok : Exit.usage;
     process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(error)))}\n`);
-    if (wantsJson(args)) process.stdout.write(`${JSON.stringify(redact(jsonOfError(error)), undefined, 2)}\n`);
+    if (wantsJson(args)) process.stdout.write(`${toJson(redact(jsonOfError(error)), 2)}\n`);
     return exitCodeOf(error);
   }
 }

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { spawn } from "node:child_process";
 import type {
   ClientOptions,
   CreateMessageRequestParams,
@@ -17,6 +16,7 @@ import type {
 import { findSecretFields } from "../core/ask/secret-fields.ts";
 import { McpError } from "../core/protocol/errors.ts";
 import { ErrorCode } from "../core/protocol/jsonrpc.ts";
+import { openBrowser } from "../node/index.ts";
 import { withMore } from "./exit.ts";
 import { clean, oneLine, type Terminal } from "./terminal.ts";
 
@@ -117,7 +117,7 @@ async function answerUrl(
   }
   terminal.note(`${oneLine(page.url, 2_000)}\n${terminal.err.dim("Host:")} ${terminal.err.bold(oneLine(host))}`);
   const choice = await askChoice("Do you want to visit it?", PAGES, signal);
-  if (choice === "open") openInBrowser(page.url);
+  if (choice === "open") await openBrowser(page.url);
   if (choice === undefined) return { action: "cancel" };
   return { action: choice === "decline" ? "decline" : "accept" };
 }
@@ -127,23 +127,6 @@ const PAGES = [
   { value: "self", label: "I open it myself" },
   { value: "decline", label: "Decline" },
 ] as const;
-
-/** Opens a web page with the program that the system has for it. `BROWSER` names another. */
-export function openInBrowser(url: string): void {
-  const { platform, env } = process;
-  const [command, ...args] = env.BROWSER
-    ? [env.BROWSER]
-    : platform === "darwin"
-      ? ["open"]
-      : platform === "win32"
-        ? ["rundll32", "url.dll,FileProtocolHandler"]
-        : ["xdg-open"];
-  // Without a shell, so that nothing in the address is run.
-  const child = spawn(command ?? "", [...args, new URL(url).href], { stdio: "ignore", detached: true });
-  // The address is on the screen, so the user can open it.
-  child.on("error", () => undefined);
-  child.unref();
-}
 
 async function answerSample(
   request: CreateMessageRequestParams,

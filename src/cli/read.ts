@@ -14,7 +14,7 @@ import type { ConnectionOptions } from "./options.ts";
 import { withProgress } from "./progress.ts";
 import { handlersFor } from "./questions.ts";
 import { readArguments, showArguments } from "./read-arguments.ts";
-import { printJson, printPrompt, printResource } from "./show.ts";
+import { parametersOf, printJson, printPrompt, printResource } from "./show.ts";
 import { asWritten } from "./target.ts";
 import { oneLine } from "./terminal.ts";
 
@@ -66,8 +66,8 @@ export async function getPrompt(
 }
 
 /** The arguments of a prompt are texts. */
-function argumentsOfPrompt({ arguments: parameters = [] }: Prompt): Argument[] {
-  return parameters.map(({ name, title, description, required }) => ({
+function argumentsOfPrompt(prompt: Prompt): Argument[] {
+  return parametersOf(prompt).map(({ name, title, description, required }) => ({
     name,
     kind: "string",
     isList: false,

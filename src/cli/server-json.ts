@@ -9,9 +9,9 @@ import type { ServerFacts } from "../client/index.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../http/origin.ts";
 import type { ServerJsonOptions } from "./commands/server-json.ts";
-import { withClient } from "./connection.ts";
+import { noHandlers, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
-import { oneLine } from "./terminal.ts";
+import { clean, oneLine, toJson } from "./terminal.ts";
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 const NAME = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
@@ -25,15 +25,14 @@ export async function describeServer(server: string, options: ServerJsonOptions)
   const before = readFile(out);
   if (check && !before) throw usageError(`${out} does not exist. Without --check, the command writes it.`);
   const url = options.url ?? (/^https?:/i.test(server) ? server : undefined);
-  const noHandlers = () => ({});
   return withClient(server, options, noHandlers, async ({ client, terminal }) => {
     if (check && before) {
       const problems = compare(before, client.server, options.url);
-      for (const problem of problems) terminal.print(problem);
+      for (const problem of problems) terminal.print(clean(problem));
       if (problems.length === 0) terminal.note(`${out} agrees with the server.`);
       return problems.length === 0 ? Exit.ok : Exit.serverError;
     }
-    const text = `${JSON.stringify(describe(client.server, before, options.name, url), undefined, 2)}\n`;
+    const text = `${toJson(describe(client.server, before, options.name, url), 2)}\n`;
     if (print) {
       terminal.print(text.trimEnd());
       return Exit.ok;

@@ -10,7 +10,7 @@ import { CliError, Exit, usageError, withMore } from "./exit.ts";
 import type { ConnectionOptions } from "./options.ts";
 import { keepSecret, redactText } from "./redact.ts";
 import type { Target } from "./target.ts";
-import { oneLine, type Terminal } from "./terminal.ts";
+import { clean, oneLine, type Terminal } from "./terminal.ts";
 
 type Command = Extract<Target, { kind: "stdio" }>;
 
@@ -33,7 +33,7 @@ export class ServerProcess {
       env: { ...env, ...variablesOf(given) },
       ...(cwd === undefined ? {} : { cwd }),
       // The log of a server would mix with the output; it is shown if the server fails.
-      stderr: debug ? byLine((line) => terminal.note(redactText(line))) : (text) => this.#keep(text),
+      stderr: debug ? byLine((line) => terminal.note(clean(redactText(line)))) : (text) => this.#keep(text),
     });
   }
 

@@ -17,11 +17,11 @@ import type {
 } from "../client/index.ts";
 import { argumentsOf } from "./arguments.ts";
 import { Exit } from "./exit.ts";
-import { clean, oneLine, type Paint, type Terminal } from "./terminal.ts";
+import { clean, oneLine, type Paint, type Terminal, toJson } from "./terminal.ts";
 
 /** Prints a value as JSON. */
 export function printJson(terminal: Terminal, value: unknown): void {
-  terminal.print(JSON.stringify(value, undefined, 2));
+  terminal.print(toJson(value, 2));
 }
 
 /** Prints the result of a call. Structured content is shown if there is no other. */
@@ -62,7 +62,7 @@ function formatBlock(terminal: Terminal, block: ContentBlock): string {
       return `${out.bold(oneLine(block.name))} ${oneLine(block.uri, 500)}`;
     default:
       // A kind that a later version adds.
-      return JSON.stringify(block, undefined, 2);
+      return toJson(block, 2);
   }
 }
 
@@ -150,9 +150,15 @@ function signatureOf(tool: Tool, out: Paint): string {
   return `${out.bold(oneLine(tool.name))}(${args.join(", ")})`;
 }
 
-function promptSignatureOf({ name, arguments: parameters = [] }: Prompt, out: Paint): string {
-  const args = parameters.map((parameter) => `${oneLine(parameter.name, 60)}${parameter.required ? "" : "?"}`);
+function promptSignatureOf(prompt: Prompt, out: Paint): string {
+  const { name } = prompt;
+  const args = parametersOf(prompt).map((each) => `${oneLine(each.name, 60)}${each.required ? "" : "?"}`);
   return `${out.bold(oneLine(name))}(${args.join(", ")})`;
+}
+
+/** The parameters of a prompt; none if the server sends no list of them. */
+export function parametersOf({ arguments: parameters = [] }: Prompt): NonNullable<Prompt["arguments"]> {
+  return Array.isArray(parameters) ? parameters.filter((each) => typeof each === "object" && each !== null) : [];
 }
 
 function hintsOf({ annotations }: Tool, out: Paint): string {

@@ -86,7 +86,7 @@ export function createTerminal(): Terminal {
       clear();
       if (text === undefined || isSuspended) return;
       // A longer line would wrap, and could not be removed again.
-      stderr.write([...text].slice(0, (stderr.columns || 80) - 1).join(""));
+      stderr.write(fitting(text, (stderr.columns || 80) - 1));
       hasStatus = true;
     },
     suspendStatus(suspended) {
@@ -100,6 +100,31 @@ export function createTerminal(): Terminal {
   };
 }
 
+/** Characters that take two columns: those of Chinese, Japanese and Korean, and emoji. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
+
+/** Returns the beginning of a text that fits into this many columns. */
+function fitting(text: string, columns: number): string {
+  let left = columns;
+  const characters: string[] = [];
+  for (const character of text) {
+    left -= WIDE.test(character) ? 2 : 1;
+    if (left < 0) break;
+    characters.push(character);
+  }
+  return characters.join("");
+}
+
+/** Characters that could control a terminal or hide text. JSON.stringify escapes only those below U+0020. */
+const UNSAFE = /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Formats a value as JSON that is safe to print in a terminal, and equal to the value when it is parsed. */
+export function toJson(value: unknown, indent?: number): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE, escaped);
+}
+
 /**
  * Removes what a server could use to control the terminal or to hide text: control characters other than line breaks and
  * tabs, and characters that change the direction of text.
@@ -108,9 +133,11 @@ export function clean(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "");
 }
 
-/** Cleans text and puts it on one line of at most `max` characters. */
-export function oneLine(text: string, max = 100): string {
-  const line = clean(text).replace(/\s+/g, " ").trim();
+/** Cleans text and puts it on one line of at most `max` characters. A server may send something else in place of a text. */
+export function oneLine(text: unknown, max = 100): string {
+  const line = clean(typeof text === "string" ? text : (JSON.stringify(text) ?? ""))
+    .replace(/\s+/g, " ")
+    .trim();
   const characters = [...line];
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }

@@ -33,6 +33,8 @@ export interface HttpLinkOptions {
 
 /** Characters of a refused body that an error keeps. */
 const KEPT_CHARS = 2_000;
+/** How long the messages may take that end a request or the session, in milliseconds. */
+const LAST_MS = 5_000;
 /** Redirects that one request follows. */
 const REDIRECTS_MAX = 3;
 /** Statuses of a GET after which another attempt may succeed. */
@@ -59,6 +61,8 @@ export class HttpLink implements Link {
   readonly #options: HttpLinkOptions;
   readonly #closing = new AbortController();
   readonly #retiring = new AbortController();
+  /** The cancellations that the server has not received yet. */
+  readonly #cancelling = new Set<Promise<void>>();
   #receiver: LinkReceiver | undefined;
   #isListening = false;
 
@@ -78,11 +82,10 @@ export class HttpLink implements Link {
       if (request.method === "initialize") this.sessionId = response.headers.get("mcp-session-id") ?? undefined;
       return await this.#answerOf(response, request, whole);
     } catch (error) {
-      if (this.#closing.signal.aborted) throw closedError();
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
         this.#cancel(request.id, signal.reason);
       }
-      throw error;
+      throw this.#closing.signal.aborted ? closedError() : error;
     }
   }
 
@@ -114,11 +117,14 @@ export class HttpLink implements Link {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort(closedError());
+    // A request that was given up just before is still cancelled at the server.
+    await pause(0);
+    await Promise.all(this.#cancelling);
     if (this.sessionId === undefined) return;
     try {
       const headers = await this.#headers();
       // Servers may refuse to end a session (405); it then expires by itself.
-      const response = await this.#fetch({ method: "DELETE", headers, signal: AbortSignal.timeout(5_000) });
+      const response = await this.#fetch({ method: "DELETE", headers, signal: AbortSignal.timeout(LAST_MS) });
       await response.body?.cancel();
     } catch {
       // The server is not reachable, or there are no headers, so it cannot be told.
@@ -128,8 +134,13 @@ export class HttpLink implements Link {
   /** Tells a legacy server that nobody waits for the answer any more. */
   #cancel(requestId: RequestId, reason: unknown): void {
     const params = { requestId, reason: textOf(reason) };
-    // The request is given up in any case, so a failure changes nothing.
-    this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params }).catch(() => undefined);
+    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params } as const;
+    const sent = this.#post(message, AbortSignal.timeout(LAST_MS))
+      .then((response) => response.body?.cancel())
+      // The request is given up in any case, so a failure changes nothing.
+      .catch(() => undefined)
+      .finally(() => this.#cancelling.delete(sent));
+    this.#cancelling.add(sent);
   }
 
   /** @throws {ClientError} unless the response is a success, or an error of the protocol. */

@@ -44,11 +44,16 @@ export async function printAndOpen(url: string): Promise<void> {
   await openBrowser(url);
 }
 
-/** Opens a URL in the browser of the user. Does nothing if there is no browser. */
+/**
+ * Opens a URL in the browser of the user: the program that the variable `BROWSER` names, or else the system's. Does nothing if
+ * there is none.
+ */
 export async function openBrowser(url: string): Promise<void> {
-  const [command = "", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  const { BROWSER } = process.env;
+  const [command = "", ...args] = BROWSER ? [BROWSER] : (OPENERS[process.platform] ?? ["xdg-open"]);
   await new Promise<void>((resolve) => {
-    const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+    // The whole URL begins with its scheme, so the program cannot take it for an option.
+    const child = spawn(command, [...args, new URL(url).href], { stdio: "ignore", detached: true });
     // Without a desktop there is no such command.
     child.on("error", () => resolve());
     child.on("spawn", () => {
@@ -113,7 +118,7 @@ class Loopback implements OpenRedirect {
 /** Returns the URL of a request if it is the answer of this sign-in. Other pages and programs can send requests, too. */
 function answerOf({ method, url, headers }: IncomingMessage, redirect: string, state: string | null): URL | undefined {
   const own = new URL(redirect);
-  if (method !== "GET" || headers.host !== own.host) return undefined;
+  if (method !== "GET" || headers.host !== own.host || !URL.canParse(url ?? "", redirect)) return undefined;
   const address = new URL(url ?? "", redirect);
   return address.pathname === own.pathname && address.searchParams.get("state") === state ? address : undefined;
 }

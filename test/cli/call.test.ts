@@ -53,6 +53,43 @@ describe.each(["HTTP", "stdio"])("over %s", (transport) => {
   });
 });
 
+test("a server that describes some of its tools and prompts wrongly can be listed and used", async () => {
+  const program = `
+    const tools = [
+      { name: "none", inputSchema: null },
+      { name: "odd", description: 7, annotations: 5, inputSchema: { properties: [1], required: "x" } },
+      { name: "good", inputSchema: { type: "object", properties: { a: { $ref: "#/%" }, constructor: { type: "number" } } } },
+    ];
+    const results = {
+      initialize: {
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {}, prompts: {}, resources: {} },
+        serverInfo: { name: "odd", version: "1" },
+      },
+      "tools/list": { tools },
+      "prompts/list": { prompts: [{ name: "p", arguments: 5 }, { name: "q", arguments: [null, { name: "a" }] }] },
+      "resources/list": { resources: [{}] },
+      "resources/templates/list": { resourceTemplates: [{ uriTemplate: 5 }] },
+    };
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (id === undefined) return;
+      const called = { content: [{ type: "text", text: JSON.stringify(params?.arguments) }] };
+      const answer = method === "tools/call" ? called : results[method];
+      const outcome = answer ? { result: answer } : { error: { code: -32601, message: "no" } };
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+    });`;
+  const server = ["--", NODE, "-e", program];
+  const { code, stdout } = await cli(["list", ...server]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("  none() may destroy\n  odd(0?: object) may destroy\n      7\n");
+  expect(stdout).toContain("  good(a?: object, constructor?: number) may destroy\n");
+  expect(stdout).toContain("  p()\n  q(a?)\n");
+  const called = await cli(["call", "good", "--yes", "--constructor", "5", ...server]);
+  expect(called).toEqual({ code: 0, stdout: '{"constructor":5}\n', stderr: "" });
+  expect((await cli(["types", ...server])).code).toBe(0);
+});
+
 test("list with a kind shows only that", async () => {
   const { stdout } = await withServer(["list", "prompts"]);
   expect(stdout).toBe("Prompts\n  explain(language?)\n");
@@ -211,6 +248,23 @@ describe("--env", () => {
     const ran = await run(...more);
     expect([ran.code, ran.stdout]).toEqual([2, ""]);
     expect(ran.stderr).toContain(text);
+  });
+
+  test.each([
+    [["types"], 0],
+    [["check", "--no-suite", "--json"], 0],
+    [["server-json", "--print", "--name", "io.github.ada/it", "--out", "no-such-file.json"], 2],
+  ])("reaches the server of %j", async (words, expected) => {
+    // Without the variable the server does not start.
+    const [node = "", script = ""] = SERVER;
+    const program = `if (process.env.PIN !== "1234") process.exit(9); import(${JSON.stringify(script)});`;
+    const server = ["--", node, "--input-type=module", "-e", program];
+    expect((await cli([...words, ...server])).code).toBe(4);
+    const { code, stderr } = await cli([...words, "--env", "PIN=1234", ...server]);
+    expect({ code, stderr }).toEqual({
+      code: expected,
+      stderr: expected === 0 ? expect.any(String) : expect.stringContaining("The registry needs an address"),
+    });
   });
 
   test("is refused for a server with a URL", async () => {

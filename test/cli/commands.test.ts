@@ -1,11 +1,14 @@
 /** The commands beside `call` and `list`, without a terminal. */
-import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
 import { SCRIPTS } from "../../src/cli/completion.ts";
 import { COMMANDS, createProgram } from "../../src/cli/program.ts";
 import { OWN } from "../../src/cli/read-arguments.ts";
-import { initialized, result, scripted } from "../client/scripted.ts";
-import { cli, withServer } from "./run.ts";
+import { CACHED, DONE, discovered, initialized, result, scripted } from "../client/scripted.ts";
+import { NODE } from "../oracle/node.ts";
+import { isAlive } from "./processes.ts";
+import { CLI, cli, withServer } from "./run.ts";
 
 const FIRST = "2024-11-05";
 
@@ -107,11 +110,59 @@ test("listen ends with an error when the stream of notifications is refused", as
   expect(stderr).toContain("GET was refused with HTTP status 403: not for you");
 });
 
-test("a program that stops reading ends the command without an error", () => {
-  const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {
-    encoding: "utf8",
+describe("a program that stops reading", () => {
+  test("ends the command without an error", () => {
+    const { stderr } = spawnSync("sh", ["-c", `"${process.execPath}" src/cli/main.ts --help | true`], {
+      encoding: "utf8",
+    });
+    expect(stderr).toBe("");
   });
-  expect(stderr).toBe("");
+
+  test("ends the process of a server too, also one that ignores the end of its input and SIGTERM", async () => {
+    const server = `
+      process.on("SIGTERM", () => undefined);
+      const say = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+      const capabilities = { logging: {} };
+      const opened = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "s", version: "1" } };
+      process.stdout.on("error", () => undefined);
+      setInterval(() => say({ method: "notifications/message", params: { level: "error", data: process.pid } }), 20);
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        if (method === "initialize") say({ id, result: opened });
+        else if (id !== undefined) say({ id, error: { code: -32601, message: "no" } });
+      });`;
+    const words = [CLI, "listen", "--json", "--as", "2025-11-25", "--", NODE, "-e", server];
+    const child = spawn(NODE, words, { stdio: ["ignore", "pipe", "pipe"] });
+    const stderr: string[] = [];
+    child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.push(text));
+    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const [first = ""] = line.toString().split("\n");
+    child.stdout.destroy();
+    expect([await ended, stderr.join("")]).toEqual([0, "Listening. Ctrl-C ends.\n"]);
+    expect(isAlive(Number(JSON.parse(first).params.data))).toBe(false);
+  });
+});
+
+test("a tool may have arguments that are options of the program itself", async () => {
+  const tool = {
+    name: "release",
+    inputSchema: { type: "object", properties: { version: { type: "string" } } },
+    annotations: { readOnlyHint: true },
+  };
+  await using server = await scripted(({ message }, response) => {
+    const { id, method, params } = message ?? {};
+    const text = JSON.stringify(params?.arguments);
+    const results: Record<string, object> = {
+      "server/discover": discovered(),
+      "tools/list": { ...CACHED, tools: [tool] },
+      "tools/call": { ...DONE, content: [{ type: "text", text }] },
+    };
+    return result(response, id, results[method ?? ""] ?? {});
+  });
+  const called = await cli(["call", server.url, "release", "--version", "1.2.3"]);
+  expect(called).toEqual({ code: 0, stdout: '{"version":"1.2.3"}\n', stderr: "" });
+  expect((await cli(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
 });
 
 test("completion knows commands, options and their values", async () => {

@@ -1,6 +1,6 @@
 /** `mcp-edge servers`, and servers that are called by the name under which a host has them. */
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -124,6 +124,13 @@ test("servers lists readable lines by host, and the failures with their reasons 
   expect(stdout).toContain("  - off (disabled)");
   expect(stdout).toContain("  ✗ The file is not JSON.\n");
   expect(stdout).toMatch(/\nFailures\n {2}gone Claude Desktop\n {4}The command "no-such-program-here" was not found\./);
+});
+
+test("a project's file that is a link to a device is not read", async () => {
+  const cwd = mkdtempSync(join(folder, "device-"));
+  symlinkSync("/dev/zero", join(cwd, ".mcp.json"));
+  const { stdout } = await cli(["servers", "--no-try"], { env: { ...env, HOME: cwd }, cwd });
+  expect(stdout).toContain("  ✗ This is not a file.\n");
 });
 
 test("servers --no-try connects to none", async () => {

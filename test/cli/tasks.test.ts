@@ -142,6 +142,75 @@ test("a task whose end the server does not confirm is reported as one that may s
   expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
 });
 
+describe.each(VERSIONS)("Ctrl-C before a server of %s has named the task", (as) => {
+  const now = "2026-11-22T12:00:00Z";
+  const isModern = as === "2026-07-28";
+  const task = {
+    ...{ taskId: "t1", status: "working", createdAt: now, lastUpdatedAt: now },
+    ...(isModern ? { ttlMs: 60_000 } : { ttl: 60_000 }),
+  };
+  const tool = { name: "x", inputSchema: { type: "object" } };
+  const cancelled = { ...task, status: "cancelled" };
+  const answers: Record<string, object> = isModern
+    ? {
+        "server/discover": discovered(undefined, { tools: {}, extensions: { "io.modelcontextprotocol/tasks": {} } }),
+        "tools/list": { ...CACHED, tools: [tool] },
+        "tools/call": { resultType: "task", ...task },
+        "tasks/cancel": { resultType: "complete" },
+        "tasks/get": { resultType: "complete", ...cancelled },
+      }
+    : {
+        initialize: initialized(as, { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } }),
+        "tools/list": { tools: [{ ...tool, execution: { taskSupport: "required" } }] },
+        "tools/call": { task },
+        "tasks/cancel": cancelled,
+        "tasks/get": cancelled,
+      };
+
+  /** A server whose answer to a call waits until it is released. `called` resolves when the call has arrived. */
+  async function held() {
+    const [called, released, left] = [0, 0, 0].map(() => Promise.withResolvers<void>());
+    const server = await scripted(async ({ message }, response) => {
+      const { id, method = "" } = message ?? {};
+      if (method === "tools/call") {
+        response.once("close", () => left?.resolve());
+        called?.resolve();
+        await released?.promise;
+      }
+      const answer = answers[method];
+      return answer ? result(response, id, answer) : response.writeHead(id === undefined ? 202 : 405).end();
+    });
+    return { server, called: called?.promise, left: left?.promise, release: () => released?.resolve() };
+  }
+
+  test.each([[], ["--task"]])("cancels the task that it names afterwards: %j", async (...more) => {
+    const { server, called, release } = await held();
+    await using _ = server;
+    using screen = new Screen(["call", server.url, "x", "--yes", "--as", as, ...more]);
+    await called;
+    screen.press(KEYS.ctrlC);
+    await screen.shows("Cancelling the call. Ctrl-C again ends the program at once.");
+    release();
+    expect(await screen.ended()).toBe(130);
+    expect(screen.text).toContain("The task t1 was cancelled.\n");
+    expect(screen.text).not.toMatch(/^t1$/m);
+    expect(server.asked.filter((each) => each === "POST tasks/cancel")).toHaveLength(1);
+  });
+
+  test("cancels the call if the server does not answer", async () => {
+    const { server, called, left, release } = await held();
+    await using _ = server;
+    using screen = new Screen(["call", server.url, "x", "--yes", "--as", as]);
+    await called;
+    screen.press(KEYS.ctrlC);
+    expect(await screen.ended()).toBe(130);
+    await left;
+    expect(server.asked.includes("POST notifications/cancelled")).toBe(!isModern);
+    expect(screen.text).not.toContain("The task");
+    release();
+  });
+});
+
 describe("call --task", () => {
   const start = (path: string, ...more: string[]) => {
     return cli(["call", lab.worker.url(path), "never_a_task", "--key", newKey(), "--task", "--yes", ...more]);

@@ -126,7 +126,7 @@ describe("Y3: text of a server", () => {
     server = createServer(async (request, response) => {
       const { id, method } = JSON.parse((await request.toArray()).join("")) as { id: number; method: string };
       const tool = { name: "t", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } };
-      const text = "\u001b]0;owned\u0007\u001b[2Jred \u202etxt";
+      const text = "\u001b]0;owned\u0007\u009b2Jred \u202etxt";
       const discovered = { supportedVersions: ["2026-07-28"], capabilities: { tools: {}, resources: {} } };
       const results: Record<string, object> = {
         "server/discover": discovered,
@@ -155,7 +155,13 @@ describe("Y3: text of a server", () => {
   test("cannot control the terminal or turn the direction of text", async () => {
     using screen = new Screen(["call", url, "t"]);
     expect(await screen.ended()).toBe(0);
-    expect(screen.raw).toBe("]0;owned[2Jred txt\r\n");
+    expect(screen.raw).toBe("]0;owned2Jred txt\r\n");
+  });
+
+  test("is escaped in JSON, so that it is the same for a program and harmless for a terminal", async () => {
+    using screen = new Screen(["call", url, "t", "--json"]);
+    expect(await screen.ended()).toBe(0);
+    expect(screen.raw).toContain(String.raw`\u001b]0;owned\u0007\u009b2Jred \u202etxt`);
   });
 
   test("cannot control the terminal in an error either", async () => {

@@ -47,6 +47,7 @@ test("only the answer of this sign-in ends the wait", async () => {
     [`${open.url}?code=c&state=wrong`, host],
     [`${open.url}?code=c`, host],
     [`http://${host}/other?code=c&state=right`, host],
+    [`http://${host}//`, host],
     [`${open.url}?code=c&state=right`, "rebound.example"],
   ] as const) {
     expect(await get(url, from)).toEqual({ status: 404, text: "This is not the answer of an open sign-in." });

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, allExcept, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** `mcp-edge bridge`: a stdio server that forwards to a remote one. */
 export const bridge: CliCommand = {
   name: "bridge",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["as", "header", "env", "debug", "browser", "device", "yes"])
+    addConnectionOptions(command, allExcept("json", "timeout"))
       .description("serve a remote server over stdio, for hosts that only start local ones")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .addHelpText(
         "after",
         `

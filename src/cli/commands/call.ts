@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type CliCommand, helpFor } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, allExcept, type ConnectionOptions } from "../options.ts";
 
 /** The options of `call`. */
 export interface CallOptions extends ConnectionOptions {
@@ -15,7 +15,7 @@ export const call: CliCommand = {
   name: "call",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["json", "as", "header", "env", "timeout", "debug", "browser", "device"])
+    addConnectionOptions(command, allExcept("yes"))
       .description("call a tool; its arguments are options")
       .usage("<server> <tool> [--argument value ...] [options]")
       .argument("[server]", "URL, command or configured name of a server")

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, allExcept, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** The options of `check`. */
 export interface CheckOptions extends ConnectionOptions {
@@ -15,9 +15,9 @@ export const check: CliCommand = {
   name: "check",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["json", "header", "timeout", "debug", "browser", "device", "yes"])
+    addConnectionOptions(command, allExcept("as"))
       .description("check that a server follows the protocol, in every version it has")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .option("--fetch", "let npm fetch the official conformance suite if it is not installed")
       .option("--no-suite", "only run the checks of mcp-edge")
       .action(async (server: string, options: CheckOptions) => {

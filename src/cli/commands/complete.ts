@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, append, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, append, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** The options of `complete`. */
 export interface CompleteOptions extends ConnectionOptions {
@@ -15,7 +15,7 @@ export const complete: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("print the values that a server suggests for an argument")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .argument("<what>", "name of a prompt, or URI template of a resource")
       .argument("<argument>", "name of the argument")
       .argument("[value]", "what was typed so far", "")

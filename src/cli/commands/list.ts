@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** `mcp-edge list`: shows what a server offers. */
 export const list: CliCommand = {
@@ -9,7 +9,7 @@ export const list: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("show the tools, prompts, resources and resource templates of a server")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .addArgument(new Argument("[what]", "only these").choices(["tools", "prompts", "resources", "templates"]))
       .action(async (server: string, what: string | undefined, options: ConnectionOptions) => {
         const { listServer } = await import("../list.ts");

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions, readCount } from "../options.ts";
+import { addConnectionOptions, type ConnectionOptions, readCount, SERVER } from "../options.ts";
 
 /** The options of `listen`. */
 export interface ListenOptions extends ConnectionOptions {
@@ -19,7 +19,7 @@ export const listen: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("print changes of lists and resources, and log messages, until Ctrl-C")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .argument("[uris...]", "URIs of resources to subscribe to")
       .addOption(new Option("--level <level>", "log messages from this level on").choices(LEVELS))
       .option("--count <number>", "end after this many notifications", readCount)

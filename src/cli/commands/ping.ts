@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** `mcp-edge ping`: asks whether a server answers. */
 export const ping: CliCommand = {
@@ -9,7 +9,7 @@ export const ping: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("connect to a server and measure how long it takes to answer")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .action(async (server: string, options: ConnectionOptions) => {
         const { pingServer } = await import("../ping.ts");
         process.exitCode = await pingServer(server, options);

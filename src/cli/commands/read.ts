@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** `mcp-edge read`: reads a resource. */
 export const read: CliCommand = {
@@ -9,7 +9,7 @@ export const read: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("print a resource; bytes are written as they are to a file or another program")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .argument("<uri>", "URI of the resource")
       .action(async (server: string, uri: string, options: ConnectionOptions) => {
         const { readResource } = await import("../read.ts");

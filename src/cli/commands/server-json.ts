@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, allExcept, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** The options of `server-json`. */
 export interface ServerJsonOptions extends ConnectionOptions {
@@ -20,9 +20,9 @@ export const serverJson: CliCommand = {
   name: "server-json",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["header", "timeout", "debug", "browser", "device", "yes"])
+    addConnectionOptions(command, allExcept("json", "as"))
       .description("write server.json for the MCP registry from a running server, or check it against the server")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .option("--name <name>", "name in the registry, such as io.github.ada/weather")
       .option("--url <url>", "public address of the server (default: the address given, if it is public)")
       .option("-o, --out <file>", "file to write or to check", "server.json")

@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** What `tasks` does. */
 export type TaskAction = "list" | "get" | "result" | "cancel";
@@ -21,7 +21,7 @@ export const tasks: CliCommand = {
   define: (command: Command) =>
     addConnectionOptions(command)
       .description("show, await or cancel calls that run in the background; call --task starts one")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .addArgument(new Argument("<action>", "what to do").choices(ACTIONS))
       .argument("[id]", "id of the task")
       .action(async (server: string, action: TaskAction, id: string | undefined, options: ConnectionOptions) => {

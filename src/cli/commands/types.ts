@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliCommand } from "../command.ts";
-import { addConnectionOptions, type ConnectionOptions } from "../options.ts";
+import { addConnectionOptions, allExcept, type ConnectionOptions, SERVER } from "../options.ts";
 
 /** The options of `types`. */
 export interface TypesOptions extends ConnectionOptions {
@@ -13,9 +13,9 @@ export const types: CliCommand = {
   name: "types",
   takesServer: true,
   define: (command: Command) =>
-    addConnectionOptions(command, ["as", "header", "timeout", "debug", "browser", "device", "yes"])
+    addConnectionOptions(command, allExcept("json"))
       .description("generate TypeScript types for the tools and prompts of a server")
-      .argument("<server>", "URL, command or configured name of a server")
+      .argument(...SERVER)
       .option("-o, --out <file>", "write to a file instead of standard output")
       .action(async (server: string, options: TypesOptions) => {
         const { generateTypes } = await import("../types.ts");

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import {
   type ConfiguredServer,
@@ -55,6 +55,8 @@ export function readHosts(around: Surroundings): ReadFile[] {
   return hostFiles(around).flatMap((file): ReadFile[] => {
     let text: string;
     try {
+      // A link of a stranger's project to a device would be read without end.
+      if (!statSync(file.path).isFile()) throw new Error("This is not a file.");
       text = readFileSync(file.path, "utf8");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];

@@ -5,7 +5,8 @@
  * @module
  */
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
-import { clean } from "../terminal.ts";
+import { targetOf } from "../schema-pointer.ts";
+import { clean, toJson } from "../terminal.ts";
 
 /** Deeper types are `unknown`. */
 const DEPTH_MAX = 24;
@@ -17,6 +18,13 @@ export class TypeWriter {
   /** The declarations so far, in their order. */
   readonly declarations: string[] = [];
   readonly #names = new Set<string>();
+  /**
+   * The types that each type names outside of the members of an object or array. A type that names itself in this way, also
+   * through others, does not compile.
+   */
+  readonly #direct = new Map<string, Set<string>>();
+  /** The type that is being written; undefined within the members of an object or array. */
+  #writing: string | undefined;
   #schemas = 0;
 
   /** Returns a name for a type that is not used yet. */
@@ -33,7 +41,7 @@ export class TypeWriter {
     const name = this.nameFor(text);
     const at = this.declarations.push("") - 1;
     const scope: Scope = { root: schema, name, references: new Map([["#", name]]) };
-    const type = this.#typeOf(schema, scope, 0);
+    const type = this.#during(name, () => this.#typeOf(schema, scope, 0));
     this.declarations[at] = `${commentOf(description, "")}export type ${name} = ${type};\n`;
     return name;
   }
@@ -84,9 +92,10 @@ export class TypeWriter {
   }
 
   #array({ items, prefixItems }: JsonObject, scope: Scope, depth: number): string {
-    const item = items === undefined || items === true ? "unknown" : this.#typeOf(items, scope, depth + 1);
+    const typeOf = (each: unknown) => this.#during(undefined, () => this.#typeOf(each, scope, depth + 1));
+    const item = items === undefined || items === true ? "unknown" : typeOf(items);
     if (!Array.isArray(prefixItems)) return `${group(item)}[]`;
-    const first = prefixItems.map((each) => `${group(this.#typeOf(each, scope, depth + 1))}?`);
+    const first = prefixItems.map((each) => `${group(typeOf(each))}?`);
     return `[${[...first, ...(items === false ? [] : [`...${group(item)}[]`])].join(", ")}]`;
   }
 
@@ -102,7 +111,7 @@ export class TypeWriter {
     const lines = properties.map(([name, property]) => {
       const mark = required.includes(name) ? "" : "?";
       const description = isObject(property) ? (property.description ?? property.title) : undefined;
-      const type = this.#typeOf(property, scope, depth + 1);
+      const type = this.#during(undefined, () => this.#typeOf(property, scope, depth + 1));
       return `${commentOf(description, indent)}${indent}readonly ${propertyName(name)}${mark}: ${type};\n`;
     });
     return `{\n${lines.join("")}${"  ".repeat(depth)}}`;
@@ -110,16 +119,37 @@ export class TypeWriter {
 
   /** A reference within the schema becomes a type of its own, so that types may contain themselves. */
   #reference(pointer: string, scope: Scope): string {
-    const known = scope.references.get(pointer);
-    if (known !== undefined) return known;
+    const name = scope.references.get(pointer) ?? this.#declareTarget(pointer, scope);
+    if (name === undefined || this.#writing === undefined) return name ?? "unknown";
+    if (this.#leadsTo(name, this.#writing)) return "unknown";
+    const names = this.#direct.get(this.#writing) ?? new Set();
+    this.#direct.set(this.#writing, names.add(name));
+    return name;
+  }
+
+  #declareTarget(pointer: string, scope: Scope): string | undefined {
     const target = targetOf(pointer, scope.root);
-    if (target === undefined) return "unknown";
+    if (target === undefined) return undefined;
     const name = this.nameFor(`${scope.name} ${pointer.split("/").at(-1)}`);
     scope.references.set(pointer, name);
     const at = this.declarations.push("") - 1;
     const description = isObject(target) ? target.description : undefined;
-    this.declarations[at] = `${commentOf(description, "")}export type ${name} = ${this.#typeOf(target, scope, 0)};\n`;
+    const type = this.#during(name, () => this.#typeOf(target, scope, 0));
+    this.declarations[at] = `${commentOf(description, "")}export type ${name} = ${type};\n`;
     return name;
+  }
+
+  /** Whether a type is another one, or names it directly. */
+  #leadsTo(from: string, to: string): boolean {
+    return from === to || [...(this.#direct.get(from) ?? [])].some((name) => this.#leadsTo(name, to));
+  }
+
+  #during<T>(writing: string | undefined, run: () => T): T {
+    const before = this.#writing;
+    this.#writing = writing;
+    const result = run();
+    this.#writing = before;
+    return result;
   }
 }
 
@@ -136,30 +166,9 @@ function impliedTypes(schema: JsonObject): string[] {
   return schema.items !== undefined || schema.prefixItems !== undefined ? ["array"] : [];
 }
 
-/** The schema that a pointer such as `#/$defs/Node` names. */
-function targetOf(pointer: string, root: unknown): unknown {
-  if (!pointer.startsWith("#/")) return undefined;
-  let at: unknown = root;
-  for (const step of pointer.slice(2).split("/")) {
-    const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (Array.isArray(at)) at = at[Number(key)];
-    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key];
-    else return undefined;
-  }
-  return at;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 function literal(value: unknown): string {
   const isSimple = value === null || ["string", "number", "boolean"].includes(typeof value);
-  return isSimple ? JSON.stringify(value) : "unknown";
+  return isSimple ? toJson(value) : "unknown";
 }
 
 function union(types: readonly string[]): string {
@@ -177,7 +186,7 @@ function group(type: string): string {
 
 /** Returns a name as it is written in a type; quoted if need be. */
 export function propertyName(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : toJson(name);
 }
 
 function pascalCase(text: string): string {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Prompt, ServerFacts, Tool } from "../../client/index.ts";
+import { parametersOf } from "../show.ts";
 import { oneLine } from "../terminal.ts";
 import { commentOf, propertyName, TypeWriter } from "./convert.ts";
 
@@ -25,8 +26,11 @@ export function moduleFor(server: ServerFacts, tools: readonly Tool[], prompts: 
     const result = outputSchema === undefined ? "unknown" : writer.declare(`${name} result`, outputSchema);
     return `${commentOf(description ?? title, "  ")}  readonly ${propertyName(name)}: { readonly arguments: ${args}; readonly result: ${result} };\n`;
   });
-  const promptLines = prompts.map(({ name, description, arguments: parameters = [] }) => {
-    const members = parameters.map((each) => `readonly ${propertyName(each.name)}${each.required ? "" : "?"}: string`);
+  const promptLines = prompts.map((prompt) => {
+    const { name, description } = prompt;
+    const members = parametersOf(prompt).map(
+      (each) => `readonly ${propertyName(each.name)}${each.required ? "" : "?"}: string`,
+    );
     const args = members.length === 0 ? "Record<string, never>" : `{ ${members.join("; ")} }`;
     return `${commentOf(description, "  ")}  readonly ${propertyName(name)}: ${args};\n`;
   });
