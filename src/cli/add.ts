@@ -9,8 +9,8 @@ import { diffLines } from "./add/diff.ts";
 import { ADDITIONS } from "./add/parts.ts";
 import { type Change, readProject } from "./add/project.ts";
 import type { AddOptions, PARTS } from "./commands/add.ts";
-import { listenForSignals } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
+import { listenForSignals } from "./signals.ts";
 import { createTerminal } from "./terminal.ts";
 
 /** Runs the command and returns its exit code. */

@@ -9,7 +9,7 @@ import { usageError } from "./exit.ts";
 import { targetOf } from "./schema-pointer.ts";
 import { oneLine } from "./terminal.ts";
 
-/** How the text of an option becomes a value. `json` is for objects and everything that is none of the others. */
+/** The type to which the text of an option is converted. `json` is for objects and all other types. */
 export type Kind = "string" | "number" | "integer" | "boolean" | "json";
 
 /** An argument as the command line shows it. */

@@ -16,10 +16,10 @@ import {
   type Suite,
 } from "./check/suite.ts";
 import type { CheckOptions } from "./commands/check.ts";
-import { listenForSignals } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { checkCredentials } from "./open-target.ts";
 import { printJson } from "./show.ts";
+import { listenForSignals } from "./signals.ts";
 import { nameOf, readTarget, type Target } from "./target.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 

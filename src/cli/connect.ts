@@ -3,20 +3,21 @@
  *
  * @module
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { parseJsonc } from "../node/jsonc.ts";
 import type { ConnectOptions } from "./commands/connect.ts";
-import { listenForSignals } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { surroundings } from "./hosts/configured.ts";
 import { setEntry } from "./hosts/edit-jsonc.ts";
 import { HOSTS, type Host } from "./hosts/entries.ts";
 import { type HostFile, hostFiles } from "./hosts/files.ts";
 import { readIfExists, replaceFile } from "./hosts/write-file.ts";
+import { readJsonFile } from "./json-file.ts";
 import { didYouMean } from "./names.ts";
 import { redact } from "./redact.ts";
+import { listenForSignals } from "./signals.ts";
 import { COMMAND, readTarget, type Target } from "./target.ts";
 import { clean, createTerminal, type Terminal } from "./terminal.ts";
 
@@ -92,9 +93,7 @@ function absolute(target: Target): Target {
 /** The name of the project for its own server, or else of the address or the program. */
 function nameFor(target: Target): string {
   if (target.kind === "http") return new URL(target.url).hostname.replace(/[^\w.-]/g, "-");
-  const file = resolve("package.json");
-  if (!existsSync(file)) return "server";
-  const { name } = JSON.parse(readFileSync(file, "utf8")) as { name?: unknown };
+  const { name } = readJsonFile("package.json") ?? {};
   return typeof name === "string" && name !== "" ? name.replace(/^@.*\//, "") : "server";
 }
 

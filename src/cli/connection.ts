@@ -5,13 +5,13 @@
  */
 import { type Client, type ClientOptions, connect, type Transport } from "../client/index.ts";
 import { pause } from "../core/protocol/pause.ts";
-import { Interrupted } from "./exit.ts";
 import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import type { ConnectionOptions } from "./options.ts";
+import { listenForSignals, untilInterrupted } from "./signals.ts";
 import { nameOf, readTarget } from "./target.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 
-/** What a command works with. */
+/** The connection that a command uses, and its terminal and signals. */
 export interface Session {
   readonly client: Client;
   readonly terminal: Terminal;
@@ -23,8 +23,6 @@ export interface Session {
   beforeClose(work: Promise<unknown>): void;
 }
 
-/** The numbers of the signals that end a command. */
-const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 /** How long a closing connection may take, in milliseconds. The server process of a pipe is ended within it. */
 const CLOSE_MS = 6_000;
 /** How long the work before it may take, in milliseconds. */
@@ -87,43 +85,6 @@ export async function useOpened<T>(
     throw opened.explain(error);
   } finally {
     await closeInTime(client, opened.transport);
-  }
-}
-
-/** Aborts on the first signal. The second one ends the process at once. */
-export function listenForSignals(): { readonly signal: AbortSignal; stop(): void } {
-  const controller = new AbortController();
-  const listeners = Object.entries(SIGNALS).map(([name, number]) => {
-    const listener = () => {
-      if (controller.signal.aborted) process.exit(128 + number);
-      controller.abort(new Interrupted(number));
-    };
-    process.on(name, listener);
-    return () => process.off(name, listener);
-  });
-  return {
-    signal: controller.signal,
-    stop: () => {
-      for (const remove of listeners) remove();
-    },
-  };
-}
-
-/** Settles like the promise, or rejects when the signal aborts. A call that saw the signal first may end in its own way. */
-export async function untilInterrupted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw signal.reason;
-  let stop = () => {};
-  const interrupted = new Promise<never>((_, reject) => {
-    // The call gets a moment to tell the server.
-    const listener = () => setTimeout(() => reject(signal.reason), 50);
-    signal.addEventListener("abort", listener);
-    stop = () => signal.removeEventListener("abort", listener);
-  });
-  try {
-    return await Promise.race([promise, interrupted]);
-  } finally {
-    stop();
-    promise.catch(() => undefined);
   }
 }
 

@@ -8,12 +8,13 @@ import { randomBytes } from "node:crypto";
 import { connect } from "../client/index.ts";
 import { type Listening, listen } from "../node/http-server.ts";
 import type { ExposeOptions } from "./commands/expose.ts";
-import { listenForSignals, useOpened } from "./connection.ts";
+import { useOpened } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { Gateway } from "./expose/gateway.ts";
 import { openTarget } from "./open-target.ts";
 import type { Connect } from "./relay/relay.ts";
 import { printJson } from "./show.ts";
+import { listenForSignals } from "./signals.ts";
 import { nameOf, readTarget } from "./target.ts";
 import { createTerminal, oneLine } from "./terminal.ts";
 

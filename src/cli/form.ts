@@ -119,7 +119,7 @@ function checkLength(schema: JsonObject, text: string, isRequired: boolean): str
   return isRequired ? checkText(schema, text) : undefined;
 }
 
-/** What the formats of the protocol look like. The server checks them exactly. */
+/** The formats of the protocol, checked roughly. The server checks them exactly. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
   email: /^[^\s@]+@[^\s@]+$/,
   uri: /^[a-z][a-z\d+.-]*:\S+$/i,

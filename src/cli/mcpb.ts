@@ -5,14 +5,17 @@
  * @module
  * @see https://github.com/modelcontextprotocol/mcpb, manifest 0.3
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { type Client, connect } from "../client/index.ts";
 import { stdio } from "../node/index.ts";
 import { loadEsbuild } from "../testing/tools.ts";
 import type { McpbOptions } from "./commands/mcpb.ts";
+import { closeInTime } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
+import { readJsonFile } from "./json-file.ts";
+import { listenForSignals, untilInterrupted } from "./signals.ts";
 import { createTerminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 import { zip } from "./zip.ts";
@@ -34,12 +37,13 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
   const terminal = createTerminal();
   if (!existsSync(entry)) throw usageError(`${entry} does not exist. Name the file that calls serveStdio(): --entry`);
   const project = readProject();
+  const interruption = listenForSignals();
   const folder = mkdtempSync(join(tmpdir(), "mcp-edge-mcpb-"));
   try {
-    const program = await bundle(entry);
+    const program = await untilInterrupted(bundle(entry), interruption.signal);
     const path = join(folder, basename(PROGRAM));
     writeFileSync(path, program);
-    const manifest = await describe(path, project);
+    const manifest = await describe(path, project, interruption.signal);
     const files = new Map([
       ["manifest.json", Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)],
       [PROGRAM, program],
@@ -51,14 +55,14 @@ export async function packMcpb({ entry, out }: McpbOptions): Promise<number> {
     return Exit.ok;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    interruption.stop();
   }
 }
 
 /** @throws {CliError} naming the field that package.json lacks. */
 function readProject(): Project {
-  if (!existsSync("package.json"))
-    throw usageError("This folder has no package.json. Run the command in your project.");
-  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, unknown>;
+  const manifest = readJsonFile("package.json");
+  if (!manifest) throw usageError("This folder has no package.json. Run the command in your project.");
   const text = (name: string) => (typeof manifest[name] === "string" ? (manifest[name] as string) : "");
   const { author } = manifest;
   const authorName =
@@ -99,16 +103,15 @@ async function bundle(entry: string): Promise<Uint8Array> {
 }
 
 /** Starts the bundled server, and describes it. */
-async function describe(path: string, project: Project) {
+async function describe(path: string, project: Project, signal: AbortSignal) {
   const { name, version, description, license, author } = project;
+  const transport = stdio({ command: process.execPath, args: [path] });
+  const facts = { name: "mcp-edge", version: packageVersion() };
   let client: Client | undefined;
   try {
-    client = await connect(stdio({ command: process.execPath, args: [path] }), {
-      name: "mcp-edge",
-      version: packageVersion(),
-    });
+    client = await untilInterrupted(connect(transport, facts), signal);
     const { info, capabilities, instructions } = client.server;
-    const tools = capabilities.tools ? await client.tools().all() : [];
+    const tools = capabilities.tools ? await client.tools({ signal }).all() : [];
     return {
       manifest_version: "0.3",
       name,
@@ -129,9 +132,10 @@ async function describe(path: string, project: Project) {
       compatibility: { runtimes: { node: ">=20" } },
     };
   } catch (error) {
+    signal.throwIfAborted();
     throw new CliError(Exit.connection, `The bundled server does not start: ${(error as Error).message}`);
   } finally {
-    await client?.close();
+    await closeInTime(client, transport);
   }
 }
 

@@ -6,19 +6,19 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
 import type { NewOptions } from "./commands/new.ts";
-import { listenForSignals } from "./connection.ts";
 import { CliError, Exit, usageError } from "./exit.ts";
 import { checkFree, createFolder } from "./project/create.ts";
 import { nameFrom, problemOfName } from "./project/fill-in.ts";
 import { runIn } from "./project/install.ts";
 import { findTemplate, readTemplates, type Template } from "./project/templates.ts";
+import { listenForSignals } from "./signals.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /** The oldest major version of Node that wrangler supports. */
 const WRANGLER_NODE_MIN = 22;
 
-/** What is to be created. */
+/** The project to create. */
 interface Plan {
   readonly folder: string;
   readonly name: string;

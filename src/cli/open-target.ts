@@ -77,7 +77,7 @@ function eventHook(
   let held: string[] = [];
   const warn = (text: string) => terminal.note(terminal.err.yellow(`Warning: ${clean(redactText(text))}`));
   return (event) => {
-    // A process that Ctrl-C has ended too is no news.
+    // Ctrl-C ends the process of the server as well, so its end is not reported.
     if (signal.aborted) return;
     if (event.type === "warning") {
       const mayEnd = log === undefined && event.message.startsWith("The transport reports:");

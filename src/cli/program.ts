@@ -29,7 +29,7 @@ import { servers } from "./commands/servers.ts";
 import { skills } from "./commands/skills.ts";
 import { tasks } from "./commands/tasks.ts";
 import { types } from "./commands/types.ts";
-import { Exit, exitCodeOf, jsonOfError, textOfError } from "./exit.ts";
+import { Exit, exitCodeOf, jsonOfError, textOfError, usageError } from "./exit.ts";
 import { isOutputClosed } from "./output.ts";
 import { redact, redactText } from "./redact.ts";
 import { moveCommand } from "./target.ts";
@@ -77,10 +77,13 @@ export async function run(args: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? Exit.ok);
   } catch (error) {
     if (isOutputClosed()) return Exit.ok;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.ok : Exit.usage;
-    process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(error)))}\n`);
-    if (wantsJson(args)) process.stdout.write(`${toJson(redact(jsonOfError(error)), 2)}\n`);
-    return exitCodeOf(error);
+    if (error instanceof CommanderError && error.exitCode === 0) return Exit.ok;
+    // Commander has printed its own errors.
+    const isPrinted = error instanceof CommanderError;
+    const shown = isPrinted ? usageError(error.message.replace(/^error: /, "")) : error;
+    if (!isPrinted) process.stderr.write(`mcp-edge: ${clean(redactText(textOfError(shown)))}\n`);
+    if (wantsJson(args)) process.stdout.write(`${toJson(redact(jsonOfError(shown)), 2)}\n`);
+    return exitCodeOf(shown);
   }
 }
 

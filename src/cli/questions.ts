@@ -78,7 +78,7 @@ class Queue {
   }
 }
 
-/** What a question is answered with. */
+/** What the functions need that answer a question. */
 interface Asking {
   readonly terminal: Terminal;
   readonly server: string;

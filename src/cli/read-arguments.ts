@@ -13,7 +13,7 @@ import { clean, type Terminal } from "./terminal.ts";
 /** The options of `call` and `prompt` themselves. An argument of the same name is written with the prefix `arg-`. */
 export const OWN = ["json", "as", "header", "env", "timeout", "debug", "device", "json-args", "yes", "task", "help"];
 
-/** What the command line says about the arguments. */
+/** The arguments as they were given on the command line. */
 export interface Given {
   /** The command with the name of the tool or prompt, such as `call <server> add`. */
   readonly of: string;

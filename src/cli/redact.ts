@@ -10,7 +10,7 @@ const SECRET =
   /authori[sz]ation|(^|[-_])auth($|[-_])|cookie|credential|pass(word|wd|phrase|code)|secret|token|jwt|bearer|session[-_]?id|(api|access|private|signing|sealing)[-_]?key|[-_]key$|^key$/i;
 /** Members that sound like secrets and are not. */
 const PUBLIC = /^(progressToken|maxTokens|idempotencyKey|tokenEndpoint|token_endpoint.*|authorization_servers?)$/;
-/** Texts that are secrets wherever they stand. */
+/** Texts that are recognised as secrets by their form. */
 const VALUE =
   /\b(Bearer|Basic|DPoP)\s+[\w+/=.~-]{6,}|\b(sk|pk|ghp|gho|ghs|github_pat|xox[abp])[-_][\w-]{8,}|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 

@@ -1,5 +1,5 @@
 /**
- * When a server that refuses further requests wants the next one.
+ * Finds out when a server that refuses further requests accepts the next one.
  *
  * @module
  * @see RFC 6585, 4 (429); RFC 9110, 10.2.3 (Retry-After)

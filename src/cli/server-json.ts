@@ -4,13 +4,14 @@
  * @module
  * @see https://github.com/modelcontextprotocol/registry, server.json of 2025-12-11
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { ServerFacts } from "../client/index.ts";
 import { isObject, type JsonObject } from "../core/protocol/jsonrpc.ts";
 import { isLoopback } from "../http/origin.ts";
 import type { ServerJsonOptions } from "./commands/server-json.ts";
 import { noHandlers, withClient } from "./connection.ts";
 import { Exit, usageError } from "./exit.ts";
+import { readJsonFile } from "./json-file.ts";
 import { clean, oneLine, toJson } from "./terminal.ts";
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
@@ -22,7 +23,7 @@ const TITLE_CHARACTERS_MAX = 100;
 /** Runs the command and returns its exit code. */
 export async function describeServer(server: string, options: ServerJsonOptions): Promise<number> {
   const { out, check, print } = options;
-  const before = readFile(out);
+  const before = readJsonFile(out);
   if (check && !before) throw usageError(`${out} does not exist. Without --check, the command writes it.`);
   const url = options.url ?? (/^https?:/i.test(server) ? server : undefined);
   return withClient(server, options, noHandlers, async ({ client, terminal }) => {
@@ -41,19 +42,6 @@ export async function describeServer(server: string, options: ServerJsonOptions)
     terminal.note(`${out} is written. Publish it with mcp-publisher of the registry.`);
     return Exit.ok;
   });
-}
-
-/** @throws {CliError} if the file is no JSON object. */
-function readFile(path: string): JsonObject | undefined {
-  if (!existsSync(path)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(path, "utf8"));
-  } catch {
-    // Reported below.
-  }
-  if (!isObject(value)) throw usageError(`${path} is no JSON object. Repair or delete it.`);
-  return value;
 }
 
 /** Describes a server. Members that only a person knows, such as packages, stay as they were. */

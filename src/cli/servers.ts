@@ -6,13 +6,14 @@
 import { homedir } from "node:os";
 import { type Client, connect } from "../client/index.ts";
 import type { ServersOptions } from "./commands/servers.ts";
-import { closeInTime, listenForSignals, untilInterrupted } from "./connection.ts";
+import { closeInTime } from "./connection.ts";
 import { CliError, Exit, textOfError } from "./exit.ts";
 import { type Configured, type ReadFile, readHosts, surroundings } from "./hosts/configured.ts";
 import { askConsent, describe, withoutValues } from "./hosts/consent.ts";
 import { checkCredentials, type Opened, openTarget } from "./open-target.ts";
 import { redactText } from "./redact.ts";
 import { printJson } from "./show.ts";
+import { listenForSignals, untilInterrupted } from "./signals.ts";
 import type { Target } from "./target.ts";
 import { createTerminal, oneLine, type Terminal } from "./terminal.ts";
 
@@ -21,7 +22,7 @@ const AT_ONCE = 4;
 /** How long one server may take, in milliseconds. */
 const TRY_MS = 20_000;
 
-/** What became of a server. */
+/** The outcome of trying a server. */
 interface Tried {
   readonly server: Configured;
   readonly state: "works" | "failed" | "skipped";

@@ -97,7 +97,7 @@ export function printPrompt(terminal: Terminal, { description, messages }: GetPr
   }
 }
 
-/** What a server offers, as `list` shows it. Members that were not asked for are absent. */
+/** The lists of a server, as `list` shows them. Lists that were not asked for are absent. */
 export interface Offer {
   readonly server: ServerFacts;
   readonly tools?: readonly Tool[];

@@ -4,7 +4,7 @@
  * @module
  */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import {
   deviceCode,
   type Grant,
@@ -64,8 +64,9 @@ function commonOptions() {
 
 /** The folder of the tokens. Only its owner can read it. */
 function tokenFolder({ APPDATA, XDG_CONFIG_HOME }: NodeJS.ProcessEnv): string {
-  const roaming = process.platform === "win32" ? APPDATA : undefined;
-  return join(roaming || XDG_CONFIG_HOME || join(homedir(), ".config"), "mcp-edge", "tokens");
+  const given = (process.platform === "win32" && APPDATA) || XDG_CONFIG_HOME || "";
+  // A relative path would put the tokens into the current folder, such as a project. XDG says that it is ignored.
+  return join(isAbsolute(given) ? given : join(homedir(), ".config"), "mcp-edge", "tokens");
 }
 
 function refuseToAsk(server: string): RedirectHandler {

@@ -215,6 +215,17 @@ test("D1: --debug logs each message with direction, era, method, id and size to 
   expect(modern.stderr).toMatch(/<- result#\d+ \d+B/);
 });
 
+test.each([["list"], ["list", "x", "--timeout", "0"], ["list", "x", "--bogus"]])(
+  "with --json, a wrong command line is an error in JSON as well: %j",
+  async (...words) => {
+    const { code, stdout, stderr } = await cli([...words, "--json"]);
+    expect(code).toBe(2);
+    const { error } = JSON.parse(stdout);
+    expect(error).toMatchObject({ exitCode: 2 });
+    expect(stderr).toContain(`error: ${error.message}`);
+  },
+);
+
 describe("--env", () => {
   const SECRET = "horse-battery-staple";
   const run = (...more: string[]) => withServer(["call", "environment", "--yes", ...more]);

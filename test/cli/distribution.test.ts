@@ -1,6 +1,6 @@
 /** `mcp-edge mcpb` and `mcp-edge server-json`: what a server is published with. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -8,6 +8,8 @@ import { zip } from "../../src/cli/zip.ts";
 import { connect } from "../../src/client/index.ts";
 import { stdio } from "../../src/node/index.ts";
 import { NODE } from "../oracle/node.ts";
+import { isAlive } from "./processes.ts";
+import { KEYS, Screen } from "./pty.ts";
 import { cli } from "./run.ts";
 
 /** What a host replaces by the folder of the bundle. */
@@ -97,6 +99,24 @@ for (let count = bytes.readUInt16LE(end + 10); count > 0; count--) {
   writeFileSync(join(folder, path), content);
   at += 46 + name;
 }`;
+
+test("Ctrl-C ends mcpb and the server that it has started, and leaves no folder behind", async () => {
+  write(PROJECT);
+  const temporary = mkdtempSync(join(project, "tmp-"));
+  const slow = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000); console.error(process.pid);";
+  writeFileSync(
+    join(project, "src/slow.ts"),
+    `import { writeFileSync } from "node:fs"; ${slow}
+    writeFileSync(${JSON.stringify(join(temporary, "pid"))}, String(process.pid));`,
+  );
+  using screen = new Screen(["mcpb", "--entry", "src/slow.ts"], { TMPDIR: temporary }, undefined, project);
+  await expect.poll(() => existsSync(join(temporary, "pid")), { timeout: 20_000 }).toBe(true);
+  const pid = Number(readFileSync(join(temporary, "pid"), "utf8"));
+  screen.press(KEYS.ctrlC);
+  expect(await screen.ended()).toBe(130);
+  expect(isAlive(pid)).toBe(false);
+  expect(readdirSync(temporary)).toEqual(["pid"]);
+});
 
 test("an archive keeps the bytes and names of any files", () => {
   const folder = mkdtempSync(join(project, "zip-"));

@@ -201,6 +201,20 @@ test("an address of a project's file gets no variables without consent, and thei
   close();
 });
 
+test("Ctrl-C in the question for consent ends the program", async () => {
+  const { cwd, own, close } = await strange();
+  using screen = new Screen(
+    ["list", "claude-code:project:dice"],
+    { HOME: own.HOME, XDG_CONFIG_HOME: "" },
+    undefined,
+    cwd,
+  );
+  await screen.shows("Use it?");
+  screen.press(KEYS.ctrlC);
+  expect(await screen.ended()).toBe(130);
+  close();
+});
+
 test("a server of a project's file is used by its name only after consent", async () => {
   const { cwd, own, close } = await strange();
   const name = "claude-code:project:dice";

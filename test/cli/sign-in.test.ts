@@ -68,6 +68,12 @@ test("a user signs in once; later commands, also without a terminal, use and ref
   expect(await cli(["list", authority.url], { env })).toMatchObject({ code: 4 });
 });
 
+test("a relative XDG_CONFIG_HOME does not put tokens into the current folder", async () => {
+  env = { XDG_CONFIG_HOME: "config", HOME: folder };
+  await signedIn();
+  expect(await readdir(join(folder, ".config/mcp-edge/tokens"))).not.toEqual([]);
+});
+
 test("logout revokes the tokens, and says what has happened to them", async () => {
   const logout = () => cli(["logout", authority.url], { env });
   expect(await logout()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^There are no tokens for /) });

@@ -22,7 +22,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** What is known about a project. */
+/** The files of a project that parts change. */
 export interface Project {
   /** The file that wrangler.toml names as `main`. */
   readonly entry: SourceFile;

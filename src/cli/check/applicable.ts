@@ -1,5 +1,5 @@
 /**
- * Which scenarios of the official suite say something about any server. The others call tools, prompts and resources of the
+ * Selects the scenarios of the official suite that can run against any server. The others call tools, prompts and resources of the
  * suite's own test server, such as `test_simple_text`.
  *
  * @module

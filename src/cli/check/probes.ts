@@ -1,20 +1,21 @@
 /**
- * The checks of mcp-edge: what the official suite leaves out, for every version and every transport.
+ * The checks of mcp-edge. They cover what the official suite leaves out, in every version and over every transport.
  *
  * @module
  */
 import { type Client, ClientError, connect, McpError, type Tool } from "../../client/index.ts";
 import { SPOKEN_VERSIONS } from "../../core/protocol/spoken-versions.ts";
-import { closeInTime, untilInterrupted } from "../connection.ts";
+import { closeInTime } from "../connection.ts";
 import { textOfError } from "../exit.ts";
 import { openTarget } from "../open-target.ts";
 import type { ConnectionOptions } from "../options.ts";
 import { redactText } from "../redact.ts";
+import { untilInterrupted } from "../signals.ts";
 import type { Target } from "../target.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Row, Status } from "./rows.ts";
 
-/** What was learnt about one version of a server. */
+/** The results of the checks in one version of a server. */
 export interface Probed {
   readonly version: string;
   /** The names of the declared capabilities; undefined if the server does not have this version. */

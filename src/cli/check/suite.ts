@@ -49,7 +49,7 @@ export function fetchedSuite(): Suite {
   return { program: "npm", args: ["exec", "--yes", `--package=${PACKAGE}@${VERSION}`, "--", "conformance"] };
 }
 
-/** What to do if the suite is missing. */
+/** The error if the suite is missing, which says what to do. */
 export const SUITE_MISSING = `The official conformance suite is not installed. Add --fetch to let npm fetch it, write npm install --save-dev ${PACKAGE}@${VERSION}, or add --no-suite to do without it.`;
 
 /** @throws {CliError} if this Node is too old for the suite. */
@@ -128,7 +128,7 @@ async function runScenario(
 /** How the suite reports, as failures, that a server lacks the tools of its own test server. */
 const NOT_TESTABLE = "Not testable:";
 
-/** A scenario has passed with a success, and without failures; one in which everything was skipped says nothing. */
+/** A scenario passes if a check succeeds and none fails. If the suite has skipped all checks, the scenario does not apply. */
 function judge(found: readonly SuiteCheck[]): Pick<Row, "status" | "detail"> {
   const checks = found.filter(({ errorMessage = "" }) => !errorMessage.startsWith(NOT_TESTABLE));
   const all = (status: SuiteCheck["status"]) => checks.filter((check) => check.status === status);

@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import type { CliCommand } from "../command.ts";
 import { addConnectionOptions, type ConnectionOptions, SERVER } from "../options.ts";
 
-/** What `tasks` does. */
+/** The actions of `tasks`. */
 export type TaskAction = "list" | "get" | "result" | "cancel";
 
 const ACTIONS: readonly TaskAction[] = ["list", "get", "result", "cancel"];

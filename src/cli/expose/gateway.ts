@@ -21,7 +21,7 @@ import type { Answer } from "../relay/messages.ts";
 import { type Connect, Relay } from "../relay/relay.ts";
 import { StreamLog } from "./stream-log.ts";
 
-/** What the gateway is made of. */
+/** The parts of a gateway. */
 export interface GatewayParts {
   /** Starts a process of the server and connects to it. */
   readonly connect: Connect;
@@ -40,7 +40,7 @@ const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
 const ALLOW = "POST, GET, DELETE";
 
-/** A process of the server, and what its client waits for. */
+/** A process of the server, with the open requests and streams of its client. */
 class Seat {
   readonly relay: Relay;
   /** Requests by id, to be cancelled by a notification. */
@@ -235,7 +235,7 @@ function headersOf(headers: Headers) {
   };
 }
 
-/** Modern clients that say the same about themselves share a process. It is no session id, which is a UUID. */
+/** Modern clients that declare the same name and capabilities share a process. The key cannot equal a session id, a UUID. */
 function keyOf({ params }: JSONRPCRequest): string {
   const meta: JsonObject = metaOf(params);
   return JSON.stringify([meta[META.clientInfo], meta[META.clientCapabilities]]);

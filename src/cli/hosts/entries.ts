@@ -1,5 +1,5 @@
 /**
- * How each host writes a server down.
+ * The form in which each host has a server in its file.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface Host {
   readonly title: string;
   /** Returns the entry for a server. Undefined for a host that keeps no file of servers. */
   readonly entry?: (target: Target) => JsonObject;
-  /** What the user does instead, or afterwards. */
+  /** Returns what the user has to do instead, or afterwards. */
   readonly advice: (target: Target, name: string) => string;
 }
 

@@ -6,6 +6,7 @@
 import { isLoopback } from "../../http/origin.ts";
 import { CliError, Exit, usageError } from "../exit.ts";
 import { didYouMean } from "../names.ts";
+import { listenForSignals } from "../signals.ts";
 import type { Target } from "../target.ts";
 import { createTerminal } from "../terminal.ts";
 import { type Configured, readHosts, surroundings } from "./configured.ts";
@@ -43,8 +44,14 @@ async function agree(server: Configured): Promise<void> {
   if (server.file.scope !== "project") return;
   const terminal = createTerminal();
   if (!terminal.canAsk) throw consentMissing(server);
-  const isAgreed = await askConsent([server], terminal, new AbortController().signal);
-  if (!isAgreed) throw new CliError(Exit.cancelled, "The server was not used.");
+  const interruption = listenForSignals();
+  try {
+    const isAgreed = await askConsent([server], terminal, interruption.signal);
+    interruption.signal.throwIfAborted();
+    if (!isAgreed) throw new CliError(Exit.cancelled, "The server was not used.");
+  } finally {
+    interruption.stop();
+  }
 }
 
 /** Returns the names of all configured servers. */

@@ -1,5 +1,5 @@
 /**
- * The name of a project: what it may be, and where a template has its own in its place.
+ * The name of a project: which names are allowed, and where it replaces the name of the template in its files.
  *
  * @module
  */
@@ -54,7 +54,7 @@ const PLACES: readonly Places[] = [
   },
 ];
 
-/** What a project's package.json gets. */
+/** The members that the package.json of a project gets. */
 export interface Manifest {
   readonly name: string;
   /** The version of mcp-edge, or `file:` and a path. */

@@ -1,5 +1,5 @@
 /**
- * What differs between versions, when host and server speak different ones.
+ * Converts capabilities, results, questions and errors, when host and server speak different versions.
  *
  * @module
  */
@@ -98,7 +98,7 @@ function shapeBlock(block: unknown, rules: VersionRules): unknown {
   return isContentBlock(block) ? orSame(block, (valid) => encodeBlock(valid, rules)) : block;
 }
 
-/** What is not valid in any version is passed on as it is, so that the host can say what is wrong with it. */
+/** Converts a value. One that is not valid in any version is passed on as it is, so that the host can say what is wrong. */
 function orSame<T>(value: T, shape: (value: T) => JsonObject): T | JsonObject {
   try {
     return shape(value);

@@ -8,7 +8,7 @@ import { McpError } from "../../core/protocol/errors.ts";
 import type { JSONRPCRequest, JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { type Answer, notification, type Sink } from "./messages.ts";
 
-/** The request of the host in whose course something happens. */
+/** The request of the host that a question or a notification belongs to. */
 export interface Origin {
   readonly request: JSONRPCRequest;
   readonly sink: Sink;
@@ -32,7 +32,7 @@ export class HostQuestions {
     this.#general = general;
   }
 
-  /** Runs a request of the host; what happens in its course belongs to it. */
+  /** Runs a request of the host. Questions and notifications that arrive meanwhile in its context belong to it. */
   async during<T>(origin: Origin, run: () => Promise<T>): Promise<T> {
     this.#serving.add(origin);
     try {
@@ -42,7 +42,7 @@ export class HostQuestions {
     }
   }
 
-  /** The request in whose course the server asks. On a pipe that is known only if there is a single one. */
+  /** The request that a question of the server belongs to. On a pipe that is known only if a single request is open. */
   asking(): Origin | undefined {
     const known = this.#origin.getStore();
     if (known && this.#serving.has(known)) return known;

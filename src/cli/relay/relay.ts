@@ -27,7 +27,7 @@ import { Listens } from "./listens.ts";
 import { type Answer, notification, type Sink } from "./messages.ts";
 import { Rounds } from "./rounds.ts";
 
-/** What the host said about itself. */
+/** The facts that the host has told about itself. */
 export interface HostFacts {
   /** The rules of the host's version. */
   readonly rules: VersionRules;
@@ -48,7 +48,7 @@ interface Serving {
 /** The versions of each era, newest first. */
 const { legacy: LEGACY, modern: MODERN } = serveVersions();
 const NEWEST_LEGACY = LEGACY[0] as VersionRules;
-/** The host sets the limits of its requests. This one ends what a host has forgotten. */
+/** The host sets the limits of its requests. `totalTimeoutMs` keeps its default, for requests that the host has forgotten. */
 const NO_LIMITS = { timeoutMs: 0 } as const;
 
 export class Relay {
@@ -90,7 +90,7 @@ export class Relay {
 
   /** Takes a notification of the host. */
   async notice({ method, params = {} }: JSONRPCNotification): Promise<void> {
-    // The server was told by its client, in the way of its version.
+    // The client tells the server, in the way of its version.
     if (method === "notifications/initialized" || method === "notifications/cancelled") return;
     try {
       await (await this.#client)?.notify(method, withoutEnvelope(params));

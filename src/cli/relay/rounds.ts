@@ -22,7 +22,7 @@ interface Question {
 
 /** A call to the server that outlives single requests of the host. */
 interface Running {
-  /** What the host sends back to continue it. */
+  /** The text that the host sends back to continue the call. */
   readonly state: string;
   readonly abort: AbortController;
   readonly questions: Map<string, Question>;

@@ -13,7 +13,7 @@ import { authenticationFor, type Settings, Setup } from "./renewal.ts";
 import { failureOf, given, sender } from "./token-request.ts";
 import type { TokenRecord } from "./tokens.ts";
 
-/** What became of the tokens: there were none, they were removed from the store, or they were also revoked. */
+/** The outcome for the tokens: there were none, they were removed from the store, or they were also revoked. */
 export type RevocationOutcome = "no-tokens" | "removed" | "revoked";
 
 /**
