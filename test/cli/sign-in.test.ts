@@ -156,9 +156,15 @@ test("a bridge asks on standard error; a second one and expired tokens need no s
 test("a bridge that waits for a sign-in ends when its host leaves", async () => {
   const child = spawn(NODE, [CLI, "bridge", authority.url, "--no-browser"], { env: { ...process.env, ...env } });
   const ended = new Promise((resolve) => child.once("close", resolve));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: ME };
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
   for await (const text of child.stderr) if (String(text).includes("Sign in at: ")) break;
   child.stdin.end();
   expect(await ended).toBe(0);
+  // The request is answered when the sign-in ends; it would otherwise be open until the bridge has waited long enough.
+  expect(JSON.parse(output)).toMatchObject({ id: 1, error: { message: "The program was ended before the sign-in." } });
 });
