@@ -43,10 +43,10 @@ export class RetryTimes {
   }
 }
 
-/** Reads a number of seconds, or a date. Returns undefined if the value is neither. */
+/** Reads a number of seconds of at most nine digits, or a date. Returns undefined if the value is neither. */
 export function secondsOf(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined;
-  if (/^\d+$/.test(value)) return Number(value);
+  if (/^\d{1,9}$/.test(value)) return Number(value);
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? undefined : Math.max(Math.ceil((ms - nowMs) / 1_000), 0);
 }

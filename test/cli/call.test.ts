@@ -354,6 +354,7 @@ describe("a server that accepts no more requests for now", () => {
     expect(secondsOf("Sun, 22 Nov 2026 12:01:30 GMT", nowMs)).toBe(90);
     expect(secondsOf("Sun, 22 Nov 2026 11:00:00 GMT", nowMs)).toBe(0);
     expect(secondsOf("soon", nowMs)).toBeUndefined();
+    expect(secondsOf("9".repeat(400), nowMs)).toBeUndefined();
     expect(secondsOf(null, nowMs)).toBeUndefined();
   });
 });
