@@ -8,13 +8,7 @@
  * @module
  * @see MCP 2026-07-28 and 2025-11-25, basic/transports, "Streamable HTTP"
  */
-import {
-  isObject,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  parseMessage,
-  type RequestId,
-} from "../core/protocol/jsonrpc.ts";
+import { isObject, type JSONRPCNotification, type JSONRPCRequest, parseMessage } from "../core/protocol/jsonrpc.ts";
 import { pause } from "../core/protocol/pause.ts";
 import type { SpokenVersion } from "../core/protocol/spoken-versions.ts";
 import { backoffMs } from "./backoff.ts";
@@ -62,7 +56,7 @@ export class HttpLink implements Link {
   readonly #closing = new AbortController();
   readonly #retiring = new AbortController();
   /** The cancellations that the server has not received yet. */
-  readonly #cancelling = new Set<Promise<void>>();
+  #cancelling: Promise<unknown> | undefined;
   #receiver: LinkReceiver | undefined;
   #isListening = false;
 
@@ -83,14 +77,20 @@ export class HttpLink implements Link {
       return await this.#answerOf(response, request, whole);
     } catch (error) {
       if (signal.aborted && request.method !== "initialize" && this.rules?.era === "legacy") {
-        this.#cancel(request.id, signal.reason);
+        // Nobody waits for the answer any more. A failure to say so changes nothing.
+        const params = { requestId: request.id, reason: textOf(signal.reason) };
+        const sent = this.send(
+          { jsonrpc: "2.0", method: "notifications/cancelled", params },
+          AbortSignal.timeout(LAST_MS),
+        );
+        this.#cancelling = Promise.allSettled([this.#cancelling, sent]);
       }
-      throw this.#closing.signal.aborted ? closedError() : error;
+      throw this.#closing.signal.reason ?? error;
     }
   }
 
   async send(message: JSONRPCNotification | Answer, signal = this.#closing.signal): Promise<void> {
-    const response = await this.#post(message, AbortSignal.any([signal, this.#closing.signal]));
+    const response = await this.#post(message, signal);
     if (!response.ok) throw await this.#refusal("method" in message ? message.method : "an answer", response);
     await response.body?.cancel();
   }
@@ -116,10 +116,10 @@ export class HttpLink implements Link {
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
-    this.#closing.abort(closedError());
+    this.#closing.abort(new ClientError("closed", "The client is closed.", { mayHaveRun: true }));
     // A request that was given up just before is still cancelled at the server.
     await pause(0);
-    await Promise.all(this.#cancelling);
+    await this.#cancelling;
     if (this.sessionId === undefined) return;
     try {
       const headers = await this.#headers();
@@ -129,18 +129,6 @@ export class HttpLink implements Link {
     } catch {
       // The server is not reachable, or there are no headers, so it cannot be told.
     }
-  }
-
-  /** Tells a legacy server that nobody waits for the answer any more. */
-  #cancel(requestId: RequestId, reason: unknown): void {
-    const params = { requestId, reason: textOf(reason) };
-    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params } as const;
-    const sent = this.#post(message, AbortSignal.timeout(LAST_MS))
-      .then((response) => response.body?.cancel())
-      // The request is given up in any case, so a failure changes nothing.
-      .catch(() => undefined)
-      .finally(() => this.#cancelling.delete(sent));
-    this.#cancelling.add(sent);
   }
 
   /** @throws {ClientError} unless the response is a success, or an error of the protocol. */
@@ -235,7 +223,7 @@ export class HttpLink implements Link {
       return undefined;
     }
     const id = parsed.kind === "response" ? parsed.message.id : parsed.id;
-    let problem = `it answers ${JSON.stringify(id)}, which is not pending`;
+    let problem = `no request has id ${JSON.stringify(id)}`;
     if (parsed.kind === "invalid") {
       problem = parsed.problem;
       if (request && id === request.id) throw invalidAnswer(request.method, problem);
@@ -358,13 +346,13 @@ function refusal(what: string, response: Response, text: string, isGone: boolean
   const { status, headers } = response;
   const refused: RefusedResponse = { status, headers, body: text.slice(0, KEPT_CHARS) };
   if (isGone) {
-    return new ClientError("session-lost", `The server no longer knows the session (404 to ${what}).`, {
+    return new ClientError("session-lost", `The session is gone (404 to ${what}).`, {
       response: refused,
     });
   }
   if (response.ok) {
     const type = contentTypeOf(response) || "no content type";
-    return invalidAnswer(what, `the response (${status}, ${type}) does not contain the answer`, refused);
+    return invalidAnswer(what, `the response (${status}, ${type}) has no answer`, refused);
   }
   const isRedirect = status < 400;
   // In a browser the status is 0, and the address is hidden.
@@ -397,8 +385,4 @@ function streamLost(method: string | undefined, cause: unknown): ClientError {
 function wasRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return isObject(cause) && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");
-}
-
-function closedError(): ClientError {
-  return new ClientError("closed", "The client is closed.", { mayHaveRun: true });
 }

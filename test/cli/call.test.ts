@@ -82,7 +82,7 @@ test("a server that describes some of its tools and prompts wrongly can be liste
   const server = ["--", NODE, "-e", program];
   const { code, stdout } = await cli(["list", ...server]);
   expect(code).toBe(0);
-  expect(stdout).toContain("  none() may destroy\n  odd(0?: object) may destroy\n      7\n");
+  expect(stdout).toContain("  none() may destroy\n  odd() may destroy\n      7\n");
   expect(stdout).toContain("  good(a?: object, constructor?: number) may destroy\n");
   expect(stdout).toContain("  p()\n  q(a?)\n");
   const called = await cli(["call", "good", "--yes", "--constructor", "5", ...server]);

@@ -358,8 +358,8 @@ export const CLIENT_OAUTH: readonly Mutant[] = [
   {
     id: "oauth-loopback-any-host",
     file: "src/node/oauth-loopback.ts",
-    find: "|| headers.host !== own.host) return undefined;",
-    replace: ") return undefined;",
+    find: '|| headers.host !== own.host || !URL.canParse(url ?? "", redirect)) return undefined;',
+    replace: '|| !URL.canParse(url ?? "", redirect)) return undefined;',
     tests: LOOPBACK,
     title: "only the answer of this sign-in",
   },

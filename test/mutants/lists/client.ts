@@ -539,8 +539,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-cancel-untold",
     file: "src/client/http-link.ts",
-    find: "this.#cancel(request.id, signal.reason);",
-    replace: "",
+    find: '{ jsonrpc: "2.0", method: "notifications/cancelled", params },',
+    replace: '{ jsonrpc: "2.0", method: "notifications/untold", params },',
     tests: REQUESTS,
     title: "cancelled by its signal",
   },
@@ -878,8 +878,8 @@ export const CLIENT_ROOM: readonly Mutant[] = [
   {
     id: "client-close-needs-headers",
     file: "src/client/http-link.ts",
-    find: "    this.#closing.abort(closedError());",
-    replace: "    await this.#headers();this.#closing.abort(closedError());",
+    find: "    this.#closing.abort(new ClientError(",
+    replace: "    await this.#headers();this.#closing.abort(new ClientError(",
     tests: LINK,
     title: "no headers can be had",
   },
