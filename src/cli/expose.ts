@@ -58,15 +58,17 @@ export async function expose(server: string, options: ExposeOptions): Promise<nu
  * Returns the token that clients must send. It comes from a variable, because arguments of a process can be read by
  * others on the machine.
  *
- * @throws {CliError} if the variable is set to an empty or short text.
+ * @throws {CliError} if the variable is set to a short text, or to one that a header cannot carry.
  */
 function chooseToken(): string {
-  const given = process.env.MCP_EDGE_TOKEN;
+  // The space around the value of a header is not part of the value.
+  const given = process.env.MCP_EDGE_TOKEN?.trim();
   if (given === undefined) return randomBytes(24).toString("base64url");
-  if (given.trim().length >= TOKEN_LENGTH_MIN) return given;
-  throw usageError(
-    `MCP_EDGE_TOKEN has fewer than ${TOKEN_LENGTH_MIN} characters. Choose a longer token, unset the variable to get a new one, or write --no-token.`,
-  );
+  const advice = "Choose another token, unset the variable to get a new one, or write --no-token.";
+  if (given.length < TOKEN_LENGTH_MIN)
+    throw usageError(`MCP_EDGE_TOKEN has fewer than ${TOKEN_LENGTH_MIN} characters. ${advice}`);
+  if (/^[\x21-\x7e]+$/.test(given)) return given;
+  throw usageError(`MCP_EDGE_TOKEN has spaces or characters beyond ASCII, which a header cannot carry. ${advice}`);
 }
 
 async function start(gateway: Gateway, port: number): Promise<Listening> {

@@ -172,7 +172,7 @@ test("a missing or empty token never matches", async () => {
 test("the token is new each time, is taken from MCP_EDGE_TOKEN, or is left out", async () => {
   const [other, chosen, open] = [
     await expose(),
-    await expose([], { MCP_EDGE_TOKEN: "t0ken-of-my-own-choice" }),
+    await expose([], { MCP_EDGE_TOKEN: "t0ken-of-my-own-choice\n" }),
     await expose(["--no-token"]),
   ];
   expect(other.token).toMatch(/^[\w-]{32}$/);
@@ -189,6 +189,14 @@ test.each(["", "                ", "short"])("an empty or short MCP_EDGE_TOKEN i
   const { code, stdout, stderr } = await cli(["expose", "--", ...SERVER], { env: { MCP_EDGE_TOKEN: token } });
   expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("MCP_EDGE_TOKEN has fewer than 16")]);
 });
+
+test.each(["sixteen letters and", "schlüssel-zum-haus"])(
+  "a MCP_EDGE_TOKEN that no header can carry is refused: %j",
+  async (token) => {
+    const { code, stdout, stderr } = await cli(["expose", "--", ...SERVER], { env: { MCP_EDGE_TOKEN: token } });
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining("which a header cannot carry")]);
+  },
+);
 
 /** A gateway in this process. `later` ends what has been idle for a long time. */
 async function inProcess(): Promise<{ url: string; later(): void; count(): number }> {

@@ -259,8 +259,8 @@ export const CLI_ROOM: readonly Mutant[] = [
   {
     id: "expose-short-token",
     file: "src/cli/expose.ts",
-    find: "given.trim().length >= TOKEN_LENGTH_MIN",
-    replace: "given.length >= 0",
+    find: "if (given.length < TOKEN_LENGTH_MIN)",
+    replace: "if (given.length < 0)",
     tests: EXPOSE,
     title: "an empty or short MCP_EDGE_TOKEN",
   },
