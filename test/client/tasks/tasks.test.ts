@@ -80,7 +80,7 @@ describe.each(VERSIONS)("callTool() in %s", (version) => {
 
   test("cancels the task when the time is over", async () => {
     const { client, created } = await lab.visit(version);
-    const called = client.callTool("hold", { key: newKey() }, { totalTimeoutMs: 400 });
+    const called = client.callTool("hold", { key: newKey() }, { totalTimeoutMs: 3_000 });
     await expect(called).rejects.toMatchObject({ name: "ClientError", code: "total-timeout", mayHaveRun: true });
     await until("it is cancelled", async () => (await created[0]?.refresh())?.status === "cancelled");
   });
