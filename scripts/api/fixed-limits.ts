@@ -4,7 +4,7 @@
 export const FIXED: readonly (readonly [file: string, name: string, unit: string, meaning: string])[] = [
   ["worker/auth/token.ts", "TOKEN_MAX", "characters", "An access token. A longer one gets 400."],
   ["worker/dpop/proof.ts", "PROOF_MAX", "characters", "A DPoP proof. A longer one gets 401."],
-  ["worker/dpop/proofs-object.ts", "ROW_MAX", "count", "Proofs of one principal in 10 s. A further one gets 401."],
+  ["worker/dpop/proofs-object.ts", "ROW_MAX", "count", "Proofs of one key in 10 s. A further one gets 503."],
   [
     "worker/auth/fetch-json.ts",
     "ANSWER_MAX",
@@ -40,6 +40,12 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
     "COUNTERS_MAX",
     "count",
     "Counters of one principal for sessions and tools that the options do not name. Further ones share a counter.",
+  ],
+  [
+    "worker/audit/index.ts",
+    "TEXT_MAX",
+    "characters",
+    "A text in a record of the audit, apart from contents. A longer one is cut.",
   ],
   [
     "core/define/completion.ts",
@@ -179,6 +185,7 @@ export const UNNOTICED = [
   "safe/media.ts SIGNATURE_MAX",
   "safe/paths.ts ENCODINGS_MAX",
   "schema/index.ts THOROUGH_MAX",
+  "worker/auth/unverified.ts CAUSES_MAX",
   "worker/hub/hub-object.ts SUBJECTS_MAX",
   "worker/object.ts UNSERVED_MAX_MS",
   "worker/reconnecting-socket.ts PAUSE_MAX_MS",

@@ -48,12 +48,16 @@ function decodeWhole(bytes: ArrayBuffer, bytesMax: number): string | undefined {
 /** Returns the text of a body without Content-Length, or undefined when it is too large. */
 async function readChunks(request: Request, bytesMax: number): Promise<string | undefined> {
   const decoder = new TextDecoder("utf-8", STRICT);
+  const reader = request.body?.getReader();
   let [text, bytes] = ["", 0];
-  // Leaving the loop early cancels the body.
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) return undefined;
-    text += decoder.decode(chunk, { stream: true });
+  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+    bytes += chunk.value.byteLength;
+    if (bytes > bytesMax) {
+      // Not awaited: on a cloned request this promise settles only after the original body is cancelled too.
+      reader?.cancel().catch(() => undefined);
+      return undefined;
+    }
+    text += decoder.decode(chunk.value, { stream: true });
   }
   return text + decoder.decode();
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { audit } from "../../src/worker/audit/index.ts";
 import type { Members } from "../http/messages.ts";
-import { initialize } from "../http/messages.ts";
+import { CLIENT_INFO_KEY, initialize } from "../http/messages.ts";
 import { ModernClient, readAnswer } from "./client.ts";
 
 let worker: TestWorker;
@@ -135,6 +135,35 @@ describe("the record of a refusal", () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } });
     await (await fetch(worker.url("/mcp"), { method: "POST", headers: { ...content, ...headers }, body })).text();
     expect(await read("/records")).toMatchObject([{ ...refusal, status, reason }]);
+  });
+});
+
+describe("what a client writes", () => {
+  const hostile = `\u009b2J\u001b]0;\u0007\u2028\u202e\n{"audit":{"subject":"root"}}`;
+
+  test("is on one line of the log, without characters that a terminal obeys", async () => {
+    const meta = { [CLIENT_INFO_KEY]: { name: hostile, version: hostile } };
+    await read("/lines");
+    const client = new ModernClient(worker.url("/logged"));
+    const params = { name: "echo", arguments: {} };
+    expect((await readAnswer(client.request("tools/call", params, { headers: ALICE, meta }))).status).toBe(200);
+    const [line, ...more] = (await (await fetch(worker.url("/lines"))).json()) as string[];
+    expect([line, more]).toEqual([expect.stringMatching(/^[\x20-\x7e]+$/), []]);
+    expect(JSON.parse(line ?? "")).toMatchObject({ audit: { subject: "alice", client: `${hostile} ${hostile}` } });
+  });
+
+  test("cannot make a record so long that the platform drops it", async () => {
+    const long = "x".repeat(10_000);
+    await request("resources/read", { uri: `test://${long}` }, ALICE, "/mcp");
+    const meta = { [CLIENT_INFO_KEY]: { name: long, version: long } };
+    const client = new ModernClient(worker.url("/mcp"));
+    await readAnswer(client.request("tools/list", {}, { headers: ALICE, meta }));
+    const records = await read("/records");
+    expect(records).toMatchObject([
+      { uri: expect.stringMatching(/^test:\/\/x+\.\.\.$/) },
+      { client: expect.stringMatching(/^x+\.\.\.$/) },
+    ]);
+    for (const record of records) expect(JSON.stringify(record).length).toBeLessThan(2_000);
   });
 });
 

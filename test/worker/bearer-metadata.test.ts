@@ -1,6 +1,8 @@
 /** The metadata of the resource, the scopes that all requests need, and the options of `bearer()`. */
 import { describe, expect, test } from "vitest";
 import { bearer as makeBearer } from "../../src/worker/auth/index.ts";
+import { post, requestOf } from "../http/messages.ts";
+import { send } from "../http/wire.ts";
 import { ModernClient } from "./client.ts";
 import {
   bearer,
@@ -105,6 +107,26 @@ describe("the resource", () => {
       expect(await statusOf(await tokenFor("/audience", { aud }), "/audience")).toBe(200);
     expect(await statusOf(await tokenFor("/audience"), "/audience")).toBe(401);
   });
+
+  test.each<[string, string, number]>([
+    ["/mcp", "http://other.example.com/mcp", 400],
+    ["/function", "good", 400],
+    ["/named", "https://mcp.example.com/real", 200],
+    ["/audience", "api://one", 200],
+  ])(
+    "is not what the client writes as Host over plain HTTP: %s with a token for %s is answered with %i",
+    async (path, aud, status) => {
+      const token = path === "/function" ? "good" : await tokenFor(path, { aud });
+      const before = await read("/runs");
+      const message = requestOf("modern", "tools/call", { name: "who", arguments: {} });
+      const ask = post("modern", { message, path, headers: { host: "other.example.com", ...bearer(token) } });
+      const { status: got, text, headers } = await send(url(""), ask);
+      expect([got, await read("/runs")]).toEqual([status, Number(before) + (status === 200 ? 1 : 0)]);
+      if (status === 200) return;
+      expect(text).toContain("Over plain HTTP anyone can choose the Host.");
+      expect(headers["www-authenticate"]).toMatch(/^Bearer error="invalid_request"/);
+    },
+  );
 
   test("is that of the tenant in the path", async () => {
     expect(await statusOf(await tokenFor("/of/red/mcp"), "/of/red/mcp")).toBe(200);

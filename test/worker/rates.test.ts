@@ -219,6 +219,21 @@ describe("a caller that tries to avoid its rates", () => {
     expect(await statuses(2, () => call(user, "other", "/long"))).toEqual([200, 429]);
   });
 
+  test("is counted for its HTTP+SSE session, whatever session its header names", async () => {
+    const user = newUser();
+    const stop = new AbortController();
+    const headers = { accept: "text/event-stream", ...user };
+    const stream = new Reading(await fetch(worker.url("/fine"), { headers, signal: stop.signal }));
+    await stream.has("an endpoint", ({ raw }) => /data: (\S+)\n\n/.test(raw));
+    const [, endpoint = ""] = /data: (\S+)\n\n/.exec(stream.raw) ?? [];
+    const found: number[] = [];
+    for (const id of ["a", "b", "c", "d", "e"]) {
+      found.push((await post(ping, { ...user, "mcp-session-id": id }, endpoint)).status);
+    }
+    expect(found).toEqual([202, 202, 202, 202, 429]);
+    stop.abort();
+  });
+
   test("does not prevent its counters from being stored by a long name", async () => {
     const user = newUser();
     expect((await call(user, "expensive", "/long")).status).toBe(200);

@@ -80,6 +80,24 @@ describe("an answer of the authorization server", () => {
   });
 });
 
+describe("an exception of the function verify", () => {
+  const secret = "Zm9yLW5vYm9keQ~+/x==";
+  test.each([
+    [
+      "an Error with causes and members",
+      `thrown.${secret}`,
+      /is not known here\..*Cause: .*failed\..*Cause: .*cannot be read/s,
+    ],
+    ["a chain of causes that is a circle", `thrown-circle.${secret}`, /is not known here\..*Cause: /s],
+    ["a text", `thrown-text.${secret}`, /Text about \(token\)\./],
+  ])("%s is logged, and no part of the token is", async (_, token, logged) => {
+    const { status, told } = await toldBy("/function", token);
+    expect(status).toBe(503);
+    expect(told).toMatch(logged);
+    for (const part of [secret, encodeURIComponent(secret)]) expect(told).not.toContain(part);
+  });
+});
+
 describe("in a handler", () => {
   async function toldInMemory(add: (server: McpServer) => void, method: string, params: Members): Promise<string> {
     const server = new McpServer({ name: "redaction", version: "1.0.0", onError: () => undefined });

@@ -9,10 +9,14 @@ import { checkOptions, type OptionTable } from "../../core/protocol/check-option
 import type { ClientFacts, Principal } from "../../core/protocol/client-facts.ts";
 import { checkFunction, KitError } from "../../core/protocol/errors.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
+import { printable } from "../../core/protocol/quote.ts";
 import { callerOf } from "../auth/known-callers.ts";
 import { executionOf } from "../execution.ts";
 
-/** What happened to one call, or to one request that was refused. It contains no token, and no contents by default. */
+/**
+ * What happened to one call, or to one request that was refused. It contains no token, and no contents by default. A text
+ * has at most 512 characters; a longer one is cut and ends with "...".
+ */
 export interface AuditRecord {
   /** `call`: the request reached its method. `refusal`: it did not. */
   readonly kind: "call" | "refusal";
@@ -106,7 +110,7 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): Audit<Env
     try {
       if (typeof to === "object") writeDataPoint(to.analyticsEngine, record, env);
       else if (to) await to(record, env);
-      else console.log(JSON.stringify({ audit: record }));
+      else console.log(printable(JSON.stringify({ audit: record })));
     } catch (error) {
       console.error("mcp-edge: a record of the audit was lost", error);
     }
@@ -206,11 +210,20 @@ function sizeOf(value: unknown): number | undefined {
   return value === undefined ? undefined : JSON.stringify(value)?.length;
 }
 
+/**
+ * The most characters of a text in a record, apart from contents. Clients choose most of them, and the platform cuts or
+ * drops long lines, so that a caller could hide what it does.
+ */
+const TEXT_MAX = 512;
+
 /** Returns the members that have a value. */
 function present(record: { readonly [K in keyof AuditRecord]: AuditRecord[K] | undefined }): AuditRecord {
-  return Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as unknown as AuditRecord;
+  const members = Object.entries(record).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const isLong = typeof value === "string" && value.length > TEXT_MAX;
+    return [[name, isLong ? `${value.slice(0, TEXT_MAX)}...` : value] as const];
+  });
+  return Object.fromEntries(members) as unknown as AuditRecord;
 }
 
 /** The texts and numbers of a data point, in their order. */
@@ -241,7 +254,7 @@ function writeDataPoint(binding: string, record: AuditRecord, env: unknown): voi
   dataset.writeDataPoint({
     // The index has at most 96 bytes.
     indexes: [(record.subject ?? "").slice(0, 32)],
-    blobs: BLOBS.map((name) => String(record[name] ?? "").slice(0, 512)),
+    blobs: BLOBS.map((name) => String(record[name] ?? "").slice(0, TEXT_MAX)),
     doubles: DOUBLES.map((name) => record[name] ?? 0),
   });
 }

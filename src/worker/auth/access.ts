@@ -8,8 +8,9 @@ import type { Principal } from "../../core/protocol/client-facts.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { quote } from "../../core/protocol/quote.ts";
-import { bySignature, unverified } from "./by-signature.ts";
+import { bySignature } from "./by-signature.ts";
 import { checkUrl } from "./fetch-json.ts";
+import { unverified } from "./unverified.ts";
 
 /** Options of {@link cloudflareAccess}. */
 export interface AccessOptions {
@@ -60,7 +61,7 @@ export function cloudflareAccess(
   return async (request, env, execution) => {
     const token = request.headers.get(HEADER);
     if (token === null) return null;
-    const answer = await verify(token, { request, env, resource: teamDomain, execution }).catch(unverified);
+    const answer = await verify(token, { request, env, resource: teamDomain, execution }).catch(unverified(token));
     if (answer instanceof Response) return answer;
     if (typeof answer === "string") return null;
     // A token that is bound to a key must not be used without a proof of that key.

@@ -24,7 +24,8 @@ export interface BearerOptions<Env = unknown> {
   readonly issuer: string;
   /**
    * The URL that identifies this server to the issuer. Set it if the Worker is reached by several hosts or paths, or if
-   * a proxy in front of it passes on any `Host`.
+   * a proxy in front of it passes on any `Host`. Without it and `audience`, requests over plain HTTP are refused beyond
+   * this machine, because their sender chooses the `Host`.
    *
    * @default the URL of the request, without its query
    */

@@ -9,9 +9,9 @@ import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS } from "../../core/protocol/limits.ts";
 import { isLoopback, splitUrl } from "../../http/origin.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
-import { answerMetadata, BEARER, deny, WELL_KNOWN } from "./answers.ts";
+import { answerMetadata, BEARER, type Denial, deny, WELL_KNOWN } from "./answers.ts";
 import { type BearerOptions, checkBearerOptions } from "./bearer-options.ts";
-import { bySignature, unverified } from "./by-signature.ts";
+import { bySignature } from "./by-signature.ts";
 import type { ClaimRules } from "./claims.ts";
 import { byIntrospection } from "./introspection.ts";
 import { rememberCaller } from "./known-callers.ts";
@@ -20,6 +20,7 @@ import { byFunction, keeping, type Verify } from "./opaque.ts";
 import type { BoundToken, ProofPart, ProofProblem } from "./proof-part.ts";
 import { including } from "./scopes.ts";
 import { readToken } from "./token.ts";
+import { unverified } from "./unverified.ts";
 
 /**
  * Admits requests with an access token of one issuer, as the option `auth` of `edge()`. The token is a JWT that the
@@ -50,11 +51,12 @@ export function bearer<Env = unknown>(options: BearerOptions<Env>): AuthPart<Env
   const auth = async (request: Request, env: Env, execution: Execution) => {
     const resource = resourceAt(options, request.url);
     explain(request.url, resource);
+    if (isHostOpen(options, request.url)) return deny(HOST_OPEN, resource, challenges);
     const presented = readToken(request, schemes);
     if (!("token" in presented)) return deny({ ...presented, scopes }, resource, challenges);
     const { token, isProven } = presented;
     const own = proofs && isProven ? [proofs.challenge] : undefined;
-    const answer = await verify(token, { request, env, resource, execution }).catch(unverified);
+    const answer = await verify(token, { request, env, resource, execution }).catch(unverified(token));
     if (answer instanceof Response) return answer;
     if (typeof answer === "string") {
       return deny({ status: 401, error: "invalid_token", message: answer, scopes }, resource, own);
@@ -111,6 +113,22 @@ async function problemOfBinding(
   // A token that is bound to a key must be used with a proof of that key, also where no proof can be verified.
   return cnf === undefined ? undefined : { error: "invalid_token", message: "The token is bound to a key." };
 }
+
+/**
+ * Whether anyone can choose the URL that a token must be for: over plain HTTP the client writes the Host as it likes. On
+ * Cloudflare, and wherever a certificate is needed, only the hosts of the author reach the server.
+ */
+function isHostOpen({ resource, audience }: BearerOptions<never>, url: string): boolean {
+  const { protocol, hostname } = splitUrl(url);
+  return protocol === "http:" && !isLoopback(hostname) && (resource ?? audience) === undefined;
+}
+
+const HOST_OPEN: Denial = {
+  status: 400,
+  error: "invalid_request",
+  message: "Over plain HTTP anyone can choose the Host. Use HTTPS, or set the option resource of bearer().",
+  scopes: [],
+};
 
 /** Returns the URL that identifies the endpoint. */
 function resourceAt({ resource }: BearerOptions<never>, url: string, path = splitUrl(url).pathname): string {

@@ -3,8 +3,6 @@
  *
  * @module
  */
-import { KitError } from "../../core/protocol/errors.ts";
-import { unavailable } from "./answers.ts";
 import type { BearerOptions } from "./bearer-options.ts";
 import { type ClaimRules, readClaims } from "./claims.ts";
 import { discoverKeys, IssuerKeys, loadKeys } from "./issuer-keys.ts";
@@ -35,11 +33,4 @@ export function bySignature(
     }
     return "The signature is not valid.";
   };
-}
-
-/** Answers a request whose token could not be verified. A mistake of the author is reported as one. */
-export function unverified(error: unknown): Response {
-  if (KitError.is(error)) throw error;
-  console.error("mcp-edge: an access token could not be verified", error);
-  return unavailable();
 }

@@ -38,7 +38,7 @@ export interface TokenRequest<Env> {
 
 /**
  * Verifies a token: returns who it acts for, or null to refuse it with 401. It must check that the token was issued for
- * `resource`. An exception refuses the request with 503, and is logged. It is called for each request, unless `cacheMs`
+ * `resource`. An exception refuses the request with 503, and is logged without the token. It is called for each request, unless `cacheMs`
  * is set: then an answer is kept for the token and the resource, and holds for every request that has both.
  */
 export type VerifyToken<Env> = (

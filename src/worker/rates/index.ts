@@ -158,8 +158,7 @@ function checkRates(options: RatesOptions): Counters {
       if (rate && times > 0) counted.push({ name, what, rate, times, overflow });
     };
     add("principal", "requests of this caller", principal, messages.length);
-    const id = sessionOf(request);
-    if (session && id !== null) {
+    for (const id of session ? sessionsOf(request) : []) {
       add(`session #${await digestOf(id)}`, "requests of this session", session, messages.length, "other sessions");
     }
     for (const method of new Set(messages.map((each) => each.method))) {
@@ -219,8 +218,13 @@ function messagesOf(messages: readonly unknown[]): readonly Counting[] {
   });
 }
 
-function sessionOf({ headers, url }: Request): string | null {
-  return headers.get("Mcp-Session-Id") ?? (url.includes("?") ? new URL(url).searchParams.get("sessionId") : null);
+/**
+ * Returns the sessions that a request names: in the header, and in the query as over HTTP+SSE. If it names two, only one is
+ * used, and the other must not be a way to avoid its rate.
+ */
+function sessionsOf({ headers, url }: Request): ReadonlySet<string> {
+  const query = url.includes("?") ? new URL(url).searchParams.get("sessionId") : null;
+  return new Set([headers.get("Mcp-Session-Id"), query].filter((id) => id !== null));
 }
 
 /** Returns a name for a caller. */

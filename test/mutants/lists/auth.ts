@@ -6,7 +6,7 @@ const KEYS = ["test/worker/bearer-keys.test.ts"];
 const ACCESS = ["test/worker/access.test.ts"];
 const SCOPES = ["test/worker/bearer-scopes.test.ts"];
 const METADATA = ["test/worker/bearer-metadata.test.ts"];
-
+const REDACTION = ["test/worker/redaction.test.ts"];
 const PROVIDER = ["test/worker/oauth-provider.test.ts"];
 
 const provider = "src/worker/auth/oauth-provider.ts";
@@ -23,6 +23,7 @@ const issuerKeys = "src/worker/auth/issuer-keys.ts";
 const introspection = "src/worker/auth/introspection.ts";
 const needs = "src/worker/auth/needs.ts";
 const opaque = "src/worker/auth/opaque.ts";
+const unverified = "src/worker/auth/unverified.ts";
 
 export const AUTH: readonly Mutant[] = [
   {
@@ -281,6 +282,20 @@ export const AUTH: readonly Mutant[] = [
     tests: [...TOKENS, ...KEYS],
   },
   {
+    id: "auth-host-of-the-client",
+    file: bearer,
+    find: "if (isHostOpen(options, request.url)) return",
+    replace: "if (resource === undefined) return",
+    tests: METADATA,
+  },
+  {
+    id: "auth-host-although-named",
+    file: bearer,
+    find: "&& (resource ?? audience) === undefined;",
+    replace: "&& resource === undefined;",
+    tests: METADATA,
+  },
+  {
     id: "auth-skew-default",
     file: bearer,
     find: "clockSkewMs = 30_000",
@@ -374,7 +389,7 @@ export const AUTH: readonly Mutant[] = [
   },
   {
     id: "auth-mistake-as-outage",
-    file: bySignature,
+    file: unverified,
     find: "if (KitError.is(error)) throw error;",
     replace: "",
     tests: KEYS,
@@ -671,6 +686,14 @@ export const AUTH: readonly Mutant[] = [
     tests: SCOPES,
   },
   {
+    id: "auth-needs-body-too-large-hangs",
+    file: "src/http/body.ts",
+    find: "reader?.cancel().catch(() => undefined);",
+    replace: "await reader?.cancel();",
+    tests: SCOPES,
+    title: "not read by the hook",
+  },
+  {
     id: "auth-needs-of-a-batch",
     file: needs,
     find: "Array.isArray(body.value) ? body.value : [body.value]",
@@ -760,13 +783,48 @@ export const AUTH: readonly Mutant[] = [
     file: "src/worker/auth/fetch-json.ts",
     find: "const where = origin + pathname;",
     replace: "const where = `${origin}${pathname}` && url;",
-    tests: ["test/worker/redaction.test.ts"],
+    tests: REDACTION,
   },
   {
     id: "auth-log-answers-of-others",
     file: "src/worker/auth/fetch-json.ts",
     find: "did not answer with a JSON object.`",
     replace: "did not answer with a JSON object: ${text}`",
-    tests: ["test/worker/redaction.test.ts"],
+    tests: REDACTION,
+  },
+  {
+    id: "auth-log-token",
+    file: unverified,
+    find: "const parts = [token, ...",
+    replace: "const parts = [...",
+    tests: REDACTION,
+  },
+  {
+    id: "auth-log-parts-of-a-token",
+    file: unverified,
+    find: 'const parts = [token, ...token.split(".").filter((part) => part.length >= PART_MIN)];',
+    replace: "const parts = [token];",
+    tests: REDACTION,
+  },
+  {
+    id: "auth-log-encoded-token",
+    file: unverified,
+    find: "[part, encodeURIComponent(part)]",
+    replace: "[part]",
+    tests: REDACTION,
+  },
+  {
+    id: "auth-log-cause-lost",
+    file: unverified,
+    find: "error.cause === undefined || causesMax === 0 ? text",
+    replace: "causesMax >= 0 ? text",
+    tests: REDACTION,
+  },
+  {
+    id: "auth-log-causes-without-end",
+    file: unverified,
+    find: "error.cause === undefined || causesMax === 0 ? text",
+    replace: "error.cause === undefined ? text",
+    tests: REDACTION,
   },
 ];

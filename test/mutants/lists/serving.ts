@@ -484,8 +484,8 @@ export const SERVING: readonly Mutant[] = [
   {
     id: "body-in-chunks-unbounded",
     file: "src/http/body.ts",
-    find: "if (bytes > bytesMax) return undefined;",
-    replace: "",
+    find: "if (bytes > bytesMax) {",
+    replace: "if (bytes < 0) {",
     tests: ["test/http/ladder.test.ts", "test/http/node-bytes.test.ts", "test/properties/http.test.ts"],
   },
   {
