@@ -48,6 +48,12 @@ export const FIXED: readonly (readonly [file: string, name: string, unit: string
     "A text in a record of the audit, apart from contents. A longer one is cut.",
   ],
   [
+    "worker/audit/unusual.ts",
+    "CALLERS_MAX",
+    "count",
+    "Callers that an isolate watches for unusual use. The one that was counted first is forgotten.",
+  ],
+  [
     "core/define/completion.ts",
     "VALUES_MAX",
     "count",

@@ -42,6 +42,7 @@ const PLACES: Readonly<Record<string, string>> = {
   DpopOptions: "`dpop()`",
   Rate: "`rates()`",
   BoundRate: "`rates()`",
+  UnusualUseOptions: "`audit({ unusual })`",
   BytesInFlightOptions: "`limitBytesInFlight()`",
   TruncateOptions: "`truncateResults()`",
   CacheOptions: "`createCache()`",

@@ -178,11 +178,53 @@ test("records can go to Analytics Engine", async () => {
   ]);
 });
 
+describe("unusual use", () => {
+  const reports = () => read("/reports");
+  const times = async (count: number, name: string, headers: Record<string, string>) => {
+    for (let time = 0; time < count; time += 1) await call(name, "/watched", headers);
+  };
+
+  test("is reported once for each caller, and again when the time is over", async () => {
+    const [ann, bob] = [{ "x-user": "ann" }, { "x-user": "bob" }];
+    await times(5, "echo", ann);
+    await times(2, "wrong", ann);
+    await times(2, "fails", bob);
+    expect(await reports()).toEqual([]);
+    await times(4, "fails", ann);
+    expect(await reports()).toEqual([{ who: "ann", last: "error", count: 3, withinMs: 60_000 }]);
+    await worker.advance(61_000);
+    await times(1, "fails", bob);
+    await times(3, "wrong", ann);
+    expect(await reports()).toEqual([{ who: "ann", last: "error", count: 3, withinMs: 60_000 }]);
+  });
+
+  test("of a caller without a principal is counted by its network", async () => {
+    await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:7::1" });
+    await times(2, "echo", { "cf-connecting-ip": "2001:db8:7:8::1" });
+    expect(await reports()).toEqual([]);
+    await times(1, "echo", { "cf-connecting-ip": "2001:db8:7:7::2" });
+    expect(await reports()).toMatchObject([{ who: "2001:db8:7:7::2", last: "unauthorized", count: 3 }]);
+  });
+
+  test("that cannot be reported changes nothing for the client", async () => {
+    const unlucky = { "x-user": "unlucky" };
+    await times(2, "wrong", unlucky);
+    expect((await call("wrong", "/watched", unlucky)).status).toBe(200);
+    expect(await reports()).toHaveLength(1);
+  });
+});
+
 test("a record that is lost changes nothing for the client", async () => {
   expect((await call("echo", "/broken")).text).toBe("secret a");
   expect((await call("echo", "/broken", {})).status).toBe(401);
 });
 
-test.each([{ to: "log" }, { to: 7 }, { unknown: 1 }])("the options are checked: %j", (options) => {
+test.each([
+  { to: "log" },
+  { to: 7 },
+  { unknown: 1 },
+  { unusual: {} },
+  { unusual: { report: () => undefined, max: 0 } },
+])("the options are checked: %j", (options) => {
   expect(() => audit(options as never)).toThrow(/audit\(\)/);
 });

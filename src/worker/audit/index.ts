@@ -12,6 +12,9 @@ import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { printable } from "../../core/protocol/quote.ts";
 import { callerOf } from "../auth/known-callers.ts";
 import { executionOf } from "../execution.ts";
+import { type UnusualUseOptions, UnusualUseWatch } from "./unusual.ts";
+
+export type { UnusualUse, UnusualUseOptions } from "./unusual.ts";
 
 /**
  * What happened to one call, or to one request that was refused. It contains no token, and no contents by default. A text
@@ -77,9 +80,16 @@ export interface AuditOptions<Env> {
   readonly to?: ((record: AuditRecord, env: Env) => unknown) | { readonly analyticsEngine: string };
   /** Whether records contain arguments and results. They may be personal, or secret. @default false */
   readonly contents?: boolean;
+  /**
+   * Reports callers whose requests are refused, or end with an error, unusually often: someone who tries tokens, tools or
+   * session ids. Each isolate counts for itself, by principal, or by address if a refused request has none.
+   *
+   * @default not watched
+   */
+  readonly unusual?: UnusualUseOptions<Env>;
 }
 
-const OPTIONS: OptionTable<AuditOptions<never>> = { to: null, contents: null };
+const OPTIONS: OptionTable<AuditOptions<never>> = { to: null, contents: null, unusual: null };
 
 /** The hooks of an audit, for the server and for its endpoint. */
 export interface Audit<Env> {
@@ -103,8 +113,9 @@ export interface Audit<Env> {
  */
 export function audit<Env = unknown>(options: AuditOptions<Env> = {}): Audit<Env> {
   checkOptions("audit(): ", options, OPTIONS);
-  const { contents = false, to } = options;
+  const { contents = false, to, unusual } = options;
   if (typeof to !== "object") checkFunction("audit(): to", to);
+  const watch = unusual && new UnusualUseWatch(unusual);
   const results = new Results();
   const send = async (record: AuditRecord, env: Env) => {
     try {
@@ -114,6 +125,7 @@ export function audit<Env = unknown>(options: AuditOptions<Env> = {}): Audit<Env
     } catch (error) {
       console.error("mcp-edge: a record of the audit was lost", error);
     }
+    await watch?.see(record, env);
   };
   const around: AroundHook<Env> = async (data, next) => {
     const result = await next();

@@ -4,7 +4,8 @@ import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./shop.ts";
 
-const app = edge(server, { ...durable(), page: page() });
+// Everyone may shop. A basket is protected by its id.
+const app = edge(server, { ...durable(), page: page(), auth: "anonymous" });
 
 export default app;
 /** The Durable Object classes that wrangler.toml names. */

@@ -1,9 +1,13 @@
 /** Pays an order. Adapt this file to your payment service. */
+import { createSafeFetch } from "mcp-edge/safe";
 import type { Order, ShopEnv } from "./basket.ts";
 
 export type Payment = { readonly receipt: string } | { readonly refused: string };
 
-const TIMEOUT_MS = 20_000;
+const LIMITS = { timeoutMs: 20_000, responseBytesMax: 100_000, redirectsMax: 0 };
+
+/** Returns a fetch for the payment service alone, which may run on your own machine. No redirect gets the key or an order. */
+const fetchOf = (service: string) => createSafeFetch({ ...LIMITS, privateHosts: [new URL(service).host], hosts: [] });
 
 /**
  * Pays an order, or returns why the service refused. The number of the order is the idempotency key: a service that sees
@@ -13,7 +17,7 @@ const TIMEOUT_MS = 20_000;
  */
 export async function pay(env: ShopEnv, { number, cents }: Order, signal: AbortSignal): Promise<Payment> {
   if (!env.PAYMENTS_URL) return { receipt: "Pay on delivery" };
-  const response = await fetch(`${env.PAYMENTS_URL}/charges`, {
+  const response = await fetchOf(env.PAYMENTS_URL)(`${env.PAYMENTS_URL}/charges`, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
@@ -21,7 +25,7 @@ export async function pay(env: ShopEnv, { number, cents }: Order, signal: AbortS
       ...(env.PAYMENTS_KEY ? { Authorization: `Bearer ${env.PAYMENTS_KEY}` } : {}),
     },
     body: JSON.stringify({ amount: cents, currency: "EUR", reference: number }),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal,
   });
   if (response.status === 402) return { refused: "the card was declined" };
   if (!response.ok) throw new Error(`The payment service answered ${response.status}.`);

@@ -1,10 +1,13 @@
 /** The data server. index.ts serves it as a Worker with D1, stdio.ts over standard input and output with a file. */
 import { type HandlerContext, McpServer } from "mcp-edge";
+import { cleanText, mapText, markAsData, truncateResults } from "mcp-edge/safe";
 import * as z from "zod";
 import { addAnalysis } from "./analysis.ts";
 import { columnsOf, countRows, listTables, readRows, tableName } from "./database.ts";
 import type { DataEnv } from "./env.ts";
 import { addImport } from "./import.ts";
+
+const RESULT_CHARACTERS_MAX = 200_000;
 
 export const server = new McpServer<DataEnv>({
   name: "data",
@@ -13,6 +16,12 @@ export const server = new McpServer<DataEnv>({
   instructions: "Imports CSV files as tables, and reads, analyzes and draws them. The resources describe the tables.",
   // Longer lists come in pages.
   pageSize: 50,
+  // The cells of a table are texts from outside: what people do not see and models obey is removed from every result, and
+  // no result fills the context of a model.
+  around: [
+    truncateResults({ charsMax: RESULT_CHARACTERS_MAX }),
+    async (_request, next) => mapText(await next(), (text) => cleanText(text)),
+  ],
 });
 
 addImport(server);
@@ -57,15 +66,13 @@ server.prompt(
     },
   },
   async ({ table, column }, ctx) => {
-    const [contents] = await ctx.readResource(uriOf(table));
+    const description = await describeTable(table, ctx);
     const what = column ? `the column ${column} of the table ${table}` : `the table ${table}`;
-    return [
-      {
-        role: "user",
-        content: { type: "text", text: `Find what is remarkable in ${what}. Use analyze_csv, query and chart.` },
-      },
-      ...(contents ? [{ role: "user" as const, content: { type: "resource" as const, resource: contents } }] : []),
-    ];
+    const request = `Find what is remarkable in ${what}. Use analyze_csv, query and chart.`;
+    // The cells of the table come from outside, so instructions in them must not look like those of the user.
+    const source = `the table ${table}`;
+    const texts = description ? [request, markAsData(JSON.stringify(description, null, 2), { source })] : [request];
+    return texts.map((text) => ({ role: "user" as const, content: { type: "text" as const, text } }));
   },
 );
 

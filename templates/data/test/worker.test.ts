@@ -216,7 +216,16 @@ test("tables are resources with completion, and the prompt embeds one", async ()
   const column = await client.complete(prompt, "column", "C", { context: { table: "weather_2026" } });
   expect(column.values).toEqual(["celsius"]);
   const { messages } = await client.getPrompt("explore", { table: "weather_2026" });
-  expect(JSON.stringify(messages)).toContain("Monday");
+  expect(JSON.stringify(messages)).toMatch(/BEGIN DATA (\w{32}).*Monday.*END DATA \1/);
+  await client.close();
+});
+
+test("invisible characters of a cell reach no model, and a result that is too large says so", async () => {
+  const client = await connectWith();
+  await call(client, "import_csv", { table: "hidden", csv: "note\nfine\u200b\u{e0041}\u202e\n" });
+  expect(await call(client, "query", { sql: "SELECT note FROM hidden" })).toMatchObject({ rows: [{ note: "fine" }] });
+  await call(client, "import_csv", { table: "large", csv: `note\n${"x".repeat(250_000)}\n` });
+  expect(await call(client, "query", { sql: "SELECT note FROM large" })).toMatch(/too large.*Ask for less/);
   await client.close();
 });
 

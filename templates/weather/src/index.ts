@@ -4,7 +4,8 @@ import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./weather.ts";
 
-const app = edge(server, { ...durable(), page: page() });
+// Weather is public, so everyone may call.
+const app = edge(server, { ...durable(), page: page(), auth: "anonymous" });
 
 export default app;
 /** The Durable Object class that wrangler.toml names. */

@@ -1,12 +1,22 @@
 /** A client of the National Weather Service API: https://www.weather.gov/documentation/services-web-api */
+import { cleanText, createSafeFetch } from "mcp-edge/safe";
 import * as z from "zod";
 
 const API = "https://api.weather.gov";
 const HEADERS = { "User-Agent": "weather-app/1.0", Accept: "application/geo+json" };
-const TIMEOUT_MS = 30_000;
 
-/** The API omits members or sends null (often for `instruction`). One invalid member must not invalidate the others. */
-const text = z.string().trim().nullable().catch(null);
+/** Reaches the API's own host only, also when an answer contains a URL or redirects, and within limits of size and time. */
+const safeFetch = createSafeFetch({ hosts: ["api.weather.gov"], timeoutMs: 30_000 });
+
+/**
+ * The API omits members or sends null (often for `instruction`). One invalid member must not invalidate the others. People
+ * write the texts, so characters that only a model would see are removed.
+ */
+const text = z
+  .string()
+  .transform((written) => cleanText(written).trim())
+  .nullable()
+  .catch(null);
 
 const alert = z.object({
   event: text,
@@ -51,11 +61,6 @@ export async function forecastPeriods(
   if (!found.data) return undefined;
   const url = found.data.properties.forecast;
   if (!url) return [];
-  // The answer contains the URL of the forecast. It is followed only on the API's own host.
-  if (!URL.canParse(url) || new URL(url).origin !== API) {
-    console.error("weather: the API returned a forecast URL on another host");
-    return undefined;
-  }
   const { status, data } = await get(url, forecast, signal);
   return status === 404 ? [] : data?.properties.periods;
 }
@@ -76,8 +81,7 @@ interface Answer<T> {
 async function get<T>(url: string, shape: z.ZodType<T>, signal: AbortSignal): Promise<Answer<T>> {
   let status = 0;
   try {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const response = await fetch(url, { headers: HEADERS, redirect: "follow", signal: deadline });
+    const response = await safeFetch(url, { headers: HEADERS, signal });
     status = response.status;
     if (response.ok) return { status, data: shape.parse(await response.json()) };
     await response.body?.cancel();

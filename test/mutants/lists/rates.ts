@@ -6,6 +6,7 @@ const AUDIT = ["test/worker/audit.test.ts"];
 const rates = "src/worker/rates/index.ts";
 const object = "src/worker/rates/rates-object.ts";
 const audit = "src/worker/audit/index.ts";
+const unusual = "src/worker/audit/unusual.ts";
 const inFlight = "src/worker/rates/bytes-in-flight.ts";
 const IN_FLIGHT = ["test/worker/bytes-in-flight.test.ts"];
 
@@ -115,6 +116,35 @@ export const RATES: readonly Mutant[] = [
     file: audit,
     find: "console.log(printable(JSON.stringify({ audit: record })));",
     replace: "console.log(JSON.stringify({ audit: record }));",
+    tests: AUDIT,
+  },
+  {
+    id: "audit-unusual-success",
+    file: unusual,
+    find: "|| !isFailure ||",
+    replace: "||",
+    tests: AUDIT,
+  },
+  {
+    id: "audit-unusual-each-time",
+    file: unusual,
+    find: "this.#count(caller) !== this.#max",
+    replace: "this.#count(caller) < this.#max",
+    tests: AUDIT,
+  },
+  {
+    id: "audit-unusual-forever",
+    file: unusual,
+    find: "Date.now() - known.sinceMs < this.#perMs",
+    replace: "known.count > 0",
+    tests: AUDIT,
+  },
+  { id: "audit-unusual-address", file: unusual, find: "return ip && networkOf(ip);", replace: "return ip;", tests: AUDIT },
+  {
+    id: "audit-unusual-together",
+    file: unusual,
+    find: "return JSON.stringify([issuer, subject]);",
+    replace: "return issuer;",
     tests: AUDIT,
   },
   { id: "audit-caller-left-out", file: audit, find: "...namesOf(callerOf(request)),", replace: "", tests: AUDIT },
