@@ -53,7 +53,10 @@ export class UnusualUseWatch<Env> {
     checkOptions("audit(): unusual.", options, OPTIONS);
     const { report, max = 20, perMs = 60_000 } = options;
     if (typeof report !== "function") {
-      throw new KitError("options-invalid", `audit(): unusual.report is ${describeType(report)}; it must be a function.`);
+      throw new KitError(
+        "options-invalid",
+        `audit(): unusual.report is ${describeType(report)}; it must be a function.`,
+      );
     }
     [this.#report, this.#max, this.#perMs] = [report, max, perMs];
   }

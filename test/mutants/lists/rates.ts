@@ -139,7 +139,13 @@ export const RATES: readonly Mutant[] = [
     replace: "known.count > 0",
     tests: AUDIT,
   },
-  { id: "audit-unusual-address", file: unusual, find: "return ip && networkOf(ip);", replace: "return ip;", tests: AUDIT },
+  {
+    id: "audit-unusual-address",
+    file: unusual,
+    find: "return ip && networkOf(ip);",
+    replace: "return ip;",
+    tests: AUDIT,
+  },
   {
     id: "audit-unusual-together",
     file: unusual,
