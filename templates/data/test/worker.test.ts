@@ -222,10 +222,12 @@ test("tables are resources with completion, and the prompt embeds one", async ()
 
 test("invisible characters of a cell reach no model, and a result that is too large says so", async () => {
   const client = await connectWith();
-  await call(client, "import_csv", { table: "hidden", csv: "note\nfine\u200b\u{e0041}\u202e\n" });
-  expect(await call(client, "query", { sql: "SELECT note FROM hidden" })).toMatchObject({ rows: [{ note: "fine" }] });
-  await call(client, "import_csv", { table: "large", csv: `note\n${"x".repeat(250_000)}\n` });
-  expect(await call(client, "query", { sql: "SELECT note FROM large" })).toMatch(/too large.*Ask for less/);
+  await call(client, "import_csv", { table: "hidden_text", csv: "note\nfine\u200b\u{e0041}\u202e\n" });
+  expect(await call(client, "query", { sql: "SELECT note FROM hidden_text" })).toMatchObject({
+    rows: [{ note: "fine" }],
+  });
+  await call(client, "import_csv", { table: "wide_cells", csv: `note\n${"x".repeat(250_000)}\n` });
+  expect(await call(client, "query", { sql: "SELECT note FROM wide_cells" })).toMatch(/too large.*Ask for less/);
   await client.close();
 });
 
