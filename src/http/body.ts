@@ -48,16 +48,18 @@ function decodeWhole(bytes: ArrayBuffer, bytesMax: number): string | undefined {
 /** Returns the text of a body without Content-Length, or undefined when it is too large. */
 async function readChunks(request: Request, bytesMax: number): Promise<string | undefined> {
   const decoder = new TextDecoder("utf-8", STRICT);
-  const reader = request.body?.getReader();
   let [text, bytes] = ["", 0];
-  for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
-    bytes += chunk.value.byteLength;
+  const reader = request.body?.getReader();
+  while (reader) {
+    const { value } = await reader.read();
+    if (!value) break;
+    bytes += value.byteLength;
     if (bytes > bytesMax) {
       // Not awaited: on a cloned request this promise settles only after the original body is cancelled too.
-      reader?.cancel().catch(() => undefined);
+      reader.cancel().catch(() => undefined);
       return undefined;
     }
-    text += decoder.decode(chunk.value, { stream: true });
+    text += decoder.decode(value, { stream: true });
   }
   return text + decoder.decode();
 }

@@ -3,6 +3,11 @@ import { CAPABILITIES_KEY, initialize, type Members } from "../http/messages.ts"
 import { ModernClient, type ReadAnswer, Reading, readAnswer } from "./client.ts";
 import { answersTo, TaskClient, textOf } from "./task-client.ts";
 
+/**
+ * Each request has a connection of its own: the server closes one that was idle for some seconds, and on a busy machine
+ * a client may use it just then.
+ */
+const ALONE = { connection: "close" };
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
 /** What a tenant left for others to try. */
@@ -32,6 +37,7 @@ export class Tenant {
   readonly #url: string;
   readonly #judge: Judge;
   readonly #client: ModernClient;
+  readonly #headers: Readonly<Record<string, string>>;
   #session: Record<string, string> = {};
   #eventId = "";
   #taskId = "";
@@ -39,6 +45,7 @@ export class Tenant {
 
   constructor(user: string, mark: string, { path, url }: Pick<Left, "path" | "url">, judge: Judge) {
     this.user = user;
+    this.#headers = { ...ALONE, "x-user": user };
     this.mark = mark;
     this.path = path;
     this.#url = url;
@@ -47,10 +54,7 @@ export class Tenant {
   }
 
   async open(): Promise<void> {
-    const opened = await this.#post(
-      { ...CONTENT, "x-user": this.user },
-      initialize("2025-11-25", 1, { elicitation: {} }),
-    );
+    const opened = await this.#post({ ...CONTENT, ...this.#headers }, initialize("2025-11-25", 1, { elicitation: {} }));
     await opened.text();
     this.#session = this.#sessionHeaders(opened.headers.get("Mcp-Session-Id") ?? "");
   }
@@ -113,7 +117,7 @@ export class Tenant {
   }
 
   #sessionHeaders(id: string): Record<string, string> {
-    return { ...CONTENT, "x-user": this.user, "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
+    return { ...CONTENT, ...this.#headers, "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
   }
 
   #post(headers: Record<string, string>, body: object): Promise<Response> {
@@ -151,7 +155,7 @@ export class Tenant {
 
   /** A modern call, and one that runs once under a key that every principal uses. */
   async #modern(): Promise<void> {
-    const headers = { "x-user": this.user };
+    const headers = this.#headers;
     const plain = await readAnswer(this.#client.call("echo", { mark: this.mark }, { id: 7, headers }));
     this.#compare(plain.raw, "modern");
     const meta: Members = { "mcp-edge/idempotencyKey": `key of ${this.mark.slice(-1)}` };
@@ -179,7 +183,7 @@ export class Tenant {
       Object.keys((inputRequests ?? {}) as Members).map((key) => [key, accept]),
     );
     const more = asked === undefined ? {} : { requestState, inputResponses };
-    const options = { id: 9, headers: { "x-user": this.user }, meta: { [CAPABILITIES_KEY]: { elicitation: {} } } };
+    const options = { id: 9, headers: this.#headers, meta: { [CAPABILITIES_KEY]: { elicitation: {} } } };
     return readAnswer(this.#client.request("tools/call", { name: "ask", arguments: { mark }, ...more }, options));
   }
 
@@ -189,7 +193,7 @@ export class Tenant {
     const { taskId } = (started.messages.at(-1)?.result ?? {}) as { taskId?: string };
     if (taskId === undefined) return this.#judge.find(`no task for ${this.user} ${this.mark}: ${started.raw}`);
     this.#taskId = taskId;
-    const tasks = new TaskClient(this.#url, { headers: { "x-user": this.user } });
+    const tasks = new TaskClient(this.#url, { headers: this.#headers });
     const asking = await tasks.reaches(taskId, "input_required");
     this.#compare(JSON.stringify(asking), "question of a task");
     await tasks.update(
@@ -202,12 +206,12 @@ export class Tenant {
   }
 
   #ofTask(method: string, params: Members): Promise<ReadAnswer> {
-    return new TaskClient(this.#url, { headers: { "x-user": this.user } }).request(method, params);
+    return new TaskClient(this.#url, { headers: this.#headers }).request(method, params);
   }
 
   /** Reads a resource whose result is kept for each principal. */
   async #cached(): Promise<void> {
-    const headers = { "x-user": this.user };
+    const headers = this.#headers;
     for (let time = 0; time < 2; time += 1) {
       const read = await readAnswer(
         this.#client.request("resources/read", { uri: "tenants://mine" }, { id: 7, headers }),

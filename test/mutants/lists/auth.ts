@@ -688,8 +688,8 @@ export const AUTH: readonly Mutant[] = [
   {
     id: "auth-needs-body-too-large-hangs",
     file: "src/http/body.ts",
-    find: "reader?.cancel().catch(() => undefined);",
-    replace: "await reader?.cancel();",
+    find: "reader.cancel().catch(() => undefined);",
+    replace: "await reader.cancel();",
     tests: SCOPES,
     title: "not read by the hook",
   },
