@@ -18,7 +18,7 @@ const [sessions, principals, seed] = [values.sessions, values.principals, values
   number,
 ];
 const startedAtMs = Date.now();
-const { compared, foreign, rows, evictions, findings } = await runTenants({
+const { compared, foreign, rows, evictions, unanswered, findings } = await runTenants({
   sessions,
   principals,
   seed,
@@ -28,5 +28,6 @@ const { compared, foreign, rows, evictions, findings } = await runTenants({
 });
 console.log(`seed ${seed}: ${sessions} sessions of ${principals} principals, ${evictions} evictions of all objects`);
 console.log(`${compared} texts compared, ${foreign} attempts with something of another principal, ${rows} rows read`);
+if (unanswered.length > 0) console.log(`${unanswered.length} connections were cut: ${unanswered.join(", ")}`);
 for (const finding of findings) console.log(`FINDING ${finding}`);
 process.exit(findings.length > 0 ? 1 : 0);

@@ -37,7 +37,7 @@ export interface SafeFetchOptions {
 /** A function with the parameters of `fetch`. */
 export type SafeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** What is sent to one URL. */
+/** The parts of a request that are sent to one URL. */
 export interface SentRequest {
   readonly method: string;
   readonly headers: Headers;

@@ -142,7 +142,7 @@ class Fuzzer {
       change,
     });
     const safe = (text: string) => text.replaceAll(/[^\x20-\x7e]/g, "?");
-    switch (random.int(0, 7)) {
+    switch (random.int(0, 9)) {
       case 0:
         return write(`DPoP ${token}`, proof);
       case 1: {
@@ -179,6 +179,27 @@ class Fuzzer {
           await proofOf(this.#own, other, url),
           `token of the client, ${JSON.stringify(header)}`,
         );
+      }
+      case 7: {
+        // Another key in the proof, of any form, and a hash that is never right.
+        const jwk = {
+          ...this.#own.jwk,
+          ...random.pick<Members>([
+            [1, { kty: "RSA" }],
+            [1, {}],
+          ]),
+          ...this.#changed(),
+        };
+        const alg = random.pick<string>(["ES256", "RS256", "PS256", "EdDSA"].map((each) => [1, each] as const));
+        const other = await proofOf(this.#own, token, url, { ath: "x" }, { jwk, alg });
+        return write(`DPoP ${token}`, other, `proof with ${alg} and the key ${JSON.stringify(jwk)}`);
+      }
+      case 8: {
+        // Claims of any form, which are read before the signature that does not fit them.
+        const claims = { iss: this.#issuer.url, aud: url, sub: "alice", exp: 4e9, cnf, ...this.#changed() };
+        const [head, , signature] = token.split(".");
+        const other = [head, base64url(JSON.stringify(claims)), signature].join(".");
+        return write(`DPoP ${other}`, proof, `unsigned claims ${JSON.stringify(claims)}`);
       }
       default: {
         const scheme = random.pick<string>([

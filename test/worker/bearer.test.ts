@@ -126,6 +126,7 @@ describe("a valid token", () => {
     ["scp as a list", { scope: undefined, scp: ["read", "write"] }, ["read", "write"]],
     ["scp as a text", { scope: undefined, scp: "read write" }, ["read", "write"]],
     ["a list with other values", { scope: ["read", 7, "", null] }, ["read"]],
+    ["a number", { scope: 7 }, []],
     ["nothing", { scope: undefined }, []],
   ])("has its scopes from %s", async (_, claims, scopes) => {
     expect(await principalOf(await tokenFor("/mcp", claims))).toMatchObject({ scopes });
@@ -230,6 +231,11 @@ describe("a token that is refused", () => {
         const own = await newKey("ES256", undefined);
         return tokenFor("/mcp", {}, own, { jwk: own.jwk, jku: `${issuer.url}/own`, x5u: `${issuer.url}/own` });
       },
+      "The signature is not valid.",
+    ],
+    [
+      "with scopes that cannot be a text, before its signature is verified",
+      async () => withClaims(await tokenFor(), claimsFor("/mcp", { scope: { toString: 1, valueOf: 1 } })),
       "The signature is not valid.",
     ],
     ["that is opaque", async () => "0123456789abcdef", "The token is not a JWT."],

@@ -224,6 +224,11 @@ const FAULTS: readonly (readonly [string, (token: string) => ProofChanges | Prom
     async () => ({ header: { jwk: (await client("Ed25519")).jwk } }),
     "The key of the proof does not fit its algorithm.",
   ],
+  [
+    "with a modulus that cannot be a text",
+    () => ({ header: { alg: "RS256", jwk: { kty: "RSA", e: "AQAB", n: { toString: 1, valueOf: 1 } } } }),
+    "The key of the proof does not fit its algorithm.",
+  ],
   ["with HMAC", () => ({ header: { alg: "HS256" } }), "The algorithm of the proof is not accepted."],
   [
     "with an algorithm that is not allowed",

@@ -28,6 +28,8 @@ export interface Left {
 export interface Judge {
   compared(): void;
   find(finding: string): void;
+  /** A connection was cut before its answer, so there was nothing to compare. */
+  unanswered(what: string): void;
 }
 
 export class Tenant {
@@ -62,13 +64,22 @@ export class Tenant {
   /** Uses the session, tasks and questions at the same time. */
   async act(): Promise<void> {
     await Promise.all([
-      this.#echo(),
-      this.#ask(),
-      this.#modern(),
-      this.#question(),
-      this.#background(),
-      this.#cached(),
+      this.#attempt("echo", this.#echo()),
+      this.#attempt("ask", this.#ask()),
+      this.#attempt("modern", this.#modern()),
+      this.#attempt("question", this.#question()),
+      this.#attempt("background", this.#background()),
+      this.#attempt("cached", this.#cached()),
     ]);
+  }
+
+  async #attempt(what: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      if (!isCut(error)) throw error;
+      this.#judge.unanswered(`${what} (${this.path})`);
+    }
   }
 
   left(): Left {
@@ -84,13 +95,21 @@ export class Tenant {
     };
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#attempt("DELETE", this.#close());
+  }
+
+  async #close(): Promise<void> {
     const ended = await fetch(this.#url, { method: "DELETE", headers: this.#session });
     await ended.body?.cancel();
   }
 
   /** Uses what another principal left, all of which must be refused. */
-  async tryOther(other: Left): Promise<void> {
+  tryOther(other: Left): Promise<void> {
+    return this.#attempt("foreign", this.#tryOther(other));
+  }
+
+  async #tryOther(other: Left): Promise<void> {
     const call = {
       jsonrpc: "2.0",
       id: 7,
@@ -228,6 +247,11 @@ export class Tenant {
     else if (!text.includes(this.user))
       this.#judge.find(`${what} of ${this.user} ${mark} is missing: ${text.slice(0, 300)}`);
   }
+}
+
+/** Whether the connection of a request was cut: fetch rejects with a TypeError. */
+function isCut(error: unknown): boolean {
+  return error instanceof TypeError && /fetch failed|terminated/.test(error.message);
 }
 
 /** The principals and marks in a text. */

@@ -16,6 +16,8 @@ export interface Tenants {
   /** Rows of the log that were read. */
   readonly rows: number;
   readonly evictions: number;
+  /** What was not compared, because its connection was cut. */
+  readonly unanswered: readonly string[];
   readonly findings: readonly string[];
 }
 
@@ -39,6 +41,7 @@ class Run implements Judge {
   readonly #options: TenantsOptions;
   readonly #random: Random;
   readonly #findings: string[] = [];
+  readonly #unanswered: string[] = [];
   /** What the latest sessions left. */
   readonly #latest: Left[] = [];
   #next = 0;
@@ -70,7 +73,11 @@ class Run implements Judge {
     await Promise.all(Array.from({ length: CONCURRENT }, work));
     for (let team = 0; team < TEAMS; team += 1) await this.#readRows(`session:team ${team}`);
     const [foreign, rows, evictions, findings] = [this.#foreign, this.#rows, this.#evictions, this.#findings];
-    return { sessions, compared: this.#compared, foreign, rows, evictions, findings };
+    return { sessions, compared: this.#compared, foreign, rows, evictions, unanswered: this.#unanswered, findings };
+  }
+
+  unanswered(what: string): void {
+    this.#unanswered.push(what);
   }
 
   compared(): void {

@@ -17,8 +17,8 @@ import { type UnusualUseOptions, UnusualUseWatch } from "./unusual.ts";
 export type { UnusualUse, UnusualUseOptions } from "./unusual.ts";
 
 /**
- * What happened to one call, or to one request that was refused. It contains no token, and no contents by default. A text
- * has at most 512 characters; a longer one is cut and ends with "...".
+ * The record of one call, or of one request that was refused. It contains no token, and no contents by default. A text has
+ * at most 512 characters; a longer one is cut and ends with "...".
  */
 export interface AuditRecord {
   /** `call`: the request reached its method. `refusal`: it did not. */

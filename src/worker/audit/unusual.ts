@@ -18,10 +18,10 @@ export interface UnusualUse {
   readonly withinMs: number;
 }
 
-/** What counts as unusual use, and who is told of it. */
+/** Options of `unusual` in `audit()`: the number of failures that is unusual, and the function that receives reports. */
 export interface UnusualUseOptions<Env> {
   /**
-   * Receives each caller that reaches `max`, once in `perMs`. A returned promise keeps running after the answer; an exception
+   * Receives each caller that reaches `max`, at most once in `perMs`. A returned promise keeps running after the answer; an exception
    * is logged.
    */
   readonly report: (use: UnusualUse, env: Env) => unknown;

@@ -6,7 +6,7 @@
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import type { JsonObject } from "../../core/protocol/jsonrpc.ts";
 
-/** What a token must say. */
+/** The rules that the claims of a token must satisfy. */
 export interface ClaimRules {
   readonly issuer: string;
   /** One of these must be among the audiences of the token. */
@@ -75,6 +75,6 @@ function textOf(claim: unknown): string | undefined {
 /** Returns the scopes of a token: `scope` (RFC 9068), or `scp`, as a text or a list. */
 function scopesOf({ scope, scp }: JsonObject): readonly string[] {
   const given = scope ?? scp;
-  const list: readonly unknown[] = Array.isArray(given) ? given : String(given ?? "").split(" ");
+  const list: readonly unknown[] = typeof given === "string" ? given.split(" ") : [given].flat();
   return list.filter((each) => typeof each === "string" && each !== "") as readonly string[];
 }

@@ -46,7 +46,7 @@ export interface Jwk {
   readonly e?: string;
 }
 
-/** What WebCrypto needs to import a key and to verify a signature, and the members that the key must have. */
+/** The parameters with which WebCrypto imports a key and verifies a signature, and the members that the key must have. */
 interface Scheme {
   readonly name: string;
   readonly hash?: string;
@@ -126,7 +126,7 @@ export function isFit({ kty, crv, alg, use, key_ops, n }: Jwk, algorithm: string
   // The value is not checked before, so it may be something else than a list.
   const operations = [key_ops ?? []].flat();
   if (operations.length > 0 && !operations.includes("verify")) return false;
-  return kty !== "RSA" || String(n).length >= MODULUS_MIN;
+  return kty !== "RSA" || (typeof n === "string" && n.length >= MODULUS_MIN);
 }
 
 /** Whether a key has made the signature. False for a key that cannot be imported. */

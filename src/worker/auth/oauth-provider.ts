@@ -29,7 +29,7 @@ export interface OAuthProviderOptions<Props> {
 
 const OPTIONS: OptionTable<OAuthProviderOptions<never>> = { claims: null, subject: null };
 
-/** What the provider adds to the execution context of a request whose token it has verified, beside the `props`. */
+/** The member that the provider adds, beside the `props`, to the execution context of a request whose token it has verified. */
 interface VerifiedByProvider {
   readonly token: string;
   readonly scope: readonly string[];

@@ -8,7 +8,7 @@ import { encodeBase64Url, encodeText } from "../../core/protocol/bytes.ts";
 import { isObject, type JsonObject } from "../../core/protocol/jsonrpc.ts";
 import { isFit, isSignedBy, type Jwk, parseJwt } from "../auth/jwt.ts";
 
-/** What a proof must say. */
+/** The rules that a proof must satisfy. */
 export interface ProofRules {
   readonly method: string;
   /** The URLs that name the request. */

@@ -253,10 +253,24 @@ export const AUTH: readonly Mutant[] = [
     tests: KEYS,
   },
   {
+    id: "auth-key-modulus-no-text",
+    file: jwt,
+    find: '(typeof n === "string" && n.length',
+    replace: "(String(n).length",
+    tests: ["test/worker/dpop.test.ts"],
+  },
+  {
+    id: "auth-scopes-no-text",
+    file: claims,
+    find: 'typeof given === "string" ? given.split(" ") : [given].flat()',
+    replace: 'Array.isArray(given) ? given : String(given ?? "").split(" ")',
+    tests: TOKENS,
+  },
+  {
     id: "auth-key-of-few-bits",
     file: jwt,
-    find: "String(n).length >= MODULUS_MIN",
-    replace: "String(n).length > 0",
+    find: "n.length >= MODULUS_MIN",
+    replace: "n.length > 0",
     tests: KEYS,
   },
   {
