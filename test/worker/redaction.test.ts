@@ -90,11 +90,12 @@ describe("an exception of the function verify", () => {
     ],
     ["a chain of causes that is a circle", `thrown-circle.${secret}`, /is not known here\..*Cause: /s],
     ["a text", `thrown-text.${secret}`, /Text about \(token\)\./],
+    ["a short token", "thrown.ab", /Token \(token\) is not known here\./],
   ])("%s is logged, and no part of the token is", async (_, token, logged) => {
     const { status, told } = await toldBy("/function", token);
     expect(status).toBe(503);
     expect(told).toMatch(logged);
-    for (const part of [secret, encodeURIComponent(secret)]) expect(told).not.toContain(part);
+    for (const part of [token, secret, encodeURIComponent(secret)]) expect(told).not.toContain(part);
   });
 });
 
