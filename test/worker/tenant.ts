@@ -250,7 +250,7 @@ export class Tenant {
 }
 
 /** Whether the connection of a request was cut: fetch rejects with a TypeError. */
-function isCut(error: unknown): boolean {
+export function isCut(error: unknown): boolean {
   return error instanceof TypeError && /fetch failed|terminated/.test(error.message);
 }
 
