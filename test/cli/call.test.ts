@@ -300,7 +300,13 @@ describe("a server that cannot be started", () => {
     ["at once", "console.error('first line\\nlast words'); process.exit(3)"],
     [
       "after it has closed its input",
-      "require('fs').closeSync(0); setTimeout(() => { console.error('first line\\nlast words'); process.exit(3) }, 300)",
+      // The answer comes after that, so the next message of the client cannot be written.
+      `const fs = require("fs");
+      const bytes = Buffer.alloc(65_536);
+      const { id } = JSON.parse(bytes.toString("utf8", 0, fs.readSync(0, bytes)).split("\\n")[0]);
+      fs.closeSync(0);
+      console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
+      setTimeout(() => { console.error("first line\\nlast words"); process.exit(3); }, 300);`,
     ],
   ])("and ends %s is reported with its whole log, once", async (_, program) => {
     const { code, stdout, stderr } = await cli(["list", "--", NODE, "-e", program]);

@@ -103,15 +103,16 @@ for (let count = bytes.readUInt16LE(end + 10); count > 0; count--) {
 test("Ctrl-C ends mcpb and the server that it has started, and leaves no folder behind", async () => {
   write(PROJECT);
   const temporary = mkdtempSync(join(project, "tmp-"));
-  const slow = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1_000); console.error(process.pid);";
+  const slow = "for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => {}); setInterval(() => {}, 1_000);";
   writeFileSync(
     join(project, "src/slow.ts"),
     `import { writeFileSync } from "node:fs"; ${slow}
     writeFileSync(${JSON.stringify(join(temporary, "pid"))}, String(process.pid));`,
   );
   using screen = new Screen(["mcpb", "--entry", "src/slow.ts"], { TMPDIR: temporary }, undefined, project);
-  await expect.poll(() => existsSync(join(temporary, "pid")), { timeout: 20_000 }).toBe(true);
-  const pid = Number(readFileSync(join(temporary, "pid"), "utf8"));
+  const written = () => (existsSync(join(temporary, "pid")) ? readFileSync(join(temporary, "pid"), "utf8") : "");
+  await expect.poll(written, { timeout: 20_000 }).toMatch(/^\d+$/);
+  const pid = Number(written());
   screen.press(KEYS.ctrlC);
   expect(await screen.ended()).toBe(130);
   expect(isAlive(pid)).toBe(false);

@@ -169,7 +169,7 @@ export const PROJECTS: readonly Mutant[] = [
     find: "if (options.print) return Exit.ok;",
     replace: "",
     tests: ADD,
-    title: "--print shows the changes",
+    title: "shows the changes and makes none",
   },
   {
     id: "add-auth-twice",
