@@ -4,10 +4,12 @@
  * released.
  *
  * `--count N` is the number of inputs (default 1,000,000), `--seed S` the seed, `--connections N` the number of
- * concurrent connections; with `--check N`, one answer in N is checked against the schemas. Exits with 1 when there are
+ * concurrent connections; with `--check N`, one answer in N is checked against the schemas. A tenth as many requests go to an
+ * authorization server. Exits with 1 when there are
  * findings.
  */
 import { parseArgs } from "node:util";
+import { fuzzAuthorization } from "../test/fuzz/authorization.ts";
 import { fuzz } from "../test/fuzz/run.ts";
 import { fuzzTokens } from "../test/fuzz/tokens.ts";
 
@@ -38,6 +40,11 @@ console.log(`memory of workerd: ${memoryMib.before} MiB after the warm-up, ${mem
 const tokens = await fuzzTokens(seed, Math.ceil(count / 20));
 console.log(`${tokens.count} tokens and proofs: ${[...tokens.statuses].map((each) => each.join(": ")).join(", ")}`);
 for (const finding of tokens.findings) findings.push(finding);
+const requests = await fuzzAuthorization(seed, Math.ceil(count / 10));
+console.log(
+  `${requests.count} requests to the authorization server: ${[...requests.statuses].map((each) => each.join(": ")).join(", ")}`,
+);
+for (const finding of requests.findings) findings.push(finding);
 for (const finding of findings) console.log(`\nFINDING ${finding}`);
 console.log(
   `\n${result.count} inputs, ${findings.length} findings, ${Math.round((Date.now() - startedAtMs) / 1000)} s`,

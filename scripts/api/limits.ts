@@ -19,8 +19,7 @@ can set, then those that are fixed, then what has no limit of its own.
 
 \`limits\` are set in \`edge(server, { limits: { bodyBytesMax: 1_000_000 } })\`, and in the same way in \`serveStdio()\` and
 \`connect()\`; their defaults are in one file, \`src/core/protocol/limits.ts\`. Every other limit belongs to the part that applies
-it, so a program bundles only those of the parts that it imports. The limits of an authorization server, \`mcp-edge/worker/oauth\`,
-are in its [options](options.md). The value itself is still allowed. The ranges that the options
+it, so a program bundles only those of the parts that it imports. The value itself is still allowed. The ranges that the options
 take are in their error messages.
 `;
 
@@ -52,10 +51,11 @@ const PLACES: Readonly<Record<string, string>> = {
   PinnedFetchOptions: "`createPinnedFetch()`",
   CommandOptions: "`allowCommands()`",
   ReadFileOptions: "`readFileWithin()`",
+  AuthorizationServerOptions: "`authorizationServer()`",
 };
 
-/** The entries whose options are those of an MCP server. An authorization server is another one, with limits of its own. */
-const SERVER = /^mcp-edge(\/worker(?!\/oauth).*|\/safe|\/node)?$/;
+/** The entries whose options are those of a server. */
+const SERVER = /^mcp-edge(\/worker.*|\/safe|\/node)?$/;
 
 /** A number that bounds or delays something: its name ends in a unit or in Max. */
 const BOUND = /(Max|Ms|max)$/;
@@ -166,7 +166,7 @@ function isOptionsOfServer({ name, text }: PublicName): boolean {
 function constantsOf(room: string): string[] {
   const files = readdirSync(join(ROOT, "src", room), { recursive: true, encoding: "utf8" });
   return files
-    .filter((file) => file.endsWith(".ts") && !file.startsWith("oauth"))
+    .filter((file) => file.endsWith(".ts"))
     .flatMap((file) => {
       const path = `${room}/${file.replaceAll("\\", "/")}`;
       return [...read(path).matchAll(/^(?:export )?const ([A-Z][A-Z_]*_MAX(?:_MS)?) =/gm)].map(

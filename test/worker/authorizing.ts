@@ -7,16 +7,22 @@ import { ModernClient, readAnswer } from "./client.ts";
 
 export let worker: TestWorker;
 
-/** Starts the Worker. @param upstream Returns the URL of the identity provider with tokens. */
+/**
+ * Starts the Worker.
+ *
+ * @param upstream Returns the URL of the identity provider with tokens.
+ * @param bindings Further bindings, such as sealing keys that the test knows.
+ */
 export function setUp(
   upstream: () => string = () => "http://127.0.0.1:1",
   outbound?: (request: Request) => Response,
+  bindings: Record<string, string> = {},
 ): void {
   beforeAll(async () => {
     worker = await startWorker({
       entry: "test/worker/fixtures/authorization-server.ts",
       objects: { MCP: "McpObject" },
-      bindings: { UPSTREAM: upstream() },
+      bindings: { UPSTREAM: upstream(), ...bindings },
       twin: true,
       ...(outbound && { outbound }),
     });

@@ -26,13 +26,14 @@ export type RequestProblem =
   | {
       readonly error: string;
       readonly description: string;
+      readonly client: OAuthClient;
       readonly redirectUri: string;
       readonly state: string | undefined;
     }
   /** The redirect URI cannot be trusted, so the user gets a page. */
   | { readonly page: string };
 
-/** The most characters of a query. The request is kept in a cookie while the user signs in. */
+/** The most characters of a query, as the client and as this server write it. A cookie keeps it while the user signs in. */
 const QUERY_MAX = 2_400;
 /** A base64url text of 32 bytes: a SHA-256 hash. */
 const HASH = /^[\w-]{43}$/;
@@ -49,7 +50,8 @@ export async function readAuthorizationRequest(
   find: (id: string) => Promise<OAuthClient | string>,
   resource: string,
 ): Promise<AuthorizationRequest | RequestProblem> {
-  if (search.length > QUERY_MAX) return { page: `The request is longer than ${QUERY_MAX} characters.` };
+  const length = Math.max(search.length, String(searchParams).length);
+  if (length > QUERY_MAX) return { page: `The request is longer than ${QUERY_MAX} characters.` };
   const ids = searchParams.getAll("client_id");
   const [id = ""] = ids;
   if (ids.length !== 1 || id === "") return { page: "The request has no client_id, or several." };
@@ -62,7 +64,9 @@ export async function readAuthorizationRequest(
   }
   const parameters = new Map(searchParams);
   const state = searchParams.getAll("state").length === 1 ? parameters.get("state") : undefined;
-  const refuse = (error: string, description: string): RequestProblem => ({ error, description, redirectUri, state });
+  const refuse = (error: string, description: string): RequestProblem => {
+    return { error, description, client, redirectUri, state };
+  };
   const twice = [...parameters.keys()].find((name) => searchParams.getAll(name).length > 1);
   if (twice !== undefined) return refuse("invalid_request", "A parameter occurs more than once.");
   if (parameters.has("request")) return refuse("request_not_supported", "Request objects are not supported.");
@@ -93,5 +97,5 @@ export async function readAuthorizationRequest(
 
 /** Whether two texts are the same URL, as clients write it with and without a slash after the host. */
 export function isSameUrl(text: string, url: string): boolean {
-  return URL.canParse(text) && !text.includes("#") && new URL(text).href === new URL(url).href;
+  return URL.canParse(text) && new URL(text).href === new URL(url).href;
 }

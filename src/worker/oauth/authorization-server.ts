@@ -4,6 +4,7 @@
  * @module
  * @see MCP 2026-07-28, basic/authorization; RFC 9700
  */
+import { env } from "cloudflare:workers";
 import type { Principal } from "../../core/protocol/client-facts.ts";
 import { KitError } from "../../core/protocol/errors.ts";
 import { envRing } from "../../core/seal/env-keys.ts";
@@ -15,6 +16,7 @@ import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import { dpop } from "../dpop/index.ts";
 import { findKeyProblems } from "../key-problems.ts";
 import type { AuthPart } from "../parts.ts";
+import { RatesObject, type RatesRpc } from "../rates/rates-object.ts";
 import type { KeysOf } from "../runtime.ts";
 import { type Admission, admission } from "./admission.ts";
 import { allowedRoute } from "./allowed-route.ts";
@@ -27,6 +29,7 @@ import { metadataRoute } from "./metadata.ts";
 import { type AuthorizationServerOptions, checkServerOptions } from "./options.ts";
 import { signInPages } from "./pages/index.ts";
 import type { Policy } from "./policy.ts";
+import { type AuthorizationServerRates, attemptCounter, countVisit, giveCounter } from "./rates.ts";
 import { registerRoute } from "./registration.ts";
 import { Sealing } from "./sealing.ts";
 import { type AuthServer, PATHS, type Route } from "./server.ts";
@@ -37,6 +40,14 @@ import { UserObject, type UserRpc } from "./user-object.ts";
 import { verifier } from "./verify.ts";
 
 type Limits = Parameters<NonNullable<AuthPart<unknown>["roles"]>["attach"]>[2];
+
+/** What the authorization server gets from its endpoint. */
+interface Joined {
+  readonly place: ObjectPlace;
+  readonly users: RoleObjects<UserRpc>;
+  readonly rates: RoleObjects<RatesRpc>;
+  readonly limits: Limits;
+}
 
 /**
  * Makes the Worker an authorization server for its own endpoint, as the option `auth` of `edge()`: users sign in with an
@@ -63,17 +74,15 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
   checkServerOptions(options);
   const { name, clients = [], scopes = {}, requiredScopes = [], redirectSchemes = [] } = options;
   let keys: KeysOf = envRing;
-  let joined:
-    | { readonly place: ObjectPlace; readonly users: RoleObjects<UserRpc>; readonly limits: Limits }
-    | undefined;
+  let joined: Joined | undefined;
   let path = "/";
   const sealing = new Sealing((env, purpose, sealed) => keys(env, purpose, sealed));
   const rules = admission({ allow: options.allow, scopes });
   const policy = policyOf(options, rules);
   const proofs = dpop(options.dpop);
   const canRegister = options.registration === true;
-  const users = () => {
-    if (joined) return joined.users;
+  const found = () => {
+    if (joined) return joined;
     throw new KitError("options-invalid", "authorizationServer() works only as the option auth of edge().");
   };
   const server: AuthServer = {
@@ -87,16 +96,20 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
     pages: signInPages({ ...options.pages, name }),
     schemes: redirectSchemes,
     get users() {
-      return users();
+      return found().users;
     },
   };
+
+  const counter = attemptCounter(env, () => found().rates, server.pages);
 
   /** A hook for each issuer, since a Worker may have several hosts. Others than its own do not reach it on Cloudflare. */
   const hooks = new Map<string, AuthPart<unknown>>();
   const hookFor = (issuer: string): AuthPart<unknown> => {
     const known = hooks.get(issuer);
     if (known) return known;
-    const { resource, includes, needs, metadata, revocationMs = 60_000 } = options;
+    const { includes, needs, metadata, revocationMs = 60_000 } = options;
+    // A proxy may have changed the host of the request, and clients know only the issuer.
+    const resource = options.resource ?? (options.issuer === undefined ? undefined : issuer + path);
     const given = Object.entries({ resource, includes, needs, metadata }).filter(([, value]) => value !== undefined);
     const hook = bearer({
       ...(Object.fromEntries(given) as Pick<AuthorizationServerOptions, "resource">),
@@ -111,14 +124,14 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
     hooks.set(issuer, hook);
     return hook;
   };
-  const issuerOf = (url: string) => options.issuer ?? safeOrigin(url);
+  const issuerOf = (url: string) => (options.issuer === undefined ? safeOrigin(url) : givenIssuer(options.issuer, url));
   const auth: AuthPart<unknown> = Object.assign(
     async (...[request, env, execution]: Parameters<AuthPart<unknown>>) => {
       const issuer = issuerOf(request.url);
       return issuer === undefined ? insecure() : hookFor(issuer)(request, env, execution);
     },
     {
-      visible: hookFor(options.issuer ?? "https://mcp.invalid").visible,
+      visible: hookFor("https://mcp.invalid").visible,
       metadata: (request: Request) => {
         const issuer = issuerOf(request.url);
         return issuer === undefined ? undefined : hookFor(issuer).metadata(request);
@@ -132,20 +145,27 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
         for (const each of new Set([WELL_KNOWN, WELL_KNOWN + path, path + WELL_KNOWN])) {
           app.all(each, ({ req }) => auth.metadata(withSuffix(req.raw, path)) ?? insecure());
         }
-        for (const [route, serve] of routesOf(canRegister)) {
-          app.all(route, ({ req, env }) => run(req.raw, env, serve));
+        for (const [route, serve, kind] of routesOf(canRegister)) {
+          app.all(route, ({ req, env }) => run(req.raw, env, serve, kind));
         }
       }) satisfies AuthPart<unknown>["mount"],
       roles: {
         attach: ((place, ring, limits) => {
           keys = ring ?? envRing;
-          joined = { place, users: new RoleObjects("user", place), limits };
+          joined = {
+            place,
+            users: new RoleObjects("user", place),
+            rates: new RoleObjects("rates", place),
+            limits,
+          };
+          for (const provider of policy.providers.values()) giveCounter(provider, counter);
           const own = {
             name: "user" as const,
             create: (ctx: DurableObjectState, env: unknown) => new UserObject(ctx, env, server),
           };
           const others = [...hooks.values()].map((hook) => hook.roles?.attach(place, ring, limits).role ?? []);
-          return { role: [own, ...(others[0] ? [others[0]].flat() : [])] };
+          const counting = { name: "rates" as const, create: (ctx: DurableObjectState) => new RatesObject(ctx) };
+          return { role: [own, counting, ...(others[0] ? [others[0]].flat() : [])] };
         }) satisfies NonNullable<AuthPart<unknown>["roles"]>["attach"],
         equip: (principal: Principal | undefined, env: unknown) => principal && addUpstream(server, principal, env),
         findProblems: (env: unknown) => [
@@ -156,16 +176,25 @@ export function authorizationServer(options: AuthorizationServerOptions): AuthPa
     },
   );
 
-  const run = async (request: Request, env: unknown, serve: Route): Promise<Response> => {
+  const run = async (
+    request: Request,
+    env: unknown,
+    serve: Route,
+    kind: keyof AuthorizationServerRates | undefined,
+  ): Promise<Response> => {
     const issuer = issuerOf(request.url);
     if (issuer === undefined) return insecure();
     const resource = options.resource ?? issuer + path;
-    const url = new URL(request.url);
+    const { origin, pathname, search } = new URL(request.url);
+    const url = new URL(issuer + pathname + search);
+    // Cookies, forms and callbacks belong to the origin that browsers see.
+    const seen = origin === issuer ? request : new Request(url, request);
     try {
-      return await serve({ request, env, url, server, issuer, resource });
+      const beyond = await countVisit(options.rates ?? {}, kind, request, env, found().rates, server.pages);
+      return beyond ?? (await serve({ request: seen, env, url, server, issuer, resource }));
     } catch (error) {
-      const isPage = url.pathname.startsWith(PATHS.authorize);
-      const answer = failure(error, `a request to ${url.pathname}`);
+      const isPage = pathname.startsWith(PATHS.authorize);
+      const answer = failure(error, `a request to ${pathname}`);
       return isPage ? server.pages.error(KitError.is(error) ? "broken" : "unavailable") : answer;
     }
   };
@@ -181,6 +210,15 @@ function safeOrigin(url: string): string | undefined {
   return protocol === "https:" || isLoopback(hostname) ? origin : undefined;
 }
 
+/**
+ * Returns the issuer that the author has named. Undefined if it is this machine, and the request is for another host: a page of
+ * that host would then act as one of this machine (DNS rebinding).
+ */
+function givenIssuer(issuer: string, url: string): string | undefined {
+  const isLocal = isLoopback(splitUrl(issuer).hostname);
+  return isLocal && !isLoopback(splitUrl(url).hostname) ? undefined : issuer;
+}
+
 function insecure(): Response {
   const description =
     "Use https. If a proxy in front of the server ends TLS, set the option issuer of authorizationServer().";
@@ -193,15 +231,16 @@ function withSuffix(request: Request, path: string): Request {
   return url.pathname === WELL_KNOWN ? new Request(new URL(WELL_KNOWN + path, url), request) : request;
 }
 
-function routesOf(canRegister: boolean): [string, Route][] {
+/** The paths, what serves them, and the rate for which they count. */
+function routesOf(canRegister: boolean): (readonly [string, Route, (keyof AuthorizationServerRates)?])[] {
   return [
     [PATHS.metadata, metadataRoute],
-    [PATHS.authorize, authorizeRoute],
-    [`${PATHS.callback}/:provider`, callbackRoute],
-    [PATHS.allowed, allowedRoute],
-    [PATHS.token, tokenRoute],
-    [PATHS.revoke, revokeRoute],
-    ...(canRegister ? ([[PATHS.register, registerRoute]] as [string, Route][]) : []),
+    [PATHS.authorize, authorizeRoute, "authorize"],
+    [`${PATHS.callback}/:provider`, callbackRoute, "authorize"],
+    [PATHS.allowed, allowedRoute, "authorize"],
+    [PATHS.token, tokenRoute, "token"],
+    [PATHS.revoke, revokeRoute, "token"],
+    ...(canRegister ? [[PATHS.register, registerRoute, "register"] as const] : []),
   ];
 }
 
@@ -218,7 +257,15 @@ function policyOf(options: AuthorizationServerOptions, rules: Admission): Policy
   };
 }
 
+/** The most characters of a user's name in `ctx.auth.claims`. Users choose their names at some providers. */
+const NAME_MAX = 200;
+
 /** What handlers get to know about a user by default. */
 function claimsOf({ issuer, subject, name, email, emailVerified }: SignedInUser) {
-  return { ...(name !== undefined && { name }), ...(emailVerified && { email }), identity: { issuer, subject } };
+  const shown = name?.slice(0, NAME_MAX);
+  return {
+    ...(shown !== undefined && { name: shown }),
+    ...(emailVerified && { email }),
+    identity: { issuer, subject },
+  };
 }

@@ -8,7 +8,7 @@
 import { type AuthorizationRequest, type RequestProblem, readAuthorizationRequest } from "./authorization-request.ts";
 import { ANSWER_MS } from "./browser-session.ts";
 import type { Handle } from "./grant.ts";
-import { findLookAlike, type ShownClient } from "./pages/client.ts";
+import { destinationOf, findLookAlike, type ShownClient } from "./pages/client.ts";
 import { browserOf, readForm } from "./pages/cookies.ts";
 import { needsConsent, rememberConsent } from "./pages/remembered.ts";
 import { CODE_MS } from "./policy.ts";
@@ -37,7 +37,7 @@ export const authorizeRoute: Route = async (visit) => {
 async function ask(visit: Visit): Promise<Response> {
   const { url, server } = visit;
   const request = await readRequest(visit, url);
-  if (!("client" in request)) return refuse(visit, request);
+  if ("error" in request || "page" in request) return refuse(visit, request);
   const { prompt, redirectUri } = request;
   const isSilent = prompt.includes("none");
   const user = prompt.includes("login") || prompt.includes("select_account") ? undefined : await currentUser(visit);
@@ -95,7 +95,7 @@ async function answer(visit: Visit): Promise<Response> {
   if (user?.userId !== question.user || user.session !== question.session) return pages.error("expired");
   const url = new URL(PATHS.authorize + question.search, issuer);
   const asked = await readRequest(visit, url);
-  if (!("client" in asked)) return refuse(visit, asked);
+  if ("error" in asked || "page" in asked) return refuse(visit, asked);
   const show = (location: string) => pages.goTo(location);
   if (form.get("decision") !== "allow") return deny(visit, asked, "access_denied", show);
   // What the user may grant can have changed since the question.
@@ -129,7 +129,7 @@ function grantableScopes(
 ): readonly string[] | undefined {
   const asked = new Set(scopes ?? server.requiredScopes);
   const granted = [...asked].filter((scope) => offered.includes(scope));
-  const known = [...asked].filter((scope) => scope in server.scopes);
+  const known = [...asked].filter((scope) => Object.hasOwn(server.scopes, scope));
   return granted.length === 0 && known.length > 0 ? undefined : granted;
 }
 
@@ -167,16 +167,27 @@ const DENIALS = {
 
 function deny(
   visit: Visit,
-  { redirectUri, state }: AuthorizationRequest,
+  { client, redirectUri, state }: AuthorizationRequest,
   error: keyof typeof DENIALS,
-  show: Show = seeOther,
+  show?: Show,
 ): Response {
-  return refuse(visit, { error, description: DENIALS[error], redirectUri, state }, show);
+  return refuse(visit, { error, description: DENIALS[error], client, redirectUri, state }, show);
 }
 
-/** Answers a request that is refused: the client learns why, or the user if the client cannot be trusted. */
-function refuse({ server, issuer }: Visit, problem: RequestProblem, show: Show = seeOther): Response {
-  if ("page" in problem) return server.pages.error("requestInvalid", { detail: problem.page });
-  const { error, description, redirectUri, state } = problem;
-  return show(withParameters(redirectUri, { error, error_description: description, state, iss: issuer }));
+/**
+ * Answers a request that is refused: the client learns why, or the user if the client cannot be trusted.
+ *
+ * @param show Undefined: the user has not seen where the browser would go. Everyone can have a client with any `https:` redirect
+ *   URI, so a link to this server could otherwise lead to any site (RFC 9700, section 4.11.2).
+ */
+function refuse({ server, issuer }: Visit, problem: RequestProblem, show?: Show): Response {
+  const { pages } = server;
+  if ("page" in problem) return pages.error("requestInvalid", { detail: problem.page });
+  const { error, description, client, redirectUri, state } = problem;
+  const location = withParameters(redirectUri, { error, error_description: description, state, iss: issuer });
+  if (show) return show(location);
+  const isElsewhere = (destinationOf(redirectUri)?.kind ?? "site") === "site";
+  return client.source === "author" || !isElsewhere
+    ? seeOther(location)
+    : pages.error("refused", { continueUrl: location, detail: description });
 }

@@ -107,7 +107,7 @@ function findUrlProblem(id: string, isLocal: boolean): string | undefined {
 
 /** Reads a document. Returns why it cannot be used. */
 function clientOf(id: string, document: JsonObject, schemes: readonly string[]): OAuthClient | string {
-  const { client_id, client_name, client_uri, redirect_uris } = document;
+  const { client_id, client_name, redirect_uris } = document;
   if (client_id !== id) return "The document of the client names another client_id.";
   if (document.client_secret !== undefined) return "The document of the client contains a secret.";
   if (!isPublic(document)) return "The client authenticates in a way that this server does not support.";
@@ -116,12 +116,10 @@ function clientOf(id: string, document: JsonObject, schemes: readonly string[]):
   }
   // Those of other servers, which may have other schemes, are no reason to refuse the client.
   const redirectUris = redirect_uris.filter((uri) => findRedirectProblem(uri, schemes) === undefined) as string[];
-  const uri = typeof client_uri === "string" && /^https:\/\//.test(client_uri) ? client_uri : undefined;
   return {
     id,
     name: cleanName(client_name) ?? new URL(id).host,
     redirectUris,
-    uri,
     source: "document",
     method: "none",
   };

@@ -21,8 +21,6 @@ export interface OAuthClient {
   /** The name that it gives itself, or that the author gives it. */
   readonly name: string;
   readonly redirectUris: readonly string[];
-  /** The page about the client, as it states it. */
-  readonly uri?: string | undefined;
   /** Who says what is known about it. */
   readonly source: "author" | "document" | "registration";
   readonly method: ClientAuthMethod;
@@ -46,7 +44,6 @@ export interface KnownClient {
 export interface Registration {
   readonly name: string;
   readonly redirectUris: readonly string[];
-  readonly uri?: string | undefined;
   readonly method: ClientAuthMethod;
   readonly secretHash?: string | undefined;
   readonly expiresAtMs: number;

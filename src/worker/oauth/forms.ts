@@ -28,7 +28,6 @@ export async function readForm(request: Request): Promise<Form | string> {
 
 /** Returns the text of a body; undefined if it is longer than the limit, or ends early. */
 export async function readText(request: Request, bytesMax: number): Promise<string | undefined> {
-  if (Number(request.headers.get("Content-Length")) > bytesMax) return undefined;
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];
   try {

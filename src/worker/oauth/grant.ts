@@ -95,7 +95,8 @@ export interface TokenError {
     | "invalid_dpop_proof"
     | "use_dpop_nonce"
     | "unsupported_grant_type"
-    | "temporarily_unavailable";
+    | "temporarily_unavailable"
+    | "server_error";
   /** A sentence for the developer of the client. It contains nothing secret. */
   readonly description: string;
 }

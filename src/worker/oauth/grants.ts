@@ -8,6 +8,7 @@ import type {
   AccessTerms,
   Grant,
   Handle,
+  KeptAnswer,
   RedeemRequest,
   RefreshRequest,
   TokenAnswer,
@@ -16,7 +17,7 @@ import type {
 } from "./grant.ts";
 import type { SignedInUser } from "./identity/provider.ts";
 import type { UserHost } from "./policy.ts";
-import { hashOf, newId, newSecret, userIdOf } from "./sealing.ts";
+import { hashOf, newId, newSecret, TEXT_MAX, userIdOf } from "./sealing.ts";
 import { isSameAnswer, keepAnswer, openAnswer, stillKept } from "./successors.ts";
 import type { Approval, GrantSummary } from "./user-object.ts";
 
@@ -35,7 +36,7 @@ export interface ConfirmedUser {
 
 const PREFIX = "user/grant/";
 
-/** The most grants of a user. Beyond it, the one that was not used for the longest time is deleted. */
+/** The most grants of a user. */
 const GRANTS_MAX = 100;
 
 export class Grants {
@@ -55,20 +56,37 @@ export class Grants {
     return grant && Date.now() < grant.expiresAtMs ? grant : undefined;
   }
 
-  /** Creates a grant with a code. */
-  async create(approval: Approval & { readonly expiresAtMs: number }): Promise<{ grant: string; secret: string }> {
+  /**
+   * Creates a grant with a code.
+   *
+   * @param isAllowed Asked immediately before the grant is stored: the user may have signed out in the meantime.
+   */
+  async create(
+    approval: Approval & { readonly expiresAtMs: number },
+    isAllowed: () => boolean,
+  ): Promise<{ grant: string; secret: string } | undefined> {
     const [grant, secret] = [newId(), newSecret()];
     const hash = await hashOf(secret);
+    if (!isAllowed()) return undefined;
     const nowMs = Date.now();
     const { code, ...given } = approval;
     this.sweep();
-    const stored = this.#all();
-    if (stored.length >= GRANTS_MAX) {
-      const [oldest] = stored.toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
-      if (oldest) this.#delete(oldest[0]);
-    }
+    this.#makeRoom();
     this.#put(grant, { ...given, code: { ...code, hash }, createdAtMs: nowMs, usedAtMs: nowMs, kept: [] });
     return { grant, secret };
+  }
+
+  /**
+   * Deletes a grant if there are too many: of the client that has the most, so that a client which asks again and again ends
+   * only its own, the one that was not used for the longest time.
+   */
+  #makeRoom(): void {
+    const stored = this.#all();
+    if (stored.length < GRANTS_MAX) return;
+    const byClient = Map.groupBy(stored, ([, { client }]) => client.id);
+    const [most = []] = [...byClient.values()].toSorted((one, other) => other.length - one.length);
+    const [oldest] = most.toSorted(([, one], [, other]) => one.usedAtMs - other.usedAtMs);
+    if (oldest) this.#delete(oldest[0]);
   }
 
   /** Exchanges a code for tokens. */
@@ -90,7 +108,7 @@ export class Grants {
         return invalid("The code was used before.");
       }
       const bound = request.isPublic ? request.jkt : undefined;
-      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, (next) => this.#put(id, next));
+      return this.#issue(id, { ...grant, jkt: bound }, request.jkt, undefined, async () => grant.kept);
     });
   }
 
@@ -106,10 +124,10 @@ export class Grants {
       const problem = problemOfResource(grant, request);
       if (problem) return problem;
       if (presented !== grant.refresh) return this.#repeat(id, grant, secret, presented, request);
-      return this.#issue(id, grant, request.jkt, request.scopes, async (next, answer) => {
+      return this.#issue(id, grant, request.jkt, request.scopes, async (answer) => {
         const sealed = await keepAnswer(secret, answer);
         const kept = { presented, request: request.fingerprint, sealed, atMs: Date.now() };
-        this.#put(id, { ...next, kept: [...stillKept(grant, kept.atMs), kept] });
+        return [...stillKept(grant, kept.atMs), kept];
       });
     });
   }
@@ -136,21 +154,22 @@ export class Grants {
     if (isSameAnswer(kept, nowMs)) return answer;
     // Its access token may have expired in the meantime.
     const { refresh_token } = answer;
-    const fresh = await this.#issue(id, grant, request.jkt, request.scopes, () => undefined);
+    const fresh = await this.#issue(id, grant, request.jkt, request.scopes);
     return "error" in fresh ? fresh : { ...fresh, refresh_token };
   }
 
   /**
    * Issues tokens for a grant.
    *
-   * @param store Stores the grant with its new refresh token, before the answer leaves the object.
+   * @param keep Returns the answers to keep, with this one. The grant is then stored with them and its new refresh token,
+   *   before the answer leaves the object. Undefined: the grant stays as it is.
    */
   async #issue(
     id: string,
     grant: Grant,
     jkt: string | undefined,
     asked: readonly string[] | undefined,
-    store: (next: Grant, answer: TokenAnswer) => void | Promise<void>,
+    keep?: (answer: TokenAnswer) => Promise<readonly KeptAnswer[]>,
   ): Promise<TokenAnswer | TokenError> {
     const beyond = asked?.find((scope) => !grant.scopes.includes(scope));
     if (beyond !== undefined) return { error: "invalid_scope", description: "A scope was not granted." };
@@ -160,11 +179,13 @@ export class Grants {
     const secret = newSecret();
     const refresh = await hashOf(secret);
     const answer = await this.#answer(id, grant, scopes, jkt, confirmed.user, secret);
-    // The user may have revoked the grant during the awaits.
+    if (answer.access_token.length > TEXT_MAX) return tooLong(answer);
+    const kept = await keep?.(answer);
+    // The user may have revoked the grant during the awaits. Nothing is awaited between this and the write.
     if (!this.get(id)) return invalid("The grant was revoked.");
     const nowMs = Date.now();
     const expiresAtMs = nowMs + this.#place.host.policy.refreshTokenMs;
-    await store({ ...grant, refresh, usedAtMs: nowMs, expiresAtMs }, answer);
+    if (kept) this.#put(id, { ...grant, refresh, kept, usedAtMs: nowMs, expiresAtMs });
     return answer;
   }
 
@@ -257,6 +278,13 @@ export class Grants {
 
 function invalid(description: string): TokenError {
   return { error: "invalid_grant", description };
+}
+
+/** A token that nobody would accept. Thrown errors lose their class between objects, and the client would repeat the request. */
+function tooLong({ access_token: { length } }: TokenAnswer): TokenError {
+  const text = `authorizationServer(): claims makes an access token of ${length} characters; return less, for at most ${TEXT_MAX}.`;
+  console.error(`mcp-edge: ${text}`);
+  return { error: "server_error", description: "See the log of the server." };
 }
 
 function problemOfResource({ resource }: Grant, request: TokenSender): TokenError | undefined {

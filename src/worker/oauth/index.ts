@@ -10,7 +10,7 @@ export { authorizationServer } from "./authorization-server.ts";
 export type { KnownClient } from "./clients.ts";
 export { type GithubOptions, github } from "./identity/github.ts";
 export { type OidcOptions, oidc } from "./identity/oidc.ts";
-export { type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
+export { type LoginAttempts, type OwnLogin, type OwnLoginOptions, ownLogin } from "./identity/own-login.ts";
 export type {
   FinishedSignIn,
   IdentityProvider,
@@ -25,5 +25,6 @@ export { IdentityError } from "./identity/provider.ts";
 export type { AuthorizationServerOptions } from "./options.ts";
 export type { SignInPagesOptions } from "./pages/index.ts";
 export type { PageTexts } from "./pages/texts.ts";
+export type { AuthorizationServerRates } from "./rates.ts";
 export type { UpstreamProblem } from "./upstream.ts";
 export { UpstreamError } from "./upstream-access.ts";

@@ -20,13 +20,18 @@ export function jsonAnswer(body: unknown, status = 200, headers: Record<string, 
   });
 }
 
+const STATUSES: Readonly<Record<string, number>> = {
+  invalid_client: 401,
+  server_error: 500,
+  temporarily_unavailable: 503,
+};
+
 /** Returns the answer to a request that failed. */
 export function errorAnswer(
   { error, description }: { readonly error: TokenError["error"] | string; readonly description: string },
   headers: Record<string, string> = {},
 ): Response {
-  const status = error === "invalid_client" ? 401 : error === "temporarily_unavailable" ? 503 : 400;
-  return jsonAnswer({ error, error_description: description }, status, headers);
+  return jsonAnswer({ error, error_description: description }, STATUSES[error] ?? 400, headers);
 }
 
 /** Answers a preflight, or a request with a method that is not served; undefined for the others. */

@@ -15,6 +15,7 @@ import { isDocumentUrl } from "./client-document.ts";
 import type { KnownClient } from "./clients.ts";
 import type { IdentityProvider, SignedInUser } from "./identity/provider.ts";
 import type { SignInPagesOptions } from "./pages/index.ts";
+import { type AuthorizationServerRates, checkServerRates } from "./rates.ts";
 import { findRedirectProblem } from "./redirects.ts";
 
 /** Options of {@link authorizationServer}. */
@@ -70,6 +71,12 @@ export interface AuthorizationServerOptions
    * @default the origin of each request
    */
   readonly issuer?: string;
+  /**
+   * How often a network may use the pages, `/token` and `/register`. A request beyond a rate gets 429 with `Retry-After`.
+   *
+   * @default not counted
+   */
+  readonly rates?: AuthorizationServerRates;
   /** Options of the proofs that bind tokens to keys of clients (RFC 9449). @default bound tokens are issued to clients that send proofs */
   readonly dpop?: DpopOptions;
   /** Milliseconds for which an access token is valid. @default 3_600_000 (1 hour) */
@@ -103,6 +110,7 @@ const OPTIONS: OptionTable<AuthorizationServerOptions> = {
   includes: null,
   needs: null,
   metadata: null,
+  rates: null,
   dpop: null,
   accessTokenMs: PERIOD,
   refreshTokenMs: PERIOD,
@@ -121,11 +129,12 @@ export function checkServerOptions(options: AuthorizationServerOptions): void {
     if (issuer !== origin)
       throw invalid("issuer", `is ${quote(issuer)}; write ${quote(origin)}, with nothing after the host`);
   }
-  const unknown = requiredScopes.find((scope) => !(scope in scopes));
+  const unknown = requiredScopes.find((scope) => !Object.hasOwn(scopes, scope));
   if (unknown !== undefined) throw invalid("requiredScopes", `has ${quote(unknown)}, which is not one of scopes`);
   const scheme = redirectSchemes.find((each) => !/^[a-z][a-z\d+.-]*$/.test(each));
   if (scheme !== undefined)
     throw invalid("redirectSchemes", `has ${quote(scheme)}; write schemes without the colon: "cursor"`);
+  if (options.rates !== undefined) checkServerRates(options.rates);
   checkProviders([options.identity].flat());
   checkClients(clients, redirectSchemes);
   const { accessTokenMs = 0, refreshTokenMs = Infinity } = options;

@@ -9,9 +9,14 @@ import { isLoopback } from "../../http/origin.ts";
 /** The longest redirect URI. */
 const URI_MAX = 1_024;
 
-/** Schemes that a browser handles itself. A program can never own them. */
+/** Schemes that browsers handle themselves, so that no app receives the answer, or a script would run. */
 const BROWSER_SCHEMES =
-  /^(?:https?|wss?|ftp|file|data|blob|about|javascript|vbscript|view-source|filesystem|mailto|tel|sms|intent):$/;
+  /^(?:javascript|vbscript|data|blob|file|filesystem|about|chrome|edge|view-source|ftp|wss?|mailto|tel|sms|intent|https?):$/;
+
+/** Whether an app can own the scheme of a URL, such as `cursor:`. */
+export function isAppScheme(protocol: string): boolean {
+  return !BROWSER_SCHEMES.test(protocol);
+}
 
 /**
  * Says why a client may not have a redirect URI, or returns undefined if it may.
@@ -25,8 +30,7 @@ export function findRedirectProblem(uri: unknown, schemes: readonly string[]): s
   if (username !== "" || password !== "") return "has a user name or a password";
   if (protocol === "https:") return undefined;
   if (protocol === "http:") return isLoopback(hostname) ? undefined : "uses http: for a host that is not loopback";
-  if (BROWSER_SCHEMES.test(protocol) || !schemes.includes(protocol.slice(0, -1)))
-    return "has a scheme that is not allowed";
+  if (!isAppScheme(protocol) || !schemes.includes(protocol.slice(0, -1))) return "has a scheme that is not allowed";
   return undefined;
 }
 
@@ -46,12 +50,6 @@ function isSameLoopback(uri: string, registered: string): boolean {
   const [registeredStart, registeredHost] = LOOPBACK.exec(registered) ?? [];
   if (start === undefined || registeredStart === undefined || host !== registeredHost) return false;
   return URL.canParse(uri) && uri.slice(start.length) === registered.slice(registeredStart.length);
-}
-
-/** Returns the host of a redirect URI, or its scheme if it has no host that users know. */
-export function redirectHostOf(uri: string): string {
-  const { protocol, host } = new URL(uri);
-  return /^https?:$/.test(protocol) ? host : protocol;
 }
 
 /** Returns a redirect URI with further parameters. Its own query is kept. */

@@ -9,7 +9,8 @@ import type { ClientAuthMethod, Registration } from "./clients.ts";
 import { readText } from "./forms.ts";
 import { errorAnswer, jsonAnswer, refuseMethod } from "./json-answers.ts";
 import { cleanName } from "./names.ts";
-import { findRedirectProblem, redirectHostOf } from "./redirects.ts";
+import { destinationOf } from "./pages/client.ts";
+import { findRedirectProblem } from "./redirects.ts";
 import { hashOf, newSecret } from "./sealing.ts";
 import type { Route } from "./server.ts";
 
@@ -27,7 +28,7 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
   const text = await readText(request, BODY_MAX);
   const body = text === undefined ? undefined : parseObject(text);
   if (!body) return refuse("invalid_client_metadata", `The body must be a JSON object of at most ${BODY_MAX} bytes.`);
-  const { redirect_uris, token_endpoint_auth_method: method = "client_secret_basic", client_uri } = body;
+  const { redirect_uris, token_endpoint_auth_method: method = "client_secret_basic" } = body;
   if (!Array.isArray(redirect_uris) || redirect_uris.length === 0 || redirect_uris.length > REDIRECTS_MAX) {
     return refuse("invalid_redirect_uri", `redirect_uris must be a list of 1 to ${REDIRECTS_MAX} URLs.`);
   }
@@ -48,13 +49,11 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
   if (unsupported !== undefined)
     return refuse("invalid_client_metadata", "A grant type or response type is not supported.");
   const [first = ""] = redirectUris;
-  const name = cleanName(body.client_name) ?? redirectHostOf(first);
-  const uri = typeof client_uri === "string" && /^https:\/\/.{1,200}$/.test(client_uri) ? client_uri : undefined;
+  const name = cleanName(body.client_name) ?? destinationOf(first)?.host ?? "";
   const secret = method === "none" ? undefined : newSecret();
   const registration: Registration = {
     name,
     redirectUris,
-    uri,
     method: method as ClientAuthMethod,
     secretHash: secret && (await hashOf(secret)),
     expiresAtMs: Date.now() + VALID_MS,
@@ -68,7 +67,6 @@ export const registerRoute: Route = async ({ request, env, server, issuer }) => 
       client_secret_expires_at: Math.floor(registration.expiresAtMs / 1000),
     }),
     client_name: name,
-    client_uri: uri,
     redirect_uris: redirectUris,
     token_endpoint_auth_method: method,
     grant_types: ["authorization_code", "refresh_token"],

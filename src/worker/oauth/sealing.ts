@@ -19,8 +19,8 @@ export type SealPurpose =
   | "OAuth browser"
   | "OAuth upstream tokens";
 
-/** The longest text that is opened. Bounds the work for a text that is refused anyway. */
-const TEXT_MAX = 8 * 1024;
+/** The longest text that is opened, as long as the longest token of a request. Bounds the work for a text that is refused anyway. */
+export const TEXT_MAX = 16 * 1024;
 
 /** Seals JSON values, and opens them. */
 export class Sealing {

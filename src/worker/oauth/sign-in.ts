@@ -34,7 +34,9 @@ export async function currentUser(visit: Visit): Promise<CurrentUser | undefined
   const signedIn = session && (await server.users.call(objectOf(visit, session.userId), "visit", session.session));
   if (!signedIn) return undefined;
   const offered = await server.policy.offeredTo(signedIn.user);
-  return offered ? { ...session, ...signedIn, offered } : notAdmitted(visit, signedIn);
+  return offered
+    ? { ...session, ...signedIn, offered }
+    : notAdmitted(visit, signedIn, pathWith(visit.url, { prompt: "login" }));
 }
 
 /** Returns the name by which pages show a user. */
@@ -83,6 +85,7 @@ async function redirectTo(visit: Visit, provider: IdentityProvider): Promise<Res
 export const callbackRoute: Route = async (visit) => {
   const { request, url, server } = visit;
   const { pages, policy } = server;
+  if (request.method !== "GET") return new Response(null, { status: 405, headers: { Allow: "GET" } });
   const provider = policy.providers.get(url.pathname.slice(PATHS.callback.length + 1));
   if (!provider) return pages.error("notFound");
   const own = provider.page?.(request);
@@ -94,7 +97,7 @@ export const callbackRoute: Route = async (visit) => {
     const finished = await provider.finish(url.href, pending.kept);
     const { user } = finished;
     const id = await userIdOf(user);
-    if (!(await policy.offeredTo(user))) return notAdmitted(visit, { user });
+    if (!(await policy.offeredTo(user))) return notAdmitted(visit, { user }, pending.returnTo);
     const session = await server.users.call(objectOf(visit, id), "signIn", finished, provider.id);
     const untilMs = Date.now() + policy.sessionMs;
     const { cookie } = await browserOf(request, true);
@@ -105,9 +108,7 @@ export const callbackRoute: Route = async (visit) => {
   }
 };
 
-function notAdmitted({ server, url }: Visit, signedIn: Pick<SignedIn, "user">): Response {
-  const isCallback = url.pathname.startsWith(PATHS.callback);
-  const retryUrl = isCallback ? undefined : pathWith(url, { prompt: "login" });
+function notAdmitted({ server }: Visit, signedIn: Pick<SignedIn, "user">, retryUrl: string): Response {
   return server.pages.error("notAdmitted", { user: shownUser(signedIn), retryUrl });
 }
 

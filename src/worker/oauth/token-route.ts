@@ -105,9 +105,10 @@ async function refresh(visit: Visit, form: Form, sender: TokenSender): Promise<T
   const handle = await openHandle(visit, "OAuth refresh token", token);
   if (!handle) return { error: "invalid_grant", description: "The refresh token is not valid, or has expired." };
   const scopes = form.get("scope")?.split(" ");
-  const { clientId, jkt, resource } = sender;
+  const { clientId, jkt } = sender;
   const credentials = request.headers.get("Authorization") ?? form.get("client_secret");
-  const fingerprint = await hashOf(JSON.stringify([clientId, credentials, jkt, scopes, resource]));
+  // Without `resource`: a request that names it, and one that does not, ask for the same.
+  const fingerprint = await hashOf(JSON.stringify([clientId, credentials, jkt, scopes]));
   const asked = { ...sender, scopes, fingerprint };
   // A repeated call gets the same answer.
   return retryOnReset(() =>
@@ -131,8 +132,7 @@ function answer(outcome: TokenAnswer | TokenError): Response {
 /** Answers a request whose outcome is unknown. The client may repeat it. */
 export function failure(error: unknown, where: string): Response {
   console.error(`mcp-edge: ${where} failed`, error);
-  if (KitError.is(error))
-    return jsonAnswer({ error: "server_error", error_description: "See the log of the server." }, 500);
+  if (KitError.is(error)) return errorAnswer({ error: "server_error", description: "See the log of the server." });
   const description = "The request could not be completed at the moment. Repeat it.";
   return errorAnswer({ error: "temporarily_unavailable", description }, { "Retry-After": "2" });
 }

@@ -7,7 +7,8 @@
  * | `user/me` | {@link StoredUser} | at each sign-in, sign-out, and renewal of the provider's tokens | when no browser is signed in and no grant is left, or when the provider ends the user's access |
  * | `user/grant/<id>` | {@link Grant} | when it is given, when its code is used, at each refresh | when it is revoked or expires |
  *
- * An alarm deletes what has expired, at most once a day. Expired data is never used, also if it is not deleted yet.
+ * An alarm deletes what has expired, at most once a day, and the whole database if nothing is left. Expired data is never
+ * used, also if it is not deleted yet.
  *
  * @module
  */
@@ -127,9 +128,9 @@ export class UserObject implements RoleObject, UserRpc {
     session: string,
     { code, ...approval }: Approval,
   ): Promise<{ grant: string; secret: string } | undefined> {
-    if (!this.#signedIn(session)) return undefined;
-    const created = await this.#grants.create({ ...approval, code, expiresAtMs: Date.now() + CODE_MS });
-    await this.#arm();
+    const expiresAtMs = Date.now() + CODE_MS;
+    const created = await this.#grants.create({ ...approval, code, expiresAtMs }, () => !!this.#signedIn(session));
+    if (created) await this.#arm();
     return created;
   }
 
@@ -161,8 +162,9 @@ export class UserObject implements RoleObject, UserRpc {
   }
 
   async alarm(): Promise<void> {
-    this.#sweep();
-    await this.#arm();
+    if (this.#sweep()) await this.#arm();
+    // An object that stores nothing is not billed.
+    else await this.#storage.deleteAll();
   }
 
   /** Returns the user if the session of a browser is valid. */
@@ -190,11 +192,13 @@ export class UserObject implements RoleObject, UserRpc {
     this.#storage.kv.delete(ME);
   }
 
-  /** Deletes what has expired. */
-  #sweep(): void {
+  /** Deletes what has expired. Returns whether anything is left. */
+  #sweep(): boolean {
     const hasGrants = this.#grants.sweep();
     const me = this.#me;
-    if (me && !hasGrants && me.sessionUntilMs <= Date.now()) this.#storage.kv.delete(ME);
+    if (me && (hasGrants || Date.now() < me.sessionUntilMs)) return true;
+    this.#end();
+    return false;
   }
 
   /** Sets the alarm for the next expiry, unless an earlier one is set. */

@@ -4,10 +4,9 @@
  *
  * @module
  */
-import { encodeText, toHex } from "../../core/protocol/bytes.ts";
-import { checkOptions, type OptionTable, SIZE, TIMER } from "../../core/protocol/check-options.ts";
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
 import type { Principal } from "../../core/protocol/client-facts.ts";
-import { checkFunction, KitError } from "../../core/protocol/errors.ts";
+import { checkFunction } from "../../core/protocol/errors.ts";
 import type { Execution } from "../../core/protocol/execution.ts";
 import { isObject } from "../../core/protocol/jsonrpc.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../core/protocol/limits.ts";
@@ -20,26 +19,21 @@ import { findMissingObjects } from "../auth/missing-objects.ts";
 import { type ObjectPlace, RoleObjects } from "../bindings.ts";
 import type { ObjectRole } from "../object.ts";
 import type { AuthPart, AuthRoles } from "../parts.ts";
-import { networkOf } from "./network.ts";
-import { type Count, RatesObject, type RatesRpc } from "./rates-object.ts";
+import {
+  type Beyond,
+  type BoundRate,
+  type Counted,
+  checkRate,
+  count,
+  digestOf,
+  networkName,
+  type Rate,
+  secondsOf,
+} from "./count.ts";
+import { RatesObject, type RatesRpc } from "./rates-object.ts";
 
 export { type BytesInFlightOptions, limitBytesInFlight } from "./bytes-in-flight.ts";
-
-/** A rate that is counted exactly, in an object. */
-export interface Rate {
-  /** The most requests at once. */
-  readonly max: number;
-  /** Milliseconds in which `max` requests become possible again, evenly. */
-  readonly perMs: number;
-}
-
-/** A rate that Cloudflare counts approximately, for each of its locations. */
-export interface BoundRate {
-  /** The name of a rate-limit binding, whose limit and period are in the configuration of the Worker. */
-  readonly binding: string;
-  /** Milliseconds after which a refused client may try again. @default 60_000 (1 minute) */
-  readonly retryAfterMs?: number;
-}
+export type { BoundRate, Rate } from "./count.ts";
 
 /** Options of {@link rates}. */
 export interface RatesOptions {
@@ -54,19 +48,6 @@ export interface RatesOptions {
 }
 
 const OPTIONS: OptionTable<RatesOptions> = { principal: null, session: null, tools: null, methods: null };
-const RATE: OptionTable<Rate> = { max: SIZE, perMs: TIMER };
-const BOUND: OptionTable<BoundRate> = { binding: null, retryAfterMs: TIMER };
-
-/** A counter that a request adds to. */
-interface Counted {
-  readonly name: string;
-  /** The counter to use when there are too many. Undefined if the options name this one. */
-  readonly overflow?: string | undefined;
-  readonly what: string;
-  readonly rate: Rate | BoundRate;
-  readonly times: number;
-}
-
 type OwnHook = AuthHook<never> & Partial<AuthPart<never>>;
 
 /**
@@ -106,8 +87,9 @@ export function rates<Auth extends OwnHook = AuthHook<unknown>>(
     if (who !== "anonymous") rememberCaller(request, who);
     const { messages, refusal } = await readMessages(request, limits ?? DEFAULT_LIMITS);
     const beyond = await count(await counters.of(request, messages), nameOf(who, request), env, objects);
+    if (beyond) return refused(beyond);
     // Messages that could not be counted must not reach a handler, even if the endpoint would accept them.
-    return beyond ?? (refusal ? refuse(refusal) : who);
+    return refusal ? refuse(refusal) : who;
   };
   const roles: AuthRoles = {
     attach: (given, keys, own = DEFAULT_LIMITS) => {
@@ -176,14 +158,6 @@ function checkRates(options: RatesOptions): Counters {
   return { isExact, of };
 }
 
-function checkRate(where: string, rate: Rate | BoundRate): void {
-  const isBound = isObject(rate) && "binding" in rate;
-  checkOptions(where, rate, (isBound ? BOUND : RATE) as OptionTable<Rate>);
-  const { binding, max, perMs } = rate as Partial<BoundRate & Rate>;
-  const isWhole = isBound ? typeof binding === "string" : max !== undefined && perMs !== undefined;
-  if (!isWhole) throw new KitError("options-invalid", `${where.slice(0, -1)} needs max and perMs, or a binding.`);
-}
-
 interface Counting {
   readonly method?: string;
   readonly tool?: string;
@@ -228,59 +202,14 @@ function sessionsOf({ headers, url }: Request): ReadonlySet<string> {
 }
 
 /** Returns a name for a caller. */
-function nameOf(who: Principal | "anonymous", { headers }: Request): string {
-  if (who === "anonymous") return `ip ${networkOf(headers.get("CF-Connecting-IP") ?? "unknown")}`;
-  return JSON.stringify([who.issuer, who.subject]);
-}
-
-/** Counts a request. Returns the response that refuses it if it is beyond a rate. */
-async function count(
-  counted: readonly Counted[],
-  who: string,
-  env: unknown,
-  objects: RoleObjects<RatesRpc> | undefined,
-): Promise<Response | undefined> {
-  const exact: (Count & Counted)[] = [];
-  for (const each of counted) {
-    if (!("binding" in each.rate)) exact.push({ ...each, ...each.rate });
-    else if (await isBeyond(each.rate.binding, each, who, env))
-      return refused(each.what, each.rate.retryAfterMs ?? 60_000);
-  }
-  if (exact.length === 0 || !objects) return undefined;
-  try {
-    const counts = exact.map(({ name, max, perMs, times, overflow }) => ({ name, max, perMs, times, overflow }));
-    const name = `rates:${await digestOf(who)}`;
-    const beyond = await objects.call(objects.named(env, name), "count", counts);
-    return beyond && refused(exact.find((each) => each.name === beyond.name)?.what ?? "requests", beyond.retryAfterMs);
-  } catch (error) {
-    if (KitError.is(error)) throw error;
-    console.error("mcp-edge: the rates of a caller could not be counted", error);
-    return undefined;
-  }
-}
-
-/** Returns a short name for a text of any length that a client has chosen. */
-async function digestOf(text: string): Promise<string> {
-  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", encodeText(text))));
-}
-
-/** Whether Cloudflare's counter is exceeded. @throws {KitError} `binding-missing` without the binding. */
-async function isBeyond(binding: string, { name, times }: Counted, who: string, env: unknown): Promise<boolean> {
-  const limiter = (env as Record<string, RateLimit | undefined>)[binding];
-  if (typeof limiter?.limit !== "function") {
-    const text = `rates(): the binding "${binding}" is missing. In wrangler.toml write: [[ratelimits]] name = "${binding}" namespace_id = "1" simple = { limit = 100, period = 60 }`;
-    throw new KitError("binding-missing", text);
-  }
-  for (let time = 0; time < times; time += 1) {
-    if (!(await limiter.limit({ key: `${who} ${name}` })).success) return true;
-  }
-  return false;
+function nameOf(who: Principal | "anonymous", request: Request): string {
+  return who === "anonymous" ? networkName(request) : JSON.stringify([who.issuer, who.subject]);
 }
 
 /** The error says when to try again as the header does, since clients show their users the error and not the headers. */
-function refused(what: string, retryAfterMs: number): Response {
+function refused(beyond: Beyond): Response {
   const reason = "too-many";
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const form = invalid(429, `A limit is reached: too many ${what}.`, { "Retry-After": String(seconds) });
+  const seconds = secondsOf(beyond);
+  const form = invalid(429, `A limit is reached: too many ${beyond.what}.`, { "Retry-After": String(seconds) });
   return refuse({ reason, form: { ...form, data: { reason, retryAfterMs: seconds * 1000 } } });
 }

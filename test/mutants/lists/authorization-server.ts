@@ -5,6 +5,10 @@ const REQUESTS = ["test/worker/authorization-requests.test.ts"];
 const TOKENS = ["test/worker/token-endpoint.test.ts"];
 const CLIENTS = ["test/worker/client-documents.test.ts"];
 const UPSTREAM = ["test/worker/upstream-tokens.test.ts"];
+const ATTACKS = ["test/worker/authorization-attacks.test.ts"];
+const ROWS = ["test/conformance/10-10-authorization-server.test.ts"];
+const RATES = ["test/worker/authorization-rates.test.ts"];
+const LOGINS = ["test/worker/oauth/login-attempts.test.ts"];
 
 const folder = "src/worker/oauth/";
 const request = `${folder}authorization-request.ts`;
@@ -25,11 +29,13 @@ const clients = `${folder}clients.ts`;
 const registration = `${folder}registration.ts`;
 const forms = `${folder}forms.ts`;
 const names = `${folder}names.ts`;
+const server = `${folder}authorization-server.ts`;
+const rates = `${folder}rates.ts`;
 
 type Change = readonly [id: string, file: string, find: string, replace: string, tests: readonly string[]];
 
 const CHANGES: readonly Change[] = [
-  ["request-length", request, "if (search.length > QUERY_MAX)", "if (search.length > QUERY_MAX * 9)", REQUESTS],
+  ["request-length", request, "if (length > QUERY_MAX)", "if (length > QUERY_MAX * 9)", REQUESTS],
   ["request-two-clients", request, 'if (ids.length !== 1 || id === "")', 'if (id === "")', REQUESTS],
   ["request-two-redirects", request, "if (uris.length !== 1 || !isRegistered(", "if (!isRegistered(", REQUESTS],
   ["request-any-redirect", request, "|| !isRegistered(redirectUri, client.redirectUris)", "", REQUESTS],
@@ -41,7 +47,6 @@ const CHANGES: readonly Change[] = [
   ["request-plain", request, 'parameters.get("code_challenge_method") !== "S256" ||', "", REQUESTS],
   ["request-challenge", request, "|| !HASH.test(challenge)", "", REQUESTS],
   ["request-resource", request, "asked !== undefined && !isSameUrl(asked, resource)", "false", REQUESTS],
-  ["request-fragment", request, '!text.includes("#") &&', "", REQUESTS],
   ["request-scope", request, "scope !== undefined && !SCOPE.test(scope)", "false", REQUESTS],
   ["request-jkt", request, "jkt !== undefined && !HASH.test(jkt)", "false", REQUESTS],
   ["redirect-host", redirects, "host !== registeredHost", "false", REQUESTS],
@@ -52,7 +57,6 @@ const CHANGES: readonly Change[] = [
     "true",
     REQUESTS,
   ],
-  ["redirect-end", redirects, "(?=[/?]|$)/", "/", REQUESTS],
   [
     "redirect-http",
     redirects,
@@ -70,13 +74,13 @@ const CHANGES: readonly Change[] = [
     authorize,
     "if (user?.userId !== question.user || user.session !== question.session)",
     "if (!user)",
-    REQUESTS,
+    ATTACKS,
   ],
   ["consent-late", authorize, "|| Date.now() >= question.untilMs", "", REQUESTS],
   ["consent-denied", authorize, 'if (form.get("decision") !== "allow")', 'if (form.get("decision") === "")', REQUESTS],
   ["consent-beyond", authorize, "[...asked].filter((scope) => offered.includes(scope))", "[...asked]", REQUESTS],
   ["consent-silent", authorize, 'if (isSilent) return deny(visit, request, "login_required");', "", REQUESTS],
-  ["consent-iss", authorize, "code, state, iss: issuer", "code, state", ["test/worker/authorization-server.test.ts"]],
+  ["consent-iss", authorize, "code, state, iss: issuer", "code, state", ROWS],
   [
     "error-iss",
     authorize,
@@ -88,9 +92,9 @@ const CHANGES: readonly Change[] = [
   ["allowed-all", allowed, '"forget", user.session, clientId)', '"forget", user.session, "none")', REQUESTS],
   ["sign-in-other-provider", signIn, "!found || found.pending.provider !== provider.id", "!found", REQUESTS],
   ["sign-in-banned", signIn, "if (!(await policy.offeredTo(user)))", "if (!user)", REQUESTS],
-  ["sign-in-state", session, "pending.state !== state ||", "", REQUESTS],
+  ["sign-in-state", session, "pending.state !== state ||", "", ATTACKS],
   ["sign-in-late", session, "|| Date.now() >= pending.untilMs", "", REQUESTS],
-  ["code-hash", grants, "|| code?.hash !== (await hashOf(secret))", "", TOKENS],
+  ["code-hash", grants, "|| code?.hash !== (await hashOf(secret))", "", ATTACKS],
   [
     "code-client",
     grants,
@@ -107,7 +111,7 @@ const CHANGES: readonly Change[] = [
     tokens,
     "return handle && Date.now() < handle.expiresAtMs ? handle : undefined;",
     "return handle;",
-    TOKENS,
+    ATTACKS,
   ],
   [
     "token-resource",
@@ -142,7 +146,7 @@ const CHANGES: readonly Change[] = [
   ["refresh-reuse", grants, "if (!kept) {", 'if (!kept && id === "") {', TOKENS],
   ["refresh-other-request", grants, "if (kept.request !== request.fingerprint)", 'if (kept.request === "")', TOKENS],
   ["refresh-same", grants, "if (isSameAnswer(kept, nowMs)) return answer;", "", TOKENS],
-  ["refresh-not-kept", grants, "kept: [...stillKept(grant, kept.atMs), kept]", "kept: []", TOKENS],
+  ["refresh-not-kept", grants, "return [...stillKept(grant, kept.atMs), kept];", "return [];", TOKENS],
   [
     "refresh-kept-minute",
     successors,
@@ -173,7 +177,7 @@ const CHANGES: readonly Change[] = [
     TOKENS,
   ],
   ["revoke-foreign", grants, "if (this.get(id)?.client.id === clientId)", "if (clientId)", TOKENS],
-  ["access-resource", verify, "terms.resource !== resource ||", "", TOKENS],
+  ["access-resource", verify, "terms.resource !== resource ||", "", ATTACKS],
   [
     "access-live",
     verify,
@@ -182,13 +186,13 @@ const CHANGES: readonly Change[] = [
     TOKENS,
   ],
   ["access-bound", verify, "jkt === undefined ? {} : { cnf: { jkt } }", "{}", TOKENS],
-  ["session-signed-out", user, "me.session === session &&", "", REQUESTS],
+  ["session-signed-out", user, "me.session === session &&", "", ATTACKS],
   [
     "user-sweep",
     user,
-    "if (me && !hasGrants && me.sessionUntilMs <= Date.now()) this.#storage.kv.delete(ME);",
-    "",
-    TOKENS,
+    "if (me && (hasGrants || Date.now() < me.sessionUntilMs)) return true;",
+    "if (me) return true;",
+    ATTACKS,
   ],
   [
     "credentials-secret",
@@ -220,7 +224,7 @@ const CHANGES: readonly Change[] = [
     TOKENS,
   ],
   ["form-twice", forms, "if (form.size !== parameters.size)", "if (form.size < 0)", TOKENS],
-  ["form-length", forms, 'if (Number(request.headers.get("Content-Length")) > bytesMax)', "if (bytesMax < 0)", TOKENS],
+  ["form-length", forms, "if (bytes > bytesMax)", "if (bytes < 0)", TOKENS],
   ["form-type", forms, "if (!/^application", "if (/^never/.test(type) && !/^application", TOKENS],
   ["upstream-twice", upstream, "this.#renewing ??= this.#renew()", "this.#renewing = this.#renew()", UPSTREAM],
   ["upstream-early", upstream, "upstreamExpiresAtMs - EARLY_MS", "upstreamExpiresAtMs", UPSTREAM],
@@ -240,7 +244,7 @@ const CHANGES: readonly Change[] = [
     user,
     'this.#grants.get(grant) ? this.#upstream.tokens() : { problem: "revoked" }',
     "this.#upstream.tokens()",
-    UPSTREAM,
+    ATTACKS,
   ],
   [
     "document-https",
@@ -278,7 +282,7 @@ const CHANGES: readonly Change[] = [
   ],
   ["document-status", documents, "if (response.status !== 200)", "if (response.status === 404)", CLIENTS],
   ["document-kept", documents, "if (kept && Date.now() < kept.untilMs) return kept.client;", "", CLIENTS],
-  ["client-registration-off", clients, "if (!this.#canRegister) return undefined;", "", CLIENTS],
+  ["client-registration-off", clients, "if (!this.#canRegister) return undefined;", "", ATTACKS],
   ["client-registration-late", clients, "|| registered.expiresAtMs <= Date.now()", "", CLIENTS],
   [
     "registration-redirects",
@@ -289,8 +293,37 @@ const CHANGES: readonly Change[] = [
   ],
   ["registration-method", registration, "if (!METHODS.includes(method))", 'if (method === "")', CLIENTS],
   ["registration-grants", registration, "if (unsupported !== undefined)", "if (unsupported === null)", CLIENTS],
-  ["name-hidden", names, 'name.replace(HIDDEN, "")', "name", CLIENTS],
-  ["name-long", names, "[...clean].slice(0, NAME_MAX)", "[...clean]", CLIENTS],
+  ["name-hidden", names, "plain(name, NAME_MAX)", "name.slice(0, NAME_MAX)", CLIENTS],
+  ["name-long", names, "plain(name, NAME_MAX)", "plain(name, 9_999)", CLIENTS],
+  ["open-redirector", authorize, 'client.source === "author" || !isElsewhere', "isElsewhere || !isElsewhere", ATTACKS],
+  ["request-rewritten", request, "Math.max(search.length, String(searchParams).length)", "search.length", ATTACKS],
+  ["scope-inherited", authorize, "Object.hasOwn(server.scopes, scope)", "scope in server.scopes", ATTACKS],
+  [
+    "grants-room",
+    grants,
+    "[...byClient.values()].toSorted((one, other) => other.length - one.length)",
+    "[stored]",
+    ATTACKS,
+  ],
+  ["revoked-meanwhile", grants, 'if (!this.get(id)) return invalid("The grant was revoked.");', "", ATTACKS],
+  ["claims-too-long", grants, "if (answer.access_token.length > TEXT_MAX)", "if (answer.access_token.length < 1)", ATTACKS],
+  ["callback-method", signIn, 'if (request.method !== "GET")', 'if (request.method === "")', ATTACKS],
+  ["proxy-request", server, "origin === issuer ? request : new Request(url, request)", "request", ATTACKS],
+  ["proxy-resource", server, "(options.issuer === undefined ? undefined : issuer + path)", "undefined", ATTACKS],
+  ["proxy-rebinding", server, "isLocal && !isLoopback(splitUrl(url).hostname) ? undefined : issuer", "issuer", ATTACKS],
+  ["rates-not-counted", rates, "const rate = kind && rates[kind];", "const rate = undefined;", RATES],
+  ["rates-preflight", rates, 'if (!rate || request.method === "OPTIONS")', "if (!rate)", RATES],
+  ["rates-one-counter", rates, "`OAuth ${kind}`", '"OAuth"', RATES],
+  ["rates-without-time", rates, '429, { "Retry-After": String(seconds) }', "429, {}", RATES],
+  ["attempts-of-network", rates, "(await add(networkName(request), rates.network)) ??", "", LOGINS],
+  [
+    "attempts-of-account",
+    rates,
+    "(await add(`account ${account.toLowerCase()}`, rates.account))",
+    "undefined",
+    LOGINS,
+  ],
+  ["attempts-in-another-case", rates, "${account.toLowerCase()}", "${account}", LOGINS],
 ];
 
 export const AUTHORIZATION_SERVER: readonly Mutant[] = CHANGES.map(([id, file, find, replace, tests]) => {

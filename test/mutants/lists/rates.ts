@@ -4,6 +4,7 @@ import type { Mutant } from "../mutant.ts";
 const tests = ["test/worker/rates.test.ts"];
 const AUDIT = ["test/worker/audit.test.ts"];
 const rates = "src/worker/rates/index.ts";
+const counting = "src/worker/rates/count.ts";
 const object = "src/worker/rates/rates-object.ts";
 const audit = "src/worker/audit/index.ts";
 const unusual = "src/worker/audit/unusual.ts";
@@ -16,7 +17,7 @@ export const RATES: readonly Mutant[] = [
   { id: "rates-without-default", file: rates, find: 'toolRates?.get("*")', replace: "undefined", tests },
   {
     id: "rates-one-address",
-    file: rates,
+    file: counting,
     find: 'headers.get("CF-Connecting-IP") ?? "unknown"',
     replace: '"unknown"',
     tests,
@@ -38,14 +39,14 @@ export const RATES: readonly Mutant[] = [
   },
   {
     id: "rates-retry-in-ms",
-    file: rates,
+    file: counting,
     find: "Math.ceil(retryAfterMs / 1000)",
     replace: "Math.ceil(retryAfterMs)",
     tests,
   },
   {
     id: "rates-binding-ignored",
-    file: rates,
+    file: counting,
     find: ".success) return true;",
     replace: ".success) return false;",
     tests,
@@ -62,8 +63,8 @@ export const RATES: readonly Mutant[] = [
   {
     id: "rates-unread-served",
     file: rates,
-    find: "beyond ?? (refusal ? refuse(refusal) : who)",
-    replace: "beyond ?? who",
+    find: "return refusal ? refuse(refusal) : who;",
+    replace: "return who;",
     tests,
   },
   { id: "rates-long-names", file: rates, find: "`tool #${await digestOf(tool)}`", replace: "`tool #${tool}`", tests },

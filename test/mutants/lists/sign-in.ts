@@ -17,6 +17,7 @@ const html = "src/worker/oauth/pages/html.ts";
 const pages = "src/worker/oauth/pages/index.ts";
 const client = "src/worker/oauth/pages/client.ts";
 const consent = "src/worker/oauth/pages/consent.ts";
+const redirects = "src/worker/oauth/redirects.ts";
 const cookies = "src/worker/oauth/pages/cookies.ts";
 const remembered = "src/worker/oauth/pages/remembered.ts";
 const admission = "src/worker/oauth/admission.ts";
@@ -350,16 +351,16 @@ export const SIGN_IN: readonly Mutant[] = [
   },
   {
     id: "client-redirect-over-http",
-    file: client,
-    find: "|wss?|mailto|tel|sms|http):$/;",
-    replace: "|wss?|mailto|tel|sms):$/;",
+    file: redirects,
+    find: "|sms|intent|https?):$/;",
+    replace: "|sms|intent):$/;",
     tests: [...PAGES, ...CONSENT],
   },
   {
     id: "client-redirect-to-script",
-    file: client,
-    find: "/^(javascript|vbscript|data|",
-    replace: "/^(vbscript|data|",
+    file: redirects,
+    find: "/^(?:javascript|vbscript|data|",
+    replace: "/^(?:vbscript|data|",
     tests: PAGES,
   },
   {

@@ -10,6 +10,8 @@ import { encodeText } from "../../../core/protocol/bytes.ts";
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { KeyRing } from "../../../core/seal/key-ring.ts";
+import { checkRate, type Rate } from "../../rates/count.ts";
+import { counterOf } from "../rates.ts";
 import { IdentityError, type IdentityProvider, type SignedInUser } from "./provider.ts";
 import { checkProvider } from "./upstream.ts";
 
@@ -23,6 +25,20 @@ export interface OwnLoginOptions {
   readonly id?: string;
   /** The name that users see. @default "your account" */
   readonly label?: string;
+  /**
+   * How often passwords can be tried, as `attempt()` counts it.
+   *
+   * @default 60 in 15 minutes from one network, and 20 in an hour for one account
+   */
+  readonly attempts?: LoginAttempts;
+}
+
+/** How often passwords can be tried. */
+export interface LoginAttempts {
+  /** Attempts from one IPv4 address, or from the first 64 bits of an IPv6 address. @default `{ max: 60, perMs: 900_000 }` */
+  readonly network?: Rate;
+  /** Attempts for one account, from everywhere. @default `{ max: 20, perMs: 3_600_000 }` */
+  readonly account?: Rate;
 }
 
 /** An identity provider that is part of your own app. */
@@ -38,9 +54,23 @@ export interface OwnLogin extends IdentityProvider {
    * @param user The user whom you have verified. `subject` is the id that never changes.
    */
   answer(request: string, user: Omit<SignedInUser, "issuer">): Promise<Response>;
+  /**
+   * Counts an attempt to log in. Call it before you verify a password: otherwise passwords can be tried without limit. Returns
+   * undefined if the attempt is allowed, and a page with the status 429 and `Retry-After` if there were too many. Each attempt
+   * costs two object requests. If the object that counts cannot be reached, the attempt is allowed.
+   *
+   * Rejects with a KitError if the provider is not part of an authorization server.
+   *
+   * @param request The request with the form.
+   * @param account What the user typed as the name of the account, in any case, whether the account exists or not.
+   */
+  attempt(request: Request, account: string): Promise<Response | undefined>;
 }
 
-const OPTIONS: OptionTable<OwnLoginOptions> = { path: null, key: null, id: null, label: null };
+const OPTIONS: OptionTable<OwnLoginOptions> = { path: null, key: null, id: null, label: null, attempts: null };
+const ATTEMPTS: OptionTable<LoginAttempts> = { network: null, account: null };
+const NETWORK: Rate = { max: 60, perMs: 15 * 60_000 };
+const ACCOUNT: Rate = { max: 20, perMs: 60 * 60_000 };
 
 /** Milliseconds that a user has to log in. */
 const REQUEST_MS = 10 * 60_000;
@@ -67,7 +97,7 @@ interface Ticket {
  */
 export function ownLogin(options: OwnLoginOptions): OwnLogin {
   checkOptions("ownLogin(): ", options, OPTIONS);
-  const { path, key, id = "login", label = "your account" } = options;
+  const { path, key, id = "login", label = "your account", attempts = {} } = options;
   checkProvider("ownLogin(): ", { id, clientId: id });
   if (typeof path !== "string" || !/^\/(?![/\\])/.test(path)) {
     throw new KitError("options-invalid", 'ownLogin(): path is no path of this host; begin it with one "/".');
@@ -75,11 +105,20 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
   if (typeof key !== "string" || key === "") {
     throw new KitError("options-invalid", "ownLogin(): key is not set. Make one with: npx mcp-edge keys");
   }
+  checkOptions("ownLogin(): attempts.", attempts, ATTEMPTS);
+  const { network = NETWORK, account: ofAccount = ACCOUNT } = attempts;
+  for (const [name, rate] of Object.entries({ network, account: ofAccount }))
+    checkRate(`ownLogin(): attempts.${name}.`, rate);
   const [requests, tickets] = ["own login request", "own login ticket"].map((purpose) => sealedWith(key, purpose, id));
   const invalid = (text: string) => new IdentityError("invalid", text);
-  return {
+  const login: OwnLogin = {
     id,
     label,
+    attempt: async (request, account) => {
+      const counter = counterOf(login);
+      if (counter) return counter(request, `${id} ${account}`, { network, account: ofAccount });
+      throw new KitError("options-invalid", "ownLogin(): attempt() needs the provider in authorizationServer().");
+    },
     begin: async ({ state, redirectUri }) => {
       const url = new URL(path, redirectUri);
       const request: LoginRequest = { state, redirectUri, untilMs: Date.now() + REQUEST_MS };
@@ -106,6 +145,7 @@ export function ownLogin(options: OwnLoginOptions): OwnLogin {
       return { user: { ...ticket.user, issuer: `urn:mcp-edge:${id}` } };
     },
   };
+  return login;
 }
 
 /** Seals values that expire, and opens them. */

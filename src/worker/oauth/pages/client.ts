@@ -5,6 +5,7 @@
  * @see MCP 2026-07-28, basic/authorization, "Client ID Metadata Documents"; RFC 8252, section 8
  */
 import { isLoopback } from "../../../http/origin.ts";
+import { isAppScheme } from "../redirects.ts";
 import { plain } from "./html.ts";
 
 /** A client as pages show it. */
@@ -25,10 +26,6 @@ export interface Destination {
   readonly host: string;
 }
 
-/** Schemes that browsers handle themselves, so no app receives the answer, or a script would run. */
-const UNUSABLE =
-  /^(javascript|vbscript|data|blob|file|filesystem|about|chrome|edge|view-source|ftp|wss?|mailto|tel|sms|http):$/;
-
 /**
  * Returns where a redirect URI leads. Undefined if it must not be used: plain HTTP to other machines, where others could read
  * the code, and schemes that lead to no app.
@@ -40,7 +37,7 @@ export function destinationOf(redirectUri: string): Destination | undefined {
   if (username !== "" || password !== "") return undefined;
   if (protocol === "https:" && !isLoopback(hostname)) return { kind: "site", host };
   if (protocol === "https:" || (protocol === "http:" && isLoopback(hostname))) return { kind: "loopback", host };
-  return UNUSABLE.test(protocol) ? undefined : { kind: "scheme", host: protocol };
+  return isAppScheme(protocol) ? { kind: "scheme", host: protocol } : undefined;
 }
 
 /** Returns the host that publishes the metadata of a client, if its id is a URL. */

@@ -14,6 +14,7 @@
  */
 import { decodeBase64Url, encodeBase64Url, encodeText, toHex } from "../../../core/protocol/bytes.ts";
 import { isLoopback } from "../../../http/origin.ts";
+import { readText } from "../forms.ts";
 
 /** Whether cookies of this request can be trusted: over HTTPS, or on this machine. */
 export function canSignIn({ url }: Pick<Request, "url">): boolean {
@@ -83,7 +84,7 @@ export async function browserOf(request: Request, isNew = false): Promise<Browse
   };
 }
 
-/** The most characters of a form. */
+/** The most bytes of a form. */
 const FORM_MAX = 16_384;
 
 /**
@@ -103,9 +104,8 @@ export async function readForm(
   const origin = headers.get("Origin");
   if (origin !== null && origin !== new URL(url).origin) return undefined;
   if ((headers.get("Sec-Fetch-Site") ?? "same-origin") !== "same-origin") return undefined;
-  if (Number(headers.get("Content-Length")) > FORM_MAX) return undefined;
-  const text = await request.text();
-  if (text.length > FORM_MAX) return undefined;
+  const text = await readText(request, FORM_MAX);
+  if (text === undefined) return undefined;
   const fields = new URLSearchParams(text);
   const { cookie, codeFor } = await browserOf(request);
   // A browser without its cookie has not seen the page.

@@ -7,7 +7,7 @@
 import { checkOptions, type OptionTable } from "../../../core/protocol/check-options.ts";
 import { KitError } from "../../../core/protocol/errors.ts";
 import { quote } from "../../../core/protocol/quote.ts";
-import { destinationOf, type ShownClient } from "./client.ts";
+import { type Destination, destinationOf, type ShownClient } from "./client.ts";
 import { type ConsentData, consentBody } from "./consent.ts";
 import { fill, Html, html, isolated, type Page, plain, respond } from "./html.ts";
 import { type AllowedClient, clientName, entriesOf } from "./parts.ts";
@@ -37,6 +37,8 @@ const STATUSES = {
   notAdmitted: 403,
   unavailable: 503,
   requestInvalid: 400,
+  refused: 400,
+  tooMany: 429,
   notFound: 404,
   broken: 500,
 } as const satisfies Partial<Record<keyof PageTexts, number>>;
@@ -48,6 +50,8 @@ export type PageError = keyof typeof STATUSES;
 export interface ErrorData {
   /** A link to begin again. */
   readonly retryUrl?: string | undefined;
+  /** Where the user can go on, for `refused`. Its host is shown. */
+  readonly continueUrl?: string | undefined;
   /** The user, for `notAdmitted`. */
   readonly user?: string | undefined;
   /** A text for the person who looks for the cause, such as a correlation id. It may come from an outsider. */
@@ -126,12 +130,17 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       ...more,
       body: html`${header}<h1>${heading}</h1>${body}${links.length > 0 ? html`<p>${footer}</p>` : undefined}`,
     });
-  const error: SignInPages["error"] = (why, { retryUrl, user, detail } = {}) => {
+  const goOn = (href: string, { host }: Destination) =>
+    html`<p><a href="${href}">${fill(texts.continueTo, { host })}</a></p>`;
+  const error: SignInPages["error"] = (why, { retryUrl, continueUrl = "", user, detail } = {}) => {
     const text = fill(texts[why], { service: name, user: isolated(user ?? "") });
+    const next = destinationOf(continueUrl);
     const more =
       detail === undefined ? undefined : html`<p>${fill(texts.detail, { detail: isolated(detail, 300) })}</p>`;
     const retry = retryUrl === undefined ? undefined : html`<p><a href="${retryUrl}">${texts.tryAgain}</a></p>`;
-    return show(fill(texts.failed), html`<p>${text}</p>${retry}${more}`, { status: STATUSES[why] });
+    return show(fill(texts.failed), html`<p>${text}</p>${retry}${next && goOn(continueUrl, next)}${more}`, {
+      status: STATUSES[why],
+    });
   };
   return {
     signIn: ({ client, redirectUri, providers, cookies }) => {
@@ -166,9 +175,8 @@ export function signInPages(options: SignInPagesOptions): SignInPages {
       const destination = destinationOf(redirectUrl);
       if (destination === undefined) return error("requestInvalid", { detail: "redirect_uri" });
       const { href } = new URL(redirectUrl);
-      const link = fill(texts.continueTo, { host: destination.host });
       const head = html`<meta http-equiv="refresh" content="0;url=${href}">`;
-      return show(fill(texts.returning), html`<p><a href="${href}">${link}</a></p>`, { head, cookies });
+      return show(fill(texts.returning), goOn(href, destination), { head, cookies });
     },
     error,
   };

@@ -78,6 +78,10 @@ export interface PageTexts {
   readonly unavailable: string;
   /** The request of the client is not valid. */
   readonly requestInvalid: string;
+  /** The request of the client cannot be served. A link to the client follows. */
+  readonly refused: string;
+  /** A rate is reached. */
+  readonly tooMany: string;
   /** Nothing is here. */
   readonly notFound: string;
   /** An error of the server. */
@@ -127,6 +131,8 @@ export const TEXTS: PageTexts = {
   notAdmitted: "You are signed in as {user}, but this account may not use {service}.",
   unavailable: "The service that signs you in does not answer. Try again in a few minutes.",
   requestInvalid: "The app sent a request that is not valid, so you are not sent back to it.",
+  refused: "The app sent a request that cannot be served. If you know the site below, you can go back to it.",
+  tooMany: "That was tried too often. Wait a few minutes, then try again.",
   notFound: "There is no page here.",
   broken: "Something went wrong on the server. Try again.",
   detail: "Detail: {detail}",

@@ -1,0 +1,111 @@
+/**
+ * How often a network may use the authorization server, and how often passwords can be tried.
+ *
+ * @module
+ */
+import { checkOptions, type OptionTable } from "../../core/protocol/check-options.ts";
+import type { RoleObjects } from "../bindings.ts";
+import {
+  type Beyond,
+  type BoundRate,
+  type Counted,
+  checkRate,
+  count,
+  networkName,
+  type Rate,
+  secondsOf,
+} from "../rates/count.ts";
+import type { RatesRpc } from "../rates/rates-object.ts";
+import { jsonAnswer } from "./json-answers.ts";
+import type { SignInPages } from "./pages/index.ts";
+
+/**
+ * The rates of an authorization server, each for one IPv4 address, or for the first 64 bits of an IPv6 address. Many users can
+ * share an address: those of a company, and all users of a client that runs on a server.
+ */
+export interface AuthorizationServerRates {
+  /** Requests for the pages: `/authorize` and all paths below. @default not counted */
+  readonly authorize?: Rate | BoundRate;
+  /** Requests to `/token` and `/revoke`. @default not counted */
+  readonly token?: Rate | BoundRate;
+  /** Requests to `/register`. @default not counted */
+  readonly register?: Rate | BoundRate;
+}
+
+const OPTIONS: OptionTable<AuthorizationServerRates> = { authorize: null, token: null, register: null };
+
+/** @throws {KitError} `options-invalid` naming the rate. */
+export function checkServerRates(rates: AuthorizationServerRates): void {
+  checkOptions("authorizationServer(): rates.", rates, OPTIONS);
+  for (const [name, rate] of Object.entries(rates)) {
+    if (rate !== undefined) checkRate(`authorizationServer(): rates.${name}.`, rate);
+  }
+}
+
+/** Whether an object counts some of the rates. */
+export function areExact(rates: AuthorizationServerRates): boolean {
+  return Object.values(rates).some((rate) => rate !== undefined && !("binding" in rate));
+}
+
+/** Counts a request. Returns the response that refuses it if it is beyond a rate. */
+export async function countVisit(
+  rates: AuthorizationServerRates,
+  kind: keyof AuthorizationServerRates | undefined,
+  request: Request,
+  env: unknown,
+  objects: RoleObjects<RatesRpc>,
+  pages: SignInPages,
+): Promise<Response | undefined> {
+  const rate = kind && rates[kind];
+  if (!rate || request.method === "OPTIONS") return undefined;
+  const counted: Counted = { name: `OAuth ${kind}`, what: "requests", rate, times: 1 };
+  const beyond = await count([counted], networkName(request), env, objects);
+  if (!beyond) return undefined;
+  if (kind === "authorize") return tooMany(beyond, pages);
+  const seconds = secondsOf(beyond);
+  const answer = {
+    error: "temporarily_unavailable",
+    error_description: `Too many requests from this address. Try again in ${seconds} s.`,
+  };
+  return jsonAnswer(answer, 429, { "Retry-After": String(seconds) });
+}
+
+/** Counts an attempt to log in. Returns the page that refuses it if it is one too many. */
+export type CountAttempt = (
+  request: Request,
+  account: string,
+  rates: { readonly network: Rate; readonly account: Rate },
+) => Promise<Response | undefined>;
+
+/** Returns the function that counts attempts to log in. */
+export function attemptCounter(env: unknown, objects: () => RoleObjects<RatesRpc>, pages: SignInPages): CountAttempt {
+  return async (request, account, rates) => {
+    const add = (who: string, rate: Rate) => {
+      return count([{ name: "login", what: "attempts", rate, times: 1 }], who, env, objects());
+    };
+    // An address that is stopped cannot use up the attempts of an account.
+    const beyond =
+      (await add(networkName(request), rates.network)) ??
+      (await add(`account ${account.toLowerCase()}`, rates.account));
+    return beyond && tooMany(beyond, pages);
+  };
+}
+
+function tooMany(beyond: Beyond, pages: SignInPages): Response {
+  const response = pages.error("tooMany");
+  response.headers.set("Retry-After", String(secondsOf(beyond)));
+  return response;
+}
+
+/** The counters of identity providers, which belong to the authorization server that uses them. */
+const counters = new WeakMap<object, CountAttempt>();
+
+/** Lets an identity provider count the attempts to log in. */
+export function giveCounter(provider: object, counter: CountAttempt): void {
+  counters.set(provider, counter);
+}
+
+/** Returns what counts the attempts at an identity provider. Undefined before `edge()` was called. */
+export function counterOf(provider: object): CountAttempt | undefined {
+  return counters.get(provider);
+}

@@ -1,0 +1,78 @@
+/** The rates of an authorization server on workerd. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startWorker, type TestWorker } from "../../src/testing/index.ts";
+import { type AuthorizationServerOptions, checkServerOptions } from "../../src/worker/oauth/options.ts";
+import { authorizeUrl, newVerifier } from "./authorization.ts";
+
+const HOUR_MS = 60 * 60_000;
+const RATE = { max: 2, perMs: HOUR_MS };
+
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await startWorker({
+    entry: "test/worker/fixtures/authorization-server.ts",
+    objects: { MCP: "McpObject" },
+    bindings: {
+      UPSTREAM: "http://127.0.0.1:1",
+      RATES: JSON.stringify({ authorize: RATE, token: RATE, register: RATE }),
+    },
+  });
+});
+afterAll(() => worker?.stop());
+
+/** Sends a request from an address. */
+function send(path: string, address: string, method = "POST"): Promise<Response> {
+  const headers = { "CF-Connecting-IP": address, "Content-Type": "application/x-www-form-urlencoded" };
+  return fetch(worker.url(path), { method, headers, redirect: "manual", ...(method === "POST" && { body: "a=b" }) });
+}
+
+const KNOWN = { client_id: "known", redirect_uri: "https://known.example/callback" };
+const authorize = () => authorizeUrl("", newVerifier(), KNOWN);
+
+describe("a network that is beyond a rate gets 429 with Retry-After, and others are served", () => {
+  test.each([
+    ["/token", "/revoke", "POST", "192.0.2.1"],
+    ["/register", "/register", "POST", "192.0.2.2"],
+    ["/authorize", "/authorize/allowed", "GET", "192.0.2.3"],
+  ])("%s", async (path, second, method, address) => {
+    const to = path === "/authorize" ? authorize() : path;
+    expect([(await send(to, address, method)).status, (await send(second, address, method)).status]).not.toContain(429);
+    const refused = await send(to, address, method);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(1_700);
+    expect(Number(refused.headers.get("Retry-After"))).toBeLessThanOrEqual(1_801);
+    const text = await refused.text();
+    if (method === "GET") {
+      expect(text).toContain("tried too often");
+      expect(refused.headers.get("Content-Security-Policy")).toContain("frame-ancestors 'none'");
+    } else {
+      expect(JSON.parse(text)).toEqual({ error: "temporarily_unavailable", error_description: expect.any(String) });
+      expect(refused.headers.get("Access-Control-Allow-Origin")).toBe("*");
+    }
+    expect((await send(to, "192.0.2.9", method)).status).not.toBe(429);
+  });
+
+  test("addresses of one IPv6 network count together, and each kind of request by itself", async () => {
+    for (const host of [1, 2]) expect((await send("/token", `2001:db8::${host}`)).status).not.toBe(429);
+    expect((await send("/token", "2001:db8::3")).status).toBe(429);
+    expect((await send("/register", "2001:db8::3")).status).not.toBe(429);
+  });
+
+  test("preflights and the metadata do not count", async () => {
+    for (let times = 0; times < 4; times += 1) {
+      expect((await send("/token", "192.0.2.4", "OPTIONS")).status).toBe(204);
+      expect((await send("/.well-known/oauth-authorization-server", "192.0.2.4", "GET")).status).toBe(200);
+    }
+    expect((await send("/token", "192.0.2.4")).status).not.toBe(429);
+  });
+});
+
+test.each<[string, unknown, RegExp]>([
+  ["an unknown name", { tokens: RATE }, /rates\.tokens|"tokens"/],
+  ["no period", { token: { max: 1 } }, /rates\.token needs max and perMs, or a binding/],
+  ["a number that is none", { token: { max: 0, perMs: 1_000 } }, /rates\.token\.max/],
+])("the option is refused with %s", (_, rates, text) => {
+  const identity = { id: "none", label: "None", begin: async () => ({}), finish: async () => ({}) };
+  const options = { name: "Notes", identity, allow: { anyone: true }, rates };
+  expect(() => checkServerOptions(options as unknown as AuthorizationServerOptions)).toThrow(text);
+});

@@ -1,0 +1,48 @@
+/** Passwords cannot be tried without limit at the login page of an app, on workerd. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ownLogin } from "../../../src/worker/oauth/identity/own-login.ts";
+import { newKeys, Workerd } from "../../harness/workerd.ts";
+
+let worker: Workerd;
+beforeAll(async () => {
+  worker = await Workerd.start({
+    entry: "test/worker/fixtures/people.ts",
+    objects: ["McpObject"],
+    bindings: { LOGIN_KEY: newKeys() },
+  });
+});
+afterAll(() => worker?.stop());
+
+/** Tries a wrong password. */
+async function attempt(account: string, address: string): Promise<Response> {
+  const body = new URLSearchParams({ account, password: "wrong" });
+  return fetch(`${worker.origin}/login`, { method: "POST", body, headers: { "CF-Connecting-IP": address } });
+}
+
+test("an account has 20 attempts, from all addresses together and in any case of its name", async () => {
+  for (let tries = 0; tries < 20; tries += 1) {
+    expect((await attempt(tries % 2 === 0 ? "ada" : "ADA", `192.0.2.${tries}`)).status).toBe(403);
+  }
+  const refused = await attempt("Ada", "192.0.2.200");
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(60);
+  expect(await refused.text()).toContain("tried too often");
+  expect((await attempt("grace", "192.0.2.200")).status).toBe(403);
+});
+
+test("a network has 60 attempts, for all accounts together", async () => {
+  for (let tries = 0; tries < 60; tries += 1) {
+    expect((await attempt(`account ${tries}`, "198.51.100.1")).status).toBe(403);
+  }
+  expect((await attempt("another", "198.51.100.1")).status).toBe(429);
+  // An account that is tried from there has all its attempts elsewhere.
+  expect((await attempt("another", "198.51.100.2")).status).toBe(403);
+});
+
+test("attempts cannot be counted before the provider is part of an authorization server", async () => {
+  const login = ownLogin({ path: "/login", key: newKeys() });
+  const attempted = login.attempt(new Request("https://mcp.example.com/login"), "ada");
+  await expect(attempted).rejects.toThrow(/needs the provider in authorizationServer/);
+  const attempts = { account: { max: 0, perMs: 1_000 } };
+  expect(() => ownLogin({ path: "/login", key: newKeys(), attempts })).toThrow(/attempts\.account\.max/);
+});
