@@ -9,7 +9,11 @@ export const PROGRAMS = [
   { name: "the same with bearer()", entry: "test/size/auth.ts", gzipKibMax: 41.5 },
   { name: "the first with sessions, log, bridge, hub and keys", entry: "test/size/sessions.ts", gzipKibMax: 59.6 },
   { name: "the first with everything in durable()", entry: "test/size/durable.ts", gzipKibMax: 77.7 },
-  { name: "the first with authorizationServer(), oidc() and keys", entry: "test/size/authorization-server.ts", gzipKibMax: 79.9 },
+  {
+    name: "the first with authorizationServer(), oidc() and keys",
+    entry: "test/size/authorization-server.ts",
+    gzipKibMax: 79.9,
+  },
   { name: "a client in a browser, as it is loaded at first", entry: "test/size/client.ts", gzipKibMax: 16 },
   { name: "the same with validation()", entry: "test/size/client-validation.ts", gzipKibMax: 24 },
   { name: "the same with sign-in", entry: "test/size/client-oauth.ts", gzipKibMax: 30 },

@@ -43,7 +43,16 @@ test("the official scenarios for authorization servers are clean: metadata, and 
     const port = await freePort();
     const callback = `http://127.0.0.1:${port}/callback`;
     const { client_id } = await register(worker.origin, { redirect_uris: [callback] });
-    const options = ["--url", worker.origin, "--client-id", String(client_id), "--resource", url(), "--port", String(port)];
+    const options = [
+      "--url",
+      worker.origin,
+      "--client-id",
+      String(client_id),
+      "--resource",
+      url(),
+      "--port",
+      String(port),
+    ];
     const suite = spawn(NODE, [`${ROOT}node_modules/.bin/conformance`, "authorization", ...options, "-o", folder]);
     const ended = once(suite, "close");
     const returned = await allow(new Browser(), await linkOf(suite), "ada");

@@ -3,10 +3,21 @@
  * script, no redirect may lead anywhere but to a registered client, no page may lack its policy, and no token may be issued for
  * a request that is not valid.
  */
+
+import { ROOT } from "../../scripts/tools.ts";
 import { newKeys, startWorker, type TestWorker } from "../../src/testing/index.ts";
 import { Random } from "../chaos/random.ts";
-import { ROOT } from "../../scripts/tools.ts";
-import { allow, authorizeUrl, Browser, challengeOf, fieldsOf, newVerifier, register, signIn, visit } from "../worker/authorization.ts";
+import {
+  allow,
+  authorizeUrl,
+  Browser,
+  challengeOf,
+  fieldsOf,
+  newVerifier,
+  register,
+  signIn,
+  visit,
+} from "../worker/authorization.ts";
 import { type Exchange, Exchanger } from "./exchange.ts";
 import { findProblem } from "./findings.ts";
 import type { Input } from "./grammar.ts";
@@ -167,8 +178,9 @@ class Fuzzer {
     if (location !== undefined && !isAllowed(location)) return `a redirect to ${location}`;
     const type = headers["content-type"] ?? "";
     if (type.startsWith("text/html")) {
-      if (/<script|onerror=|javascript:|href="data:/i.test(body)) return "a page with a script";
-      if (!String(headers["content-security-policy"]).includes("frame-ancestors 'none'")) return "a page without its policy";
+      if (/<script|<img|onerror=|="(javascript|vbscript|data):/i.test(body)) return "a page with a script";
+      if (!String(headers["content-security-policy"]).includes("frame-ancestors 'none'"))
+        return "a page without its policy";
       const [, next] = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(body) ?? [];
       if (next !== undefined && !isAllowed(next)) return `a page that leads to ${next}`;
     }
@@ -184,19 +196,22 @@ class Fuzzer {
     const { cookies: _, ...values } = this.#now;
     const others = [...TEXTS, ...Object.values(values)];
     const all = Object.entries(fields);
-    const changed: string[] = [];
     for (let times = random.int(0, 2); times > 0; times -= 1) {
       const at = random.int(0, all.length - 1);
       const [name, value] = all[at] ?? ["", ""];
+      const other = random.pick(others.map((each) => [1, each] as const));
       const kind = random.int(0, 5);
       if (kind === 0) all.splice(at, 1);
       else if (kind === 1) all.push([name, value]);
       else if (kind === 2) all[at] = [name, damage(value, random)];
-      else if (kind === 3) all.push([random.pick(NAMES), random.pick(others.map((each) => [1, each] as const))]);
-      else all[at] = [name, random.pick(others.map((each) => [1, each] as const))];
-      // Without an entry for the same value.
-      if (kind !== 3 && !(all[at]?.[0] === name && all[at]?.[1] === value)) changed.push(name);
+      else if (kind === 3) all.push([random.pick(NAMES), other]);
+      else all[at] = [name, other];
     }
+    const isKept = ([name, value]: [string, string]) => {
+      const given = all.filter((each) => each[0] === name);
+      return given.length === 1 && given[0]?.[1] === value;
+    };
+    const changed = Object.entries(fields).flatMap((field) => (isKept(field) ? [] : [field[0]]));
     return { fields: all, changed };
   }
 
@@ -259,7 +274,12 @@ class Fuzzer {
     const all: Record<string, string> = { Cookie: cookies.join("; ") };
     if (random.chance(0.1)) all.Authorization = random.pick(HEADERS);
     if (random.chance(0.05)) all.DPoP = random.pick(HEADERS);
-    if (random.chance(0.1)) all.Origin = random.pick([[1, "null"], [1, "https://evil.example"], [1, this.#worker.origin]]);
+    if (random.chance(0.1))
+      all.Origin = random.pick([
+        [1, "null"],
+        [1, "https://evil.example"],
+        [1, this.#worker.origin],
+      ]);
     return all;
   }
 
@@ -271,7 +291,7 @@ class Fuzzer {
       [1, "OPTIONS"],
     ]);
     const path_ = `${path}?${new URLSearchParams(all)}`.slice(0, 14_000);
-    return { input: { method, path: path_, headers: this.#headers(), body: undefined } as Input, changed };
+    return { input: { method, path: path_, headers: this.#headers(), body: undefined, rpc: undefined }, changed };
   }
 
   #post(path: string, fields: Fields): Attempt {
@@ -282,7 +302,7 @@ class Fuzzer {
     ]);
     const headers = { ...this.#headers(), "Content-Type": type };
     const body = Buffer.from(String(new URLSearchParams(all)));
-    return { input: { method: "POST", path, headers, body } as Input, changed };
+    return { input: { method: "POST", path, headers, body, rpc: undefined }, changed };
   }
 
   #register(): Attempt {
@@ -305,7 +325,7 @@ class Fuzzer {
     ]);
     const text = random.chance(0.1) ? damage(JSON.stringify(metadata), random) : JSON.stringify(metadata);
     const headers = { ...this.#headers(), "Content-Type": "application/json" };
-    return { input: { method: "POST", path: "/register", headers, body: Buffer.from(text) } as Input, changed: [name] };
+    return { input: { method: "POST", path: "/register", headers, body: Buffer.from(text), rpc: undefined }, changed: [name] };
   }
 }
 
@@ -338,7 +358,11 @@ const HEADERS: readonly (readonly [number, string])[] = [
 ];
 
 function isAllowed(location: string): boolean {
-  return /^\/(?![/\\])/.test(location) || PLACES.some((place) => new RegExp(`^${place}([:/?&]|$)`).test(location)) || isOwn(location);
+  return (
+    /^\/(?![/\\])/.test(location) ||
+    PLACES.some((place) => new RegExp(`^${place}([:/?&]|$)`).test(location)) ||
+    isOwn(location)
+  );
 }
 
 /** The identity provider of the test is the callback itself. */

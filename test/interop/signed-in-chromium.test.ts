@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { Chromium } from "../harness/chromium.ts";
 import { newKeys, Workerd } from "../harness/workerd.ts";
 import { PageServer } from "../worker/oauth/page-server.ts";
-import { closeAll, enter, OFFICIAL, ours, oursAt, Person, textOf, textOfOurs, type Transport } from "./signing-in.ts";
+import { closeAll, enter, OFFICIAL, ours, oursAt, Person, type Transport, textOf, textOfOurs } from "./signing-in.ts";
 
 let worker: Workerd;
 let browser: Chromium;
@@ -86,7 +86,11 @@ async function agree(to: string): Promise<URLSearchParams> {
 /** Revokes everything, and signs out. */
 async function revokeAndSignOut(): Promise<void> {
   await browser.goTo(`${worker.origin}/authorize/allowed`);
-  for (let left = 10; left > 0 && (await browser.run('document.querySelector("[name=revoke]") !== null')) === true; left -= 1)
+  for (
+    let left = 10;
+    left > 0 && (await browser.run('document.querySelector("[name=revoke]") !== null')) === true;
+    left -= 1
+  )
     await choose("Revoke access of");
   expect(await browser.run("document.body.innerText")).toContain("You have allowed no app.");
   await choose("Sign out");
@@ -95,38 +99,52 @@ async function revokeAndSignOut(): Promise<void> {
 
 const SIGN_IN = ["Sign in to Notes", "Choose a development user"];
 
-test.each(OFFICIAL)("the official client over %s, from signing in to signing out", async (name, mode, transport) => {
-  const person = new Person(callback(), agree);
-  const client = await enter(url(), person, mode, transport);
-  expect(seen).toEqual([...SIGN_IN, "Allow Official to use Notes?"]);
-  expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ claims: { email: "ada@example.com" }, scopes: ["read"] });
-  await worker.worker.advance(HOUR_MS + 1_000);
-  expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ scopes: ["read"] });
-  expect(person.opened).toHaveLength(1);
-  // The official transport for HTTP+SSE does not ask for more scopes.
-  if (name !== "HTTP+SSE") {
-    await expect(textOf(client, "write")).rejects.toThrow();
-    // The person is still signed in, and is asked only about the new scope.
-    expect(seen).toEqual(["Allow Official to use Notes?"]);
-    await (client.transport as Transport).finishAuth(person.returned ?? new URLSearchParams());
-    expect(await textOf(client, "write")).toBe("written");
-  }
-  await revokeAndSignOut();
-  await textOf(await enter(url(), person, mode, transport), "who");
-  expect(seen).toEqual([...SIGN_IN, "Allow Official to use Notes?"]);
-}, 90_000);
+test.each(OFFICIAL)(
+  "the official client over %s, from signing in to signing out",
+  async (name, mode, transport) => {
+    const person = new Person(callback(), agree);
+    const client = await enter(url(), person, mode, transport);
+    expect(seen).toEqual([...SIGN_IN, "Allow Official to use Notes?"]);
+    expect(JSON.parse(await textOf(client, "who"))).toMatchObject({
+      claims: { email: "ada@example.com" },
+      scopes: ["read"],
+    });
+    await worker.worker.advance(HOUR_MS + 1_000);
+    expect(JSON.parse(await textOf(client, "who"))).toMatchObject({ scopes: ["read"] });
+    expect(person.opened).toHaveLength(1);
+    // The official transport for HTTP+SSE does not ask for more scopes.
+    if (name !== "HTTP+SSE") {
+      await expect(textOf(client, "write")).rejects.toThrow();
+      // The person is still signed in, and is asked only about the new scope.
+      expect(seen).toEqual(["Allow Official to use Notes?"]);
+      await (client.transport as Transport).finishAuth(person.returned ?? new URLSearchParams());
+      expect(await textOf(client, "write")).toBe("written");
+    }
+    await revokeAndSignOut();
+    await textOf(await enter(url(), person, mode, transport), "who");
+    expect(seen).toEqual([...SIGN_IN, "Allow Official to use Notes?"]);
+  },
+  90_000,
+);
 
-test.each(oursAt(url))("our client over %s, from signing in to signing out", async (_, options) => {
-  const { opened, join } = ours(url(), callback(), agree, options);
-  const client = await join();
-  expect(seen).toEqual([...SIGN_IN, "Allow ours to use Notes?"]);
-  expect(JSON.parse(await textOfOurs(client, "who"))).toMatchObject({ claims: { email: "ada@example.com" }, scopes: ["read"] });
-  await worker.worker.advance(HOUR_MS + 1_000);
-  expect(JSON.parse(await textOfOurs(client, "who"))).toMatchObject({ scopes: ["read"] });
-  expect(opened).toHaveLength(1);
-  expect(await textOfOurs(client, "write")).toBe("written");
-  expect([opened.length, seen]).toEqual([2, ["Allow ours to use Notes?"]]);
-  await revokeAndSignOut();
-  await textOfOurs(client, "who");
-  expect([opened.length, seen]).toEqual([3, [...SIGN_IN, "Allow ours to use Notes?"]]);
-}, 90_000);
+test.each(oursAt(url))(
+  "our client over %s, from signing in to signing out",
+  async (_, options) => {
+    const { opened, join } = ours(url(), callback(), agree, options);
+    const client = await join();
+    expect(seen).toEqual([...SIGN_IN, "Allow ours to use Notes?"]);
+    expect(JSON.parse(await textOfOurs(client, "who"))).toMatchObject({
+      claims: { email: "ada@example.com" },
+      scopes: ["read"],
+    });
+    await worker.worker.advance(HOUR_MS + 1_000);
+    expect(JSON.parse(await textOfOurs(client, "who"))).toMatchObject({ scopes: ["read"] });
+    expect(opened).toHaveLength(1);
+    expect(await textOfOurs(client, "write")).toBe("written");
+    expect([opened.length, seen]).toEqual([2, ["Allow ours to use Notes?"]]);
+    await revokeAndSignOut();
+    await textOfOurs(client, "who");
+    expect([opened.length, seen]).toEqual([3, [...SIGN_IN, "Allow ours to use Notes?"]]);
+  },
+  90_000,
+);

@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { allow, Browser, fieldsOf, visit } from "../worker/authorization.ts";
 import { setUp, statusOf, url, worker } from "../worker/authorizing.ts";
-import { closeAll, enter, OFFICIAL, ours, oursAt, Person, textOf, textOfOurs, type Transport } from "./signing-in.ts";
+import { closeAll, enter, OFFICIAL, ours, oursAt, Person, type Transport, textOf, textOfOurs } from "./signing-in.ts";
 
 setUp();
 afterEach(closeAll);

@@ -48,11 +48,7 @@ describe("a sealed value is refused everywhere but where it belongs", () => {
     const browser = new Browser();
     const begun = await browser.get(`${authorizeUrl(worker.origin, newVerifier(), KNOWN)}&identity_provider=people`);
     const pending = [...browser.cookies].find(([name]) => name.startsWith("mcp-edge-signin"))?.[1] ?? "";
-    const { page } = await visit(
-      browser,
-      `${begun.headers.get("Location")}&user=ada`,
-      "ada",
-    );
+    const { page } = await visit(browser, `${begun.headers.get("Location")}&user=ada`, "ada");
     const tokens = await signIn(worker.origin, KNOWN);
     return new Map([
       ["access token", tokens.access_token],

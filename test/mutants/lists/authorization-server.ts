@@ -306,7 +306,13 @@ const CHANGES: readonly Change[] = [
     ATTACKS,
   ],
   ["revoked-meanwhile", grants, 'if (!this.get(id)) return invalid("The grant was revoked.");', "", ATTACKS],
-  ["claims-too-long", grants, "if (answer.access_token.length > TEXT_MAX)", "if (answer.access_token.length < 1)", ATTACKS],
+  [
+    "claims-too-long",
+    grants,
+    "if (answer.access_token.length > TEXT_MAX)",
+    "if (answer.access_token.length < 1)",
+    ATTACKS,
+  ],
   ["callback-method", signIn, 'if (request.method !== "GET")', 'if (request.method === "")', ATTACKS],
   ["proxy-request", server, "origin === issuer ? request : new Request(url, request)", "request", ATTACKS],
   ["proxy-resource", server, "(options.issuer === undefined ? undefined : issuer + path)", "undefined", ATTACKS],
@@ -316,13 +322,7 @@ const CHANGES: readonly Change[] = [
   ["rates-one-counter", rates, "`OAuth ${kind}`", '"OAuth"', RATES],
   ["rates-without-time", rates, '429, { "Retry-After": String(seconds) }', "429, {}", RATES],
   ["attempts-of-network", rates, "(await add(networkName(request), rates.network)) ??", "", LOGINS],
-  [
-    "attempts-of-account",
-    rates,
-    "(await add(`account ${account.toLowerCase()}`, rates.account))",
-    "undefined",
-    LOGINS,
-  ],
+  ["attempts-of-account", rates, "(await add(`account ${account.toLowerCase()}`, rates.account))", "undefined", LOGINS],
   ["attempts-in-another-case", rates, "${account.toLowerCase()}", "${account}", LOGINS],
 ];
 
