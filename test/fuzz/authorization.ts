@@ -325,7 +325,10 @@ class Fuzzer {
     ]);
     const text = random.chance(0.1) ? damage(JSON.stringify(metadata), random) : JSON.stringify(metadata);
     const headers = { ...this.#headers(), "Content-Type": "application/json" };
-    return { input: { method: "POST", path: "/register", headers, body: Buffer.from(text), rpc: undefined }, changed: [name] };
+    return {
+      input: { method: "POST", path: "/register", headers, body: Buffer.from(text), rpc: undefined },
+      changed: [name],
+    };
   }
 }
 
