@@ -84,7 +84,8 @@ export class ClientDocuments {
       if (response.status !== 200) return `The document of the client was answered with the status ${response.status}.`;
       document = parseObject(await response.text());
     } catch (error) {
-      console.warn("mcp-edge: the document of a client could not be requested", error);
+      // Without the stack: everyone can cause this line.
+      console.warn(`mcp-edge: the document of a client could not be requested: ${(error as Error).message}`);
       return "The document of the client could not be requested.";
     }
     return document ? clientOf(id, document, this.#schemes) : "The document of the client is not a JSON object.";
