@@ -41,7 +41,11 @@ export interface ExtensionHooks {
    * with those of the options and of other extensions.
    */
   readonly capabilities?: ClientCapabilities | ((era: Era) => ClientCapabilities);
-  /** Values of `resultType` that `onRequest` handles. Other results than `complete` and `input_required` are refused. */
+  /**
+   * Values of `resultType` that `onRequest` handles. Other results than `complete` and `input_required` are refused. With
+   * `input_required`, the client answers no questions of a modern server, but returns the result that asks them: for a proxy,
+   * which passes them on and sends the answers with another request.
+   */
   readonly resultTypes?: readonly string[];
   /** The lists whose changes `onNotification` needs. The client opens the stream that they need. */
   readonly changes?: readonly ("tools" | "prompts" | "resources")[];

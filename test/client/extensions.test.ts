@@ -273,6 +273,34 @@ describe("an extension", () => {
     await expect(client.callTool("other")).rejects.toMatchObject({ code: "answer-invalid" });
   });
 
+  test("gets the result that asks if it names input_required, and the caller sends the answers", async () => {
+    const form = { mode: "form", message: "?", requestedSchema: { type: "object", properties: {} } };
+    const inputRequests = { form: { method: "elicitation/create", params: form } };
+    const answers = { inputResponses: { form: { action: "decline" } }, requestState: "state" };
+    await using server = await scripted(({ message }, response) => {
+      const { id, method, params } = message ?? {};
+      if (method === "server/discover") return result(response, id, discovered());
+      const { inputResponses, requestState } = params ?? {};
+      if (inputResponses === undefined) {
+        return result(response, id, { resultType: "input_required", inputRequests, requestState: "state" });
+      }
+      const text = JSON.stringify({ inputResponses, requestState });
+      return result(response, id, { resultType: "complete", content: [{ type: "text", text }] });
+    });
+    const proxy: ClientExtension = () => ({ capabilities: { elicitation: {} }, resultTypes: ["input_required"] });
+    let asked = 0;
+    const onElicit = () => {
+      asked += 1;
+      return { action: "accept" } as const;
+    };
+    const client = await join(server.url, { ...ME, use: [proxy], onElicit });
+    const call = { name: "order", arguments: {} };
+    expect(await client.request("tools/call", call)).toMatchObject({ inputRequests, requestState: "state" });
+    const ended = await client.request("tools/call", { ...call, ...answers });
+    expect(JSON.parse(textOf(ended as never))).toEqual(answers);
+    expect(asked).toBe(0);
+  });
+
   test("sees one request, although the session is reopened and the request sent again", async () => {
     let sessions = 0;
     await using server = await scripted(({ headers, message }, response) => {
