@@ -1,0 +1,88 @@
+/** Connections to the servers behind the gateway, and their failures in words. */
+import { McpError, ToolError } from "mcp-edge";
+import { type Client, ClientError, type ClientOptions, connect } from "mcp-edge/client";
+import type { Upstream } from "./upstreams.ts";
+
+/** Opens a connection to a server with its token. */
+export function open(
+  upstream: Upstream,
+  token: string | undefined,
+  options: Partial<ClientOptions> = {},
+): Promise<Client> {
+  return connect(upstream.url, {
+    name: "gateway",
+    version: "1.0.0",
+    ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
+    fetch: fetchWithStatus,
+    // Failures are reported where they happen.
+    onEvent: () => {},
+    ...options,
+  });
+}
+
+/** A refused token is recognised by its status. With a body, it could become any error that the body describes. */
+async function fetchWithStatus(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const { status, headers } = response;
+  if (status !== 401 && status !== 403) return response;
+  await response.body?.cancel();
+  return new Response(null, { status, headers });
+}
+
+/** Why a request failed, as JSON: an error of the server, or a text about its connection. */
+export interface Failure {
+  readonly message: string;
+  /** The code of an error that the server itself has answered. */
+  readonly code?: number;
+  readonly data?: unknown;
+  /** Whether the server may have run the request. */
+  readonly mayHaveRun?: boolean;
+}
+
+/** Describes a failure, without addresses and tokens. */
+export function failureOf(upstream: Upstream, error: unknown): Failure {
+  const name = `The server "${upstream.name}"`;
+  if (McpError.is(error)) {
+    const { code, message, data } = error;
+    return { message: `${name} says: ${message}`, code, ...(data === undefined ? {} : { data }) };
+  }
+  if (!ClientError.is(error)) return { message: `${name} failed.` };
+  const { code, response, mayHaveRun } = error;
+  return { message: `${name} ${reasonOf(code, response?.status, upstream)}`, mayHaveRun };
+}
+
+function reasonOf(code: string, status: number | undefined, upstream: Upstream): string {
+  if (status === 401 || status === 403) return `refused the token.${tokenHint(upstream)}`;
+  switch (code) {
+    case "unreachable":
+    case "stream-lost":
+      return "cannot be reached.";
+    case "timeout":
+    case "total-timeout":
+      return "did not answer in time.";
+    case "http-status":
+      return `answered with the HTTP status ${status}.`;
+    case "capability-missing":
+    case "method-missing":
+      return "does not support this.";
+    default:
+      return `failed (${code}).`;
+  }
+}
+
+function tokenHint({ name, token }: Upstream): string {
+  if (token === "caller") return ` The caller needs a token for "${name}" in the secret CALLERS.`;
+  const secret = `${name.toUpperCase().replaceAll("-", "_")}_TOKEN`;
+  return token === "shared" ? ` Store one as the secret ${secret}.` : ' Give the server token: "shared" or "caller".';
+}
+
+/** @throws {ToolError | McpError} the failure. The model reads that of a tool, unless it is an error of the protocol. */
+export function fail({ message, code, data, mayHaveRun }: Failure, method: string): never {
+  if (code !== undefined) throw new McpError(code, message, data);
+  if (method !== "tools/call") throw new McpError(-32603, message);
+  throw new ToolError(mayHaveRun ? `${message} It may have run the call.` : message);
+}
+
+/** Whether a server has a version in which it asks its client in the middle of a call, which must then stay open. */
+export const holdsCalls = ({ protocolVersion }: { readonly protocolVersion: string }): boolean =>
+  protocolVersion < "2026-07-28";

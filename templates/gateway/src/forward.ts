@@ -1,0 +1,115 @@
+/** Sends a request on to a server: its questions and progress go to the caller, and the caller's answers to the server. */
+import { type HandlerContext, type InputRequired, inputRequired, type Question } from "mcp-edge";
+import type { ServerFacts } from "mcp-edge/client";
+import { cleanText, mapText } from "mcp-edge/safe";
+import { fail, failureOf, holdsCalls, open } from "./connection.ts";
+import type { OnProgress, Outcome, UpstreamCall } from "./held-call.ts";
+import { type GatewayEnv, tokenFor, type Upstream } from "./upstreams.ts";
+
+type Ctx = HandlerContext<GatewayEnv>;
+type Json = Readonly<Record<string, unknown>>;
+
+/** The methods of questions, and the capabilities by which a caller says that it answers them. */
+const QUESTIONS = ["elicitation", "sampling", "roots"] as const;
+
+/**
+ * Returns the result of a request, or the questions of the server. Then the gateway's client gets the questions in the form
+ * of its own version, and the handler is called again with the answers.
+ *
+ * @throws {ToolError | McpError} the failure, which names the server.
+ */
+export async function forward(
+  upstream: Upstream,
+  known: ServerFacts | undefined,
+  method: string,
+  params: Json,
+  ctx: Ctx,
+): Promise<Json | InputRequired> {
+  const capabilities = Object.fromEntries(
+    QUESTIONS.filter((name) => ctx.client.can(name)).map((name) => [name, ctx.client.capabilities[name]]),
+  );
+  const token = tokenFor(upstream, ctx.env, ctx.auth?.subject);
+  const call = { upstream, token, known, method, params, capabilities };
+  const isHeld = known !== undefined && holdsCalls(known) && Object.keys(capabilities).length > 0;
+  const { result, failure, questions, state } = isHeld ? await hold(call, ctx) : await send(call, ctx);
+  ctx.signal.throwIfAborted();
+  if (failure) fail(failure, method);
+  if (result) return result;
+  return inputRequired(
+    mapValues(questions ?? {}, (question) => introduce(upstream, question)),
+    state,
+  );
+}
+
+/** A server of 2026-07-28 answers with its questions, and gets the answers with another request. Nothing is kept meanwhile. */
+async function send(
+  { upstream, token, known, method, params, capabilities }: UpstreamCall,
+  ctx: Ctx,
+): Promise<Outcome> {
+  const { inputResponses, requestState } = ctx;
+  const isAnswered = requestState !== undefined || Object.keys(inputResponses).length > 0;
+  const answers = isAnswered ? { inputResponses, ...(requestState === undefined ? {} : { requestState }) } : {};
+  try {
+    const client = await open(upstream, token, {
+      known,
+      // The questions are not for this client to answer, so it returns the result that asks.
+      use: [() => ({ capabilities, resultTypes: ["input_required"] })],
+    });
+    try {
+      const result = await client.request(
+        method,
+        { ...params, ...answers },
+        {
+          signal: ctx.signal,
+          timeoutMs: 0,
+          onProgress: ({ progress, total, message }) => progressOf(ctx)(progress, total, message),
+        },
+      );
+      if (result.resultType !== "input_required") return { result };
+      return {
+        questions: (result.inputRequests ?? {}) as Record<string, Question>,
+        state: result.requestState as string,
+      };
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    return { failure: failureOf(upstream, error) };
+  }
+}
+
+/** An older server asks on the open connection, which an object holds. The state is the name of the object. */
+async function hold(call: UpstreamCall, ctx: Ctx): Promise<Outcome> {
+  const id = ctx.requestState ?? crypto.randomUUID();
+  const held = ctx.env.CALLS.getByName(id);
+  const cancel = () => void held.cancel().catch(() => undefined);
+  ctx.signal.addEventListener("abort", cancel);
+  try {
+    const text =
+      ctx.requestState === undefined
+        ? await held.begin(JSON.stringify(call), progressOf(ctx))
+        : await held.answer(JSON.stringify(ctx.inputResponses), progressOf(ctx));
+    return { ...(JSON.parse(text) as Outcome), state: id };
+  } finally {
+    ctx.signal.removeEventListener("abort", cancel);
+  }
+}
+
+const progressOf =
+  (ctx: Ctx): OnProgress =>
+  (progress, total, message) =>
+    ctx.progress(progress, {
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message: cleanText(message) }),
+    });
+
+/** Tells the user which server asks, and removes invisible characters from what it says. */
+function introduce({ name }: Upstream, { method, params = {} }: Question): Question {
+  const clean = mapText(params, (text) => cleanText(text));
+  if (method !== "elicitation/create") return { method, params: clean };
+  return { method, params: { ...params, message: `${name}: ${clean.message}` } };
+}
+
+function mapValues<V, W>(record: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}

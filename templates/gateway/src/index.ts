@@ -1,0 +1,14 @@
+/** The gateway as a Cloudflare Worker: http://127.0.0.1:8787/mcp under `npm start`. */
+import { edge } from "mcp-edge/worker";
+import { durable } from "mcp-edge/worker/durable";
+import { page } from "mcp-edge/worker/page";
+import { authenticate } from "./callers.ts";
+import { server } from "./gateway.ts";
+
+const app = edge(server, { ...durable(), auth: authenticate, page: page() });
+
+export default app;
+/** The Durable Object classes that wrangler.toml names. */
+export class McpObject extends app.McpObject {}
+export { CallObject } from "./call-object.ts";
+export { ListsObject } from "./lists-object.ts";

@@ -1,0 +1,69 @@
+/**
+ * Keeps the lists of one server in a Durable Object, which listens to the server. While the gateway is used, an alarm looks after
+ * it, because the platform may end the object and its connection at any time.
+ */
+import { DurableObject } from "cloudflare:workers";
+import { announce, server } from "./gateway.ts";
+import { type Kept, UpstreamLists } from "./lists.ts";
+import { type ListSource, prefixUri, tokenFor, upstreamsOf } from "./upstreams.ts";
+
+const WATCH_MS = 5 * 60_000;
+/** After so many alarms without a request, the object stops listening. */
+const IDLE_ALARMS_MAX = 12;
+
+export class ListsObject extends DurableObject<Env> {
+  #lists: UpstreamLists | undefined;
+  #isUsed = false;
+
+  // Only these methods can be called from outside.
+  async lists(source: ListSource, known?: string): Promise<string | undefined> {
+    const listing = await (await this.#use(source)).get();
+    return listing.version === known ? undefined : JSON.stringify(listing);
+  }
+  async subscribe(source: ListSource, uri: string): Promise<void> {
+    await (await this.#use(source)).subscribe(uri);
+  }
+  async unsubscribe(source: ListSource, uri: string): Promise<void> {
+    await (await this.#use(source)).unsubscribe(uri);
+  }
+
+  override async alarm(): Promise<void> {
+    const { kv } = this.ctx.storage;
+    const source = kv.get<ListSource>("source");
+    const idle = this.#isUsed ? 0 : (kv.get<number>("idle") ?? 0) + 1;
+    this.#isUsed = false;
+    if (!source || idle > IDLE_ALARMS_MAX) {
+      await this.#lists?.close();
+      this.#lists = undefined;
+      return this.ctx.storage.deleteAll();
+    }
+    kv.put("idle", idle);
+    await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
+    // If the object was ended meanwhile, this reads the lists anew, and tells the clients what has changed.
+    await this.#open(source)?.get();
+  }
+
+  async #use(source: ListSource): Promise<UpstreamLists> {
+    this.#isUsed = true;
+    const lists = this.#lists ?? this.#open(source);
+    if (!lists) throw new Error(`There is no server "${source.upstream}".`);
+    if ((await this.ctx.storage.getAlarm()) === null) {
+      this.ctx.storage.kv.put("source", source);
+      await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
+    }
+    return lists;
+  }
+
+  #open(source: ListSource): UpstreamLists | undefined {
+    const { kv } = this.ctx.storage;
+    const upstream = upstreamsOf(this.env).find(({ name }) => name === source.upstream);
+    if (!upstream) return undefined;
+    this.#lists ??= new UpstreamLists(upstream, () => tokenFor(upstream, this.env, source.subject), {
+      load: () => kv.get<Kept>("kept"),
+      save: (kept) => kv.put("kept", kept),
+      changed: announce,
+      updated: (uri) => server.resourceUpdated(prefixUri(upstream.name, uri)),
+    });
+    return this.#lists;
+  }
+}
