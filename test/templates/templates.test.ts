@@ -50,7 +50,8 @@ describe.concurrent.each(names)("templates/%s", (name) => {
     const ran = await run(name, "vitest", "run", "--maxWorkers=1");
     expect(ran.status, ran.output).toBe(0);
     const tests = join(TEMPLATES, name, "test");
-    const texts = readdirSync(tests).map((file) => readFileSync(join(tests, file), "utf8"));
+    const files = readdirSync(tests).filter((file) => file.endsWith(".ts"));
+    const texts = files.map((file) => readFileSync(join(tests, file), "utf8"));
     expect(texts.some((text) => text.includes(".evict("))).toBe(true);
   });
 
@@ -73,6 +74,9 @@ describe.each(names)("templates/%s", (name) => {
       devDependencies: Record<string, string>;
     };
     expect(manifest.name).toBe(name);
+    // Without an entry, `npm ci` fails: npm install --package-lock-only adds it.
+    const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as { packages: object };
+    expect(lock.packages).toHaveProperty([`templates/${name}`]);
     const versions = { ...manifest.dependencies, ...manifest.devDependencies };
     expect(versions["mcp-edge"]).toBe(`^${version}`);
     for (const [dependency, wanted] of Object.entries(versions))
