@@ -80,6 +80,39 @@ test("tasks, d1 and test together: the project compiles, passes its tests, and t
   tap.oracle.expectClean();
 });
 
+test("app: the project compiles, its tool names a view, and the view is the one that npm run view makes", {
+  timeout: 240_000,
+}, async () => {
+  const ran = await add("app", "--yes");
+  expect([ran.code, ran.stdout, ran.stderr]).toEqual([0, "", expect.stringContaining("npm run view")]);
+  // The page is one line, of which only the beginning is shown.
+  expect(ran.stderr).toMatch(/^\+ {3}"<!doctype html>.*\.\.\. \(\d+ characters\)$/m);
+  expect(JSON.parse(read("package.json"))).toMatchObject({
+    scripts: { view: "node view/build.ts", test: "vitest run" },
+    devDependencies: { esbuild: expect.any(String), vitest: expect.any(String) },
+  });
+  expect(run("wrangler", "types").status).toBe(0);
+  expect(run("tsc")).toEqual({ status: 0, output: "" });
+  expect(run("tsc", "--project", "view")).toEqual({ status: 0, output: "" });
+  const added = read("src/view-html.ts");
+  expect(spawnSync(NODE, ["view/build.ts"], { cwd: project, encoding: "utf8" })).toMatchObject({ status: 0 });
+  expect(read("src/view-html.ts")).toBe(added);
+
+  await using worker = await startWorker({ root: project, wrangler: join(project, "wrangler.toml") });
+  const tap = await startHttpTap(worker.url("/mcp"));
+  const client = await connect(tap.url, { name: "test", version: "1.0.0" });
+  const tool = (await client.tools().all()).find(({ name }) => name === "roll_dice");
+  const { resourceUri = "" } = (tool?._meta?.ui ?? {}) as { resourceUri?: string };
+  expect((await client.readResource(resourceUri)).contents).toMatchObject([
+    { mimeType: "text/html;profile=mcp-app", text: expect.stringContaining("ui/initialize") },
+  ]);
+  expect((await client.callTool("roll_dice", { sides: 2 })).structuredContent).toMatchObject({ sides: 2 });
+  await client.close();
+  await tap.close();
+  tap.oracle.expectClean();
+  expect(await add("app", "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining("added before") });
+});
+
 test.each([
   ["edge(server, { ...durable(), page: page() })", "edge(server, { auth: AUTH, ...durable(), page: page() })"],
   ["edge(server, durable())", "edge(server, { ...durable(), auth: AUTH })"],
@@ -117,7 +150,7 @@ test("--print shows the changes and makes none", async () => {
 test.each<[string, readonly string[], () => void, string]>([
   ["auth without an issuer", ["auth"], () => undefined, "--issuer https://login.example.com"],
   ["an issuer without https", ["auth", "--issuer", "http://a.example"], () => undefined, "--issuer"],
-  ["a part that is unknown", ["login"], () => undefined, "Allowed choices are auth, tasks, d1, test"],
+  ["a part that is unknown", ["login"], () => undefined, "Allowed choices are auth, tasks, d1, app, test"],
   ["a part without --yes or a terminal", ["tasks"], () => undefined, "Add --yes"],
   ["a file that exists", ["d1", "--yes"], () => write("src/notes.ts", "mine"), "src/notes.ts exists already"],
   ["a project without a server", ["tasks", "--yes"], () => rmSync(join(project, "src/weather.ts")), "new McpServer"],

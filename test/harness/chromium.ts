@@ -14,6 +14,12 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
+/** A page or frame. */
+interface Target {
+  readonly targetId: string;
+  readonly type: string;
+}
+
 /** A running browser with one page. */
 export class Chromium implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -22,6 +28,8 @@ export class Chromium implements AsyncDisposable {
   readonly #pending = new Map<number, (answer: Answer) => void>();
   /** The errors that pages have reported, such as violations of their Content-Security-Policy. */
   readonly errors: string[] = [];
+  /** Sessions of frames, by target. */
+  readonly #frames = new Map<string, string>();
   #lastId = 0;
   #page: string | undefined;
 
@@ -37,15 +45,20 @@ export class Chromium implements AsyncDisposable {
     });
   }
 
-  static async start(): Promise<Chromium> {
+  /** @param more Further flags of the program. */
+  static async start(...more: readonly string[]): Promise<Chromium> {
     const folder = mkdtempSync(join(tmpdir(), "mcp-edge-chromium-"));
     // Without a sandbox, because the sandbox does not work for root.
     const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0"];
     // Pages of hosts with real names are served on this machine.
     flags.push("--host-resolver-rules=MAP *.example 127.0.0.1", `--user-data-dir=${folder}`);
-    const child = spawn(findProgram("chromium", "chromium-browser", "google-chrome"), [...flags, "about:blank"], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    const child = spawn(
+      findProgram("chromium", "chromium-browser", "google-chrome"),
+      [...flags, ...more, "about:blank"],
+      {
+        stdio: ["ignore", "ignore", "pipe"],
+      },
+    );
     const socket = new WebSocket(await addressOf(child));
     await new Promise((resolve, reject) => {
       socket.addEventListener("open", resolve);
@@ -76,9 +89,9 @@ export class Chromium implements AsyncDisposable {
    *
    * @throws {Error} what the expression throws.
    */
-  async run(expression: string): Promise<unknown> {
+  async run(expression: string, session: string | undefined = this.#page): Promise<unknown> {
     const asked = { expression, awaitPromise: true, returnByValue: true };
-    const { result, exceptionDetails } = (await this.#send("Runtime.evaluate", asked)) as {
+    const { result, exceptionDetails } = (await this.#send("Runtime.evaluate", asked, session)) as {
       readonly result?: { readonly value?: unknown };
       readonly exceptionDetails?: { readonly exception?: { readonly description?: string }; readonly text?: string };
     };
@@ -106,6 +119,35 @@ export class Chromium implements AsyncDisposable {
     const event = { ...place, button: "left", clickCount: 1 };
     await this.#send("Input.dispatchMouseEvent", { ...event, type: "mousePressed" });
     await this.#send("Input.dispatchMouseEvent", { ...event, type: "mouseReleased" });
+  }
+
+  /**
+   * Runs an expression in the page's first frame, which must be in a process of its own, as sandboxed frames are. Returns its
+   * value as JSON.
+   *
+   * @throws {Error} what the expression throws, or that there is no such frame yet.
+   */
+  async runInFrame(expression: string): Promise<unknown> {
+    const { targetInfos } = (await this.#send("Target.getTargets", {})) as { readonly targetInfos: readonly Target[] };
+    const frames = targetInfos.filter(({ type }) => type === "iframe");
+    const frame = frames.find(({ targetId }) => this.#frames.has(targetId)) ?? frames[0];
+    if (!frame) throw new Error("The page has no frame in a process of its own.");
+    const session = this.#frames.get(frame.targetId) ?? (await this.#attach(frame));
+    return this.run(expression, session);
+  }
+
+  async #attach({ targetId }: Target): Promise<string> {
+    const { sessionId } = await this.#send("Target.attachToTarget", { targetId, flatten: true });
+    const session = String(sessionId);
+    this.#frames.set(targetId, session);
+    // Also reports what went wrong before.
+    await this.#send("Log.enable", {}, session);
+    return session;
+  }
+
+  /** Sends an event of the DevTools domain `Input` to the page, which passes it on to its frames. */
+  async input(event: `dispatch${string}Event`, params: object): Promise<void> {
+    await this.#send(`Input.${event}`, params);
   }
 
   /** Sets what pages learn about their reader, such as `prefers-color-scheme`. */
@@ -139,11 +181,11 @@ export class Chromium implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  async #send(method: string, params: object): Promise<Record<string, unknown>> {
+  async #send(method: string, params: object, sessionId = this.#page): Promise<Record<string, unknown>> {
     this.#lastId += 1;
     const id = this.#lastId;
     const answered = new Promise<Answer>((resolve) => this.#pending.set(id, resolve));
-    this.#socket.send(JSON.stringify({ id, method, params, sessionId: this.#page }));
+    this.#socket.send(JSON.stringify({ id, method, params, sessionId }));
     const { result, error } = await answered;
     this.#pending.delete(id);
     if (error) throw new Error(`${method}: ${error.message}`);

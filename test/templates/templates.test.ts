@@ -40,10 +40,20 @@ function run(template: string, tool: string, ...args: readonly string[]): Promis
 }
 
 describe.concurrent.each(names)("templates/%s", (name) => {
-  test("type-checks with the types that wrangler generates", { timeout: LIMIT_MS }, async () => {
+  test("type-checks as its script `check` does, with the types that wrangler generates", {
+    timeout: LIMIT_MS,
+  }, async () => {
+    const { scripts } = JSON.parse(readFileSync(join(TEMPLATES, name, "package.json"), "utf8")) as {
+      scripts: { check: string };
+    };
+    const [first, ...others] = scripts.check.split(" && ");
+    expect([first, others[0]]).toEqual(["wrangler types", "tsc"]);
     const types = await run(name, "wrangler", "types");
     expect(types.status, types.output).toBe(0);
-    expect(await run(name, "tsc")).toEqual({ status: 0, output: "" });
+    for (const command of others) {
+      const [tool = "", ...args] = command.split(" ");
+      expect(await run(name, tool, ...args)).toEqual({ status: 0, output: "" });
+    }
   });
 
   test("passes its own tests, one of which evicts objects", { timeout: LIMIT_MS }, async () => {

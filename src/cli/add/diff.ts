@@ -10,6 +10,9 @@ const CONTEXT = 2;
 /** The most table entries of the comparison; longer texts are shown as replaced. */
 const CELLS_MAX = 4_000_000;
 
+/** The most characters that are shown of a line, such as one that a program has made. */
+const SHOWN_MAX = 200;
+
 /** One line of a comparison. */
 type Line = readonly [mark: " " | "+" | "-", text: string];
 
@@ -22,10 +25,14 @@ export function diffLines(before: string, after: string, { green, red, dim }: Pa
   const paint = { "+": green, "-": red, " ": dim };
   const shown: string[] = [];
   for (const [at, [mark, text]] of lines.entries()) {
-    if (isShown[at]) shown.push(paint[mark](`${mark} ${clean(text)}`.trimEnd()));
+    if (isShown[at]) shown.push(paint[mark](`${mark} ${clean(shorten(text))}`.trimEnd()));
     else if (isShown[at - 1]) shown.push(dim("  ..."));
   }
   return shown.join("\n");
+}
+
+function shorten(text: string): string {
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}... (${text.length} characters)` : text;
 }
 
 function split(text: string): string[] {

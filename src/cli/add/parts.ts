@@ -6,7 +6,7 @@
  */
 import type { AddOptions, PARTS } from "../commands/add.ts";
 import { usageError } from "../exit.ts";
-import { partFile } from "./files.ts";
+import { partFile, viewFile } from "./files.ts";
 import { type Change, importPath, type Project, withImport } from "./project.ts";
 
 /** The changes of a part, and what the user has to do afterwards. */
@@ -21,6 +21,7 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     auth: addAuth,
     tasks: addTasks,
     d1: addD1,
+    app: addApp,
     test: addTest,
   };
 
@@ -88,6 +89,35 @@ function addD1(project: Project): Addition {
       ...addModule(project, "src/notes.ts", partFile("notes.ts"), "addNotes", typed),
     ],
     next: ["npx wrangler types", 'npx mcp-edge call http://127.0.0.1:8787/mcp add_note --text "Buy milk"'],
+  };
+}
+
+function addApp(project: Project): Addition {
+  const { manifest } = project;
+  const whole = JSON.parse(manifest.text) as {
+    scripts?: Record<string, string>;
+    devDependencies?: Record<string, string>;
+  };
+  const scripts = { ...whole.scripts, view: "node view/build.ts" };
+  const devDependencies = { esbuild: "^0.28.2", ...whole.devDependencies };
+  const after = `${JSON.stringify({ ...whole, scripts, devDependencies }, undefined, 2)}\n`;
+  const added = (path: string, text: string): Change => ({ path, before: "", after: text });
+  return {
+    changes: [
+      ...addModule(project, "src/app-view.ts", partFile("app-view.ts"), "addAppView"),
+      added("src/view-html.ts", partFile("view-html.ts")),
+      added("view/main.ts", partFile("view/main.ts")),
+      added("view/view.html", partFile("view/view.html")),
+      added("view/bridge.ts", viewFile("bridge.ts")),
+      added("view/build.ts", viewFile("build.ts")),
+      added("view/tsconfig.json", viewFile("tsconfig.json")),
+      { path: manifest.path, before: manifest.text, after },
+    ],
+    next: [
+      "npm install",
+      "npm run view, after each change in the folder view",
+      "npx mcp-edge call http://127.0.0.1:8787/mcp roll_dice",
+    ],
   };
 }
 

@@ -11,7 +11,7 @@ export interface AddOptions {
 }
 
 /** The names of the parts. */
-export const PARTS = ["auth", "tasks", "d1", "test"] as const;
+export const PARTS = ["auth", "tasks", "d1", "app", "test"] as const;
 
 /** `mcp-edge add`: adds a part to a project. */
 export const add: CliCommand = {
@@ -22,7 +22,7 @@ export const add: CliCommand = {
       .addArgument(
         new Argument(
           "<part>",
-          "auth: callers need a token; tasks: a tool that runs in the background; d1: notes in a D1 database; test: a session through an eviction",
+          "auth: callers need a token; tasks: a tool that runs in the background; d1: notes in a D1 database; app: a tool with a view; test: a session through an eviction",
         ).choices(PARTS),
       )
       .option("--issuer <url>", "who issues the access tokens, for auth")

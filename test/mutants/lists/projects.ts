@@ -179,4 +179,20 @@ export const PROJECTS: readonly Mutant[] = [
     tests: ADD,
     title: "auth is added to",
   },
+  {
+    id: "add-shows-whole-lines",
+    file: "src/cli/add/diff.ts",
+    find: "return text.length > SHOWN_MAX ?",
+    replace: "return text.length > Infinity ?",
+    tests: ADD,
+    title: "app: the project compiles",
+  },
+  {
+    id: "view-believes-any-frame",
+    file: "templates/app/view/bridge.ts",
+    find: 'if (source !== host || data?.jsonrpc !== "2.0") return;',
+    replace: 'if (data?.jsonrpc !== "2.0") return;',
+    tests: ["test/templates/app-view.test.ts"],
+    title: "only the host is believed",
+  },
 ];
