@@ -5,6 +5,7 @@ const PROGRAMS = [
   ["core: language globals only", "scripts/rooms/tsconfig.core.json"],
   ["http, client: web standards, neither Node nor Workers", "scripts/rooms/tsconfig.web.json"],
   ["schema: web standards", "scripts/rooms/tsconfig.schema.json"],
+  ["pages of tests: the DOM", "scripts/rooms/tsconfig.pages.json"],
   ["everything", "tsconfig.json"],
 ] as const;
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await import(join(TEMPLATE, "view/build.ts"));
   worker = await startWorker({ wrangler: "wrangler.toml", root: TEMPLATE });
   const { outputFiles } = await build({
-    entryPoints: ["test/templates/fixtures/host-page.ts"],
+    entryPoints: ["test/templates/host/page.ts"],
     bundle: true,
     write: false,
     format: "esm",
