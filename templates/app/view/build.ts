@@ -1,4 +1,4 @@
-/** Bundles the view into one page, src/view-html.ts. `npm start`, `npm test` and `npm run deploy` do this by themselves. */
+/** Bundles the view into one page, view-html.ts. `npm start`, `npm test` and `npm run deploy` do this by themselves. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
