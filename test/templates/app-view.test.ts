@@ -267,9 +267,9 @@ test("the page violates no rule of the policy that hosts apply, and loads nothin
   const violations = () => browser.errors.filter((text) => text.includes("Content Security Policy"));
   expect(violations()).toEqual([]);
   expect(await inView("performance.getEntriesByType('resource').length")).toBe(0);
-  // The policy is in force, and a violation would have been seen.
+  // The policy is in force, and a violation would have been seen. Chromium may report one twice.
   await inView("fetch('https://elsewhere.example/').catch(() => 0)");
-  await expect.poll(violations, DEADLINE).toHaveLength(1);
+  await expect.poll(violations, DEADLINE).not.toEqual([]);
 });
 
 describe("the bundle", () => {
