@@ -58,7 +58,7 @@ describe("requests written by hand to the weather template on workerd", () => {
       resultType: "complete",
       supportedVersions: expect.arrayContaining(["2026-07-28"]),
     });
-    expect(toolNames(await send("tools/list", ""))).toEqual(["get_alerts", "get_forecast"]);
+    expect(toolNames(await send("tools/list", ""))).toEqual(["get_alerts", "get_forecast", "get_weather"]);
     expect(textOf(await send("tools/call", ALERTS, { "Mcp-Name": "get_alerts" }))).toBe(TEXAS_ALERTS);
     expect(textOf(await send("tools/call", FORECAST, { "Mcp-Name": "get_forecast" }))).toBe(SACRAMENTO_FORECAST);
     tap.oracle.expectClean();
@@ -162,7 +162,7 @@ describe("lines piped into the weather template", () => {
     expect(answers).toHaveLength(3);
     const byId = new Map(answers.map((answer) => [answer.id, answer]));
     expect(byId.get(1)).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
-    expect(toolNames(byId.get(2) ?? {})).toEqual(["get_alerts", "get_forecast"]);
+    expect(toolNames(byId.get(2) ?? {})).toEqual(["get_alerts", "get_forecast", "get_weather"]);
     expect(textOf(byId.get(3) ?? {})).toBe(TEXAS_ALERTS);
   });
 

@@ -73,7 +73,7 @@ describe("the README of the weather template", () => {
     );
     const { tools } = await client.listTools();
     await client.close();
-    expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast"]);
+    expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast", "get_weather"]);
   });
 
   test("says where the configuration is, and what to ask", () => {

@@ -1,12 +1,15 @@
 /** A client of the National Weather Service API: https://www.weather.gov/documentation/services-web-api */
 import { cleanText, createSafeFetch } from "mcp-edge/safe";
 import * as z from "zod";
+import { type Api, getJson } from "./get-json.ts";
 
 const API = "https://api.weather.gov";
-const HEADERS = { "User-Agent": "weather-app/1.0", Accept: "application/geo+json" };
 
 /** Reaches the API's own host only, also when an answer contains a URL or redirects, and within limits of size and time. */
-const safeFetch = createSafeFetch({ hosts: ["api.weather.gov"], timeoutMs: 30_000 });
+const nws: Api = {
+  fetch: createSafeFetch({ hosts: ["api.weather.gov"], timeoutMs: 30_000 }),
+  headers: { "User-Agent": "weather-app/1.0", Accept: "application/geo+json" },
+};
 
 /**
  * The API omits members or sends null (often for `instruction`). One invalid member must not invalidate the others. People
@@ -43,7 +46,7 @@ export type Period = z.infer<typeof period>;
 
 /** Returns the active alerts of a state, given its two letters, or undefined if they cannot be fetched. */
 export async function activeAlerts(state: string, signal: AbortSignal): Promise<Alert[] | undefined> {
-  const { data } = await get(`${API}/alerts/active/area/${state}`, alertCollection, signal);
+  const { data } = await getJson(nws, `${API}/alerts/active/area/${state}`, alertCollection, signal);
   return data?.features.map(({ properties }) => properties);
 }
 
@@ -56,38 +59,16 @@ export async function forecastPeriods(
   longitude: number,
   signal: AbortSignal,
 ): Promise<Period[] | undefined> {
-  const found = await get(`${API}/points/${fourDecimals(latitude)},${fourDecimals(longitude)}`, point, signal);
+  const found = await getJson(nws, `${API}/points/${fourDecimals(latitude)},${fourDecimals(longitude)}`, point, signal);
   if (found.status === 404) return [];
   if (!found.data) return undefined;
   const url = found.data.properties.forecast;
   if (!url) return [];
-  const { status, data } = await get(url, forecast, signal);
+  const { status, data } = await getJson(nws, url, forecast, signal);
   return status === 404 ? [] : data?.properties.periods;
 }
 
 /** Formats a coordinate. The API redirects ones with more than four decimals, or with trailing zeros, to this form. */
 function fourDecimals(degrees: number): string {
   return String(Number(degrees.toFixed(4)));
-}
-
-interface Answer<T> {
-  /** HTTP status; 0 when there was no answer. */
-  readonly status: number;
-  /** Undefined unless the request succeeded and the answer had the expected shape. */
-  readonly data?: T;
-}
-
-/** Fetches JSON and follows redirects. Never throws: the tool reports missing data as text. */
-async function get<T>(url: string, shape: z.ZodType<T>, signal: AbortSignal): Promise<Answer<T>> {
-  let status = 0;
-  try {
-    const response = await safeFetch(url, { headers: HEADERS, signal });
-    status = response.status;
-    if (response.ok) return { status, data: shape.parse(await response.json()) };
-    await response.body?.cancel();
-    console.error(`weather: the API answered ${status}`);
-  } catch (error) {
-    console.error(`weather: the API could not be read: ${error instanceof Error ? error.message : error}`);
-  }
-  return { status };
 }

@@ -1,16 +1,18 @@
-/** The weather server: two tools. index.ts serves it as a Worker, stdio.ts over standard input and output. */
-import { McpServer } from "mcp-edge";
+/** The weather server: three tools. index.ts serves it as a Worker, stdio.ts over standard input and output. */
+import { McpServer, ToolError } from "mcp-edge";
 import * as z from "zod";
 import { type Alert, activeAlerts, forecastPeriods, type Period } from "./nws.ts";
+import { currentWeather } from "./open-meteo.ts";
 
 export const server = new McpServer({
   name: "weather",
   title: "Weather",
   version: "1.0.0",
-  instructions: "Weather alerts and forecasts for places in the United States, from the National Weather Service.",
+  instructions:
+    "The current weather of any city, from Open-Meteo; alerts and forecasts for places in the United States, from the National Weather Service.",
 });
 
-/** Both tools only read, and call a service on the internet. */
+/** All tools only read, and call a service on the internet. */
 const annotations = { readOnlyHint: true, openWorldHint: true };
 
 server.tool(
@@ -54,6 +56,32 @@ server.tool(
       return `There is no forecast for ${place}: the National Weather Service covers the United States only.`;
     }
     return periods.slice(0, PERIODS_SHOWN).map(formatPeriod).join(SEPARATOR);
+  },
+);
+
+server.tool(
+  "get_weather",
+  {
+    title: "Current weather",
+    description: "Get the current weather of a city",
+    input: z.object({
+      city: z.string().min(1).max(100).describe("Name of the city, such as Berlin"),
+      unit: z.enum(["celsius", "fahrenheit"]).default("celsius").describe("Unit of the temperature"),
+    }),
+    output: z.object({
+      city: z.string().describe("The city that was found, with its country"),
+      temperature: z.number().describe("In the unit that was asked for"),
+      unit: z.enum(["celsius", "fahrenheit"]),
+      humidity: z.number().describe("Relative humidity in percent"),
+      conditions: z.string(),
+    }),
+    annotations,
+  },
+  async ({ city, unit }, ctx) => {
+    const weather = await currentWeather(city, unit, ctx.signal);
+    if (!weather) throw new ToolError("The weather could not be fetched. Try again later.");
+    if (weather === "unknown") throw new ToolError("There is no such city. Check its spelling, or name a larger one.");
+    return { ...weather, unit };
   },
 );
 

@@ -40,12 +40,21 @@ const ANSWERS: Record<string, object> = {
   },
 };
 
+/** The answers of the other service, by the first parameter. */
+const BERLIN = { results: [{ name: "Berlin", country: "Germany", latitude: 52.52, longitude: 13.41 }] };
+const CURRENT = { current: { temperature_2m: 53.1, relative_humidity_2m: 71, weather_code: 63 } };
+const OPEN_METEO: Record<string, object> = {
+  "https://geocoding-api.open-meteo.com/v1/search?name=Berlin": BERLIN,
+  "https://geocoding-api.open-meteo.com/v1/search?name=Atlantis": {},
+  "https://api.open-meteo.com/v1/forecast?latitude=52.52": CURRENT,
+};
+
 let asked: string[];
 let worker: TestWorker;
 beforeAll(async () => {
   const outbound = ({ url }: Request) => {
     asked.push(url);
-    const found = ANSWERS[url.replace(API, "")];
+    const found = ANSWERS[url.replace(API, "")] ?? OPEN_METEO[url.split("&")[0] ?? ""];
     return found ? Response.json(found) : new Response("not found", { status: 404 });
   };
   worker = await startWorker({ wrangler: "wrangler.toml", outbound });
@@ -66,12 +75,31 @@ async function call(tool: string, args: Record<string, unknown>): Promise<string
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
 }
 
-test("lists both tools, which only read", async () => {
+test("lists its tools, which only read", async () => {
   const client = await open();
   const tools = await client.tools().all();
-  expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast"]);
-  expect(tools.map(({ annotations }) => annotations?.readOnlyHint)).toEqual([true, true]);
+  expect(tools.map(({ name }) => name)).toEqual(["get_alerts", "get_forecast", "get_weather"]);
+  expect(tools.map(({ annotations }) => annotations?.readOnlyHint)).toEqual([true, true, true]);
   await client.close();
+});
+
+test("get_weather has the temperature in the unit that was asked for, and the humidity", async () => {
+  const client = await open();
+  const { structuredContent } = await client.callTool("get_weather", { city: "Berlin", unit: "fahrenheit" });
+  await client.close();
+  expect(structuredContent).toEqual({
+    city: "Berlin, Germany",
+    temperature: 53.1,
+    unit: "fahrenheit",
+    humidity: 71,
+    conditions: "rain",
+  });
+  expect(asked[1]).toContain("temperature_unit=fahrenheit");
+});
+
+test("get_weather says so if there is no such city, or no answer", async () => {
+  expect(await call("get_weather", { city: "Atlantis" })).toContain("There is no such city");
+  expect(await call("get_weather", { city: "Nowhere" })).toContain("could not be fetched");
 });
 
 test("get_alerts describes each alert, and says what is missing in it", async () => {
