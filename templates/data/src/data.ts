@@ -65,16 +65,43 @@ server.prompt(
         (await columnsOf(ctx.env.DB, table)).map(({ name }) => name).filter((name) => startsWith(name, typed)),
     },
   },
-  async ({ table, column }, ctx) => {
-    const description = await describeTable(table, ctx);
-    const what = column ? `the column ${column} of the table ${table}` : `the table ${table}`;
-    const request = `Find what is remarkable in ${what}. Use analyze_csv, query and chart.`;
-    // The cells of the table come from outside, so instructions in them must not look like those of the user.
-    const source = `the table ${table}`;
-    const texts = description ? [request, markAsData(JSON.stringify(description, null, 2), { source })] : [request];
-    return texts.map((text) => ({ role: "user" as const, content: { type: "text" as const, text } }));
-  },
+  ({ table, column }, ctx) => explore(table, column, ctx),
 );
+
+server.prompt(
+  "compare",
+  {
+    title: "Compare two tables",
+    description: "Look for what is remarkable in two tables, and compare them",
+    arguments: z.object({ first: z.string(), second: z.string() }),
+    complete: {
+      first: (typed, _chosen, ctx) => tablesLike(typed, ctx),
+      second: (typed, { first }, ctx) => tablesLike(typed, ctx).then((found) => found.filter((name) => name !== first)),
+    },
+  },
+  // A prompt that is composed of another one.
+  async ({ first, second }, ctx) => [
+    ...(await explore(first, undefined, ctx)),
+    ...(await explore(second, undefined, ctx)),
+    userMessage(
+      `Then compare ${first} with ${second}: what do they have in common, and what explains the differences?`,
+    ),
+  ],
+);
+
+/** The messages of the prompt `explore`. */
+async function explore(table: string, column: string | undefined, ctx: HandlerContext<DataEnv>) {
+  const description = await describeTable(table, ctx);
+  const what = column ? `the column ${column} of the table ${table}` : `the table ${table}`;
+  const request = userMessage(`Find what is remarkable in ${what}. Use analyze_csv, query and chart.`);
+  if (!description) return [request];
+  // The cells of the table come from outside, so instructions in them must not look like those of the user.
+  return [request, userMessage(markAsData(JSON.stringify(description, null, 2), { source: `the table ${table}` }))];
+}
+
+function userMessage(text: string) {
+  return { role: "user" as const, content: { type: "text" as const, text } };
+}
 
 async function tablesLike(typed: string, ctx: HandlerContext<DataEnv>): Promise<string[]> {
   return (await listTables(ctx.env.DB)).filter((table) => startsWith(table, typed));

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { readFileWithin, serveStdio } from "mcp-edge/node";
+import { addCommands } from "./commands.ts";
 import { server } from "./data.ts";
 import type { DataEnv } from "./env.ts";
 import { openDatabase } from "./sqlite-file.ts";
@@ -18,5 +19,7 @@ const env: DataEnv = {
     return bytes && new TextDecoder().decode(bytes);
   },
 };
+
+addCommands(server, DATA_FOLDER);
 
 await serveStdio(server, { env });

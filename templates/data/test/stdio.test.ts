@@ -26,6 +26,23 @@ test("analyzes a file of its folder, and no other file", async () => {
   await client.close();
 });
 
+test("runs the commands of its list on files of its folder, and nothing else", async () => {
+  const client = await start();
+  const run = (command: string, ...args: string[]) => call(client, "execute_command", { command, args });
+  expect(await run("wc", "-l", "Sales 2026.csv")).toMatchObject({
+    exitCode: 0,
+    output: expect.stringMatching(/^\s*5 Sales 2026\.csv\s*$/),
+  });
+  expect(await run("head", "-n1", "Sales 2026.csv")).toMatchObject({ output: expect.stringContaining("region") });
+  expect(await run("wc", "none.csv")).toMatchObject({ exitCode: 1 });
+  for (const args of [["../other.csv"], ["/etc/passwd"], ["-o", "x"], ["--files0-from=x"], ["Sales 2026.csv", "-l"]]) {
+    expect(await run("wc", ...args)).toContain("is not allowed");
+  }
+  expect(await run("sort", "-oSales 2026.csv", "Sales 2026.csv")).toContain("is not allowed");
+  expect(await run("rm", "Sales 2026.csv")).toContain("command");
+  await client.close();
+});
+
 test("a table that was imported from a file outlives the process", async () => {
   const first = await start();
   await call(first, "import_csv", { table: "sales", filepath: "Sales 2026.csv" });

@@ -220,6 +220,26 @@ test("tables are resources with completion, and the prompt embeds one", async ()
   await client.close();
 });
 
+test("the prompt compare is composed of explore for each of two tables", async () => {
+  const client = await connectWith();
+  await call(client, "import_csv", { table: "north", csv: "city\nOslo\n" });
+  await call(client, "import_csv", { table: "south", csv: "city\nRome\n" });
+  const prompt = { type: "ref/prompt", name: "compare" } as const;
+  const second = await client.complete(prompt, "second", "", { context: { first: "north" } });
+  expect(second.values).toContain("south");
+  expect(second.values).not.toContain("north");
+  const { messages } = await client.getPrompt("compare", { first: "north", second: "south" });
+  const texts = messages.map(({ content }) => (content.type === "text" ? content.text : ""));
+  expect(texts).toEqual([
+    "Find what is remarkable in the table north. Use analyze_csv, query and chart.",
+    expect.stringContaining("Oslo"),
+    "Find what is remarkable in the table south. Use analyze_csv, query and chart.",
+    expect.stringContaining("Rome"),
+    expect.stringContaining("Then compare north with south"),
+  ]);
+  await client.close();
+});
+
 test("invisible characters of a cell reach no model, and a result that is too large says so", async () => {
   const client = await connectWith();
   await call(client, "import_csv", { table: "hidden_text", csv: "note\nfine\u200b\u{e0041}\u202e\n" });
