@@ -84,6 +84,7 @@ describe("requests written by hand to the weather template on workerd", () => {
       expect(toolNames(await send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))).toEqual([
         "get_alerts",
         "get_forecast",
+        "get_weather",
       ]);
       expect(textOf(await send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{${ALERTS}}}`))).toBe(
         TEXAS_ALERTS,
@@ -119,6 +120,14 @@ describe("requests written by hand to the weather template on workerd", () => {
           longitude: { type: "number", minimum: -180, maximum: 180, description: expect.any(String) },
         },
         required: ["latitude", "longitude"],
+      },
+      {
+        type: "object",
+        properties: {
+          city: { type: "string", minLength: 1, description: expect.any(String) },
+          unit: { enum: ["celsius", "fahrenheit"], default: "celsius", description: expect.any(String) },
+        },
+        required: ["city"],
       },
     ]);
     tap.oracle.expectClean();

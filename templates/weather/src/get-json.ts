@@ -4,6 +4,8 @@ import type * as z from "zod";
 
 /** How an API is reached. */
 export interface Api {
+  /** The name of the service, for the log. */
+  readonly name: string;
   readonly fetch: SafeFetch;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -17,7 +19,7 @@ export interface Answer<T> {
 
 /** Fetches JSON and checks its shape. Never throws, so that a tool can say in its answer what is missing. */
 export async function getJson<T>(
-  { fetch, headers }: Api,
+  { name, fetch, headers }: Api,
   url: string,
   shape: z.ZodType<T>,
   signal: AbortSignal,
@@ -28,9 +30,9 @@ export async function getJson<T>(
     status = response.status;
     if (response.ok) return { status, data: shape.parse(await response.json()) };
     await response.body?.cancel();
-    console.error(`weather: ${new URL(url).host} answered ${status}`);
+    console.error(`weather: ${name} answered ${status}`);
   } catch (error) {
-    console.error(`weather: ${new URL(url).host} could not be read: ${error instanceof Error ? error.message : error}`);
+    console.error(`weather: ${name} could not be read: ${error instanceof Error ? error.message : error}`);
   }
   return { status };
 }

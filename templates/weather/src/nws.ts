@@ -7,6 +7,7 @@ const API = "https://api.weather.gov";
 
 /** Reaches the API's own host only, also when an answer contains a URL or redirects, and within limits of size and time. */
 const nws: Api = {
+  name: "the National Weather Service",
   fetch: createSafeFetch({ hosts: ["api.weather.gov"], timeoutMs: 30_000 }),
   headers: { "User-Agent": "weather-app/1.0", Accept: "application/geo+json" },
 };

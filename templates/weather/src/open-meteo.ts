@@ -5,6 +5,7 @@ import { type Api, getJson } from "./get-json.ts";
 
 /** Reaches these two hosts only, and within limits of size and time. */
 const openMeteo: Api = {
+  name: "Open-Meteo",
   fetch: createSafeFetch({ hosts: ["geocoding-api.open-meteo.com", "api.open-meteo.com"], timeoutMs: 10_000 }),
   headers: { "User-Agent": "weather-app/1.0", Accept: "application/json" },
 };
