@@ -78,7 +78,7 @@ test("attw resolves the types of every entry, for ES modules", { timeout: 120_00
   const isExpected = ({ kind, resolutionKind }: { kind: string; resolutionKind?: string }) =>
     resolutionKind === "node10" || (kind === "CJSResolvesToESM" && resolutionKind === "node16-cjs");
   expect(problems.filter((problem) => !isExpected(problem))).toEqual([]);
-}, 120_000);
+});
 
 /** Type-checks a program that imports modules of the package. Declarations of libraries are checked too. */
 function check(imported: readonly string[], options: object): ReturnType<typeof runToolQuietly> {
