@@ -113,12 +113,15 @@ test("app: the project compiles, its tool names a view, and the view is the one 
   expect(await add("app", "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining("added before") });
 });
 
+const WEATHER = 'edge(server, { ...durable(), page: page(), auth: "anonymous" })';
+
 test.each([
+  [WEATHER, "edge(server, { ...durable(), page: page(), auth: AUTH })"],
   ["edge(server, { ...durable(), page: page() })", "edge(server, { auth: AUTH, ...durable(), page: page() })"],
   ["edge(server, durable())", "edge(server, { ...durable(), auth: AUTH })"],
   ["edge(server)", "edge(server, { auth: AUTH })"],
 ])("auth is added to %s", async (before, after) => {
-  write("src/index.ts", read("src/index.ts").replace("edge(server, { ...durable(), page: page() })", before));
+  write("src/index.ts", read("src/index.ts").replace(WEATHER, before));
   const ran = await add("auth", "--issuer", "https://login.example.com", "--yes");
   expect(ran.code).toBe(0);
   const text = read("src/index.ts");

@@ -25,17 +25,22 @@ export const ADDITIONS: Readonly<Record<(typeof PARTS)[number], (project: Projec
     test: addTest,
   };
 
+/** The option with which an author says that everyone may call. */
+const ANYONE = /\bauth:\s*"anonymous"/;
+
 function addAuth({ entry }: Project, { issuer }: AddOptions): Addition {
   if (issuer === undefined || !URL.canParse(issuer) || !issuer.startsWith("https:")) {
     throw usageError("Name who issues the tokens: mcp-edge add auth --issuer https://login.example.com");
   }
-  if (/\bauth\b\s*[:,}]/.test(entry.text)) throw usageError(`${entry.path} has the option auth already.`);
+  const isOpen = ANYONE.test(entry.text);
+  if (!isOpen && /\bauth\b\s*[:,}]/.test(entry.text)) throw usageError(`${entry.path} has the option auth already.`);
   const auth = `auth: bearer({ issuer: ${JSON.stringify(issuer)} })`;
+  const closed = entry.text.replace(ANYONE, auth);
   // edge(server, { ...durable(), ... }), edge(server, durable()) or edge(server)
   const withOptions = entry.text.replace(/(\bedge\(\s*\w+,\s*\{\s*)/, `$1${auth}, `);
   const withParts = entry.text.replace(/(\bedge\(\s*\w+,\s*)(durable\([^()]*\))\s*\)/, `$1{ ...$2, ${auth} })`);
   const bare = entry.text.replace(/(\bedge\(\s*\w+)\s*\)/, `$1, { ${auth} })`);
-  const changed = [withOptions, withParts, bare].find((text) => text !== entry.text);
+  const changed = (isOpen ? [closed] : [withOptions, withParts, bare]).find((text) => text !== entry.text);
   if (changed === undefined) {
     throw usageError(
       `${entry.path} does not call edge() in a known way. Add the option ${auth}, with bearer from "mcp-edge/worker/auth".`,

@@ -4,7 +4,7 @@ import { durable } from "mcp-edge/worker/durable";
 import { page } from "mcp-edge/worker/page";
 import { server } from "./weather.ts";
 
-// Weather is public, so everyone may call.
+// Weather is public: everyone may call. `mcp-edge add auth` admits only callers with a token.
 const app = edge(server, { ...durable(), page: page(), auth: "anonymous" });
 
 export default app;
