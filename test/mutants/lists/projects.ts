@@ -174,8 +174,16 @@ export const PROJECTS: readonly Mutant[] = [
   {
     id: "add-auth-twice",
     file: "src/cli/add/parts.ts",
-    find: "if (/\\bauth\\b\\s*[:,}]/.test(entry.text))",
+    find: "if (!isOpen && /\\bauth\\b\\s*[:,}]/.test(entry.text))",
     replace: "if (/\\bnever\\b/.test(entry.text))",
+    tests: ADD,
+    title: "auth is added to",
+  },
+  {
+    id: "add-auth-beside-anonymous",
+    file: "src/cli/add/parts.ts",
+    find: "(isOpen ? [closed] : [withOptions, withParts, bare])",
+    replace: "[withOptions, withParts, bare]",
     tests: ADD,
     title: "auth is added to",
   },
