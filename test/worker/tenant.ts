@@ -8,6 +8,8 @@ import { answersTo, TaskClient, textOf } from "./task-client.ts";
  * a client may use it just then.
  */
 const ALONE = { connection: "close" };
+/** How often a tenant tries to open its session. */
+const OPEN_ATTEMPTS = 5;
 const CONTENT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
 /** What a tenant left for others to try. */
@@ -55,7 +57,13 @@ export class Tenant {
     this.#client = new ModernClient(url);
   }
 
+  /** Opens the session, again if the connection is cut: without a session there is nothing to compare. */
   async open(): Promise<void> {
+    for (let attempts = 0; this.#sessionId() === "" && attempts < OPEN_ATTEMPTS; attempts += 1)
+      await this.#attempt("initialize", this.#open());
+  }
+
+  async #open(): Promise<void> {
     const opened = await this.#post({ ...CONTENT, ...this.#headers }, initialize("2025-11-25", 1, { elicitation: {} }));
     await opened.text();
     this.#session = this.#sessionHeaders(opened.headers.get("Mcp-Session-Id") ?? "");
@@ -87,7 +95,7 @@ export class Tenant {
       user: this.user,
       path: this.path,
       url: this.#url,
-      sessionId: this.#session["mcp-session-id"] ?? "",
+      sessionId: this.#sessionId(),
       eventId: this.#eventId,
       taskId: this.#taskId,
       state: this.#state,
@@ -133,6 +141,10 @@ export class Tenant {
     this.#judge.compared();
     if (!isRefused) this.#judge.find(`the ${what} of ${other.user} used by ${this.user}: ${text.slice(0, 300)}`);
     if (text.includes(other.user)) this.#judge.find(`the refusal for ${this.user} names ${other.user}: ${text}`);
+  }
+
+  #sessionId(): string {
+    return this.#session["mcp-session-id"] ?? "";
   }
 
   #sessionHeaders(id: string): Record<string, string> {
