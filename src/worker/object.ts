@@ -137,6 +137,8 @@ export class McpObject<Env = unknown> extends DurableObject<Env> implements Obje
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     await this.#roleOf(socket)?.webSocketClose?.(socket, code);
+    // The platform does not answer the close of an accepted socket. Without an answer, an object at the other end stays in memory.
+    socket.close();
   }
 
   /**

@@ -368,6 +368,18 @@ test("a client that disconnects loses nothing: repeating the key returns the out
   expect(await effectsOf(key)).toBe(1);
 });
 
+test("the WebSocket of a call that has ended keeps the object of its session no longer in memory", async () => {
+  const before = await worker.objects("McpObject");
+  const key = newKey();
+  await call(await LegacyClient.open(url), "pay", { key }, keyed(key));
+  const isNew = (id: string) => !before.includes(id);
+  const [own = ""] = (await worker.objects("McpObject", "once")).filter(isNew);
+  const [session = ""] = (await worker.objects("McpObject", "session")).filter(isNew);
+  // When the object of the call leaves memory, which it would do after 10 s, the WebSocket is lost anyway.
+  await fetch(`${worker.origin}/stay/${own}`);
+  expect(await worker.evict("McpObject", session)).toBe(1);
+});
+
 describe("when something is lost", () => {
   test.each(["2025-11-25", "2026-07-28"] as const)(
     "SIGKILL after the outcome: the outcome is kept (%s)",

@@ -108,10 +108,10 @@ function present(dial: () => Promise<Response>, run: () => Promise<string>): Pro
     // A call that ran here has an outcome, even if it could not be stored.
     const onEnd = () => (running ? void running.then(resolve) : reject(unreachable()));
     ReconnectingSocket.open({ dial, onMessage, onEnd }).then((opened) => {
+      if (!(opened instanceof Response)) socket = opened;
       // The request state has expired without an outcome. The run refuses it with the right error.
-      if (opened instanceof Response && opened.status === 404) resolve(run());
-      else if (opened instanceof Response) reject(opened.status === 409 ? otherCall() : unreachable());
-      else socket = opened;
+      else if (opened.status === 404) resolve(run());
+      else reject(opened.status === 409 ? otherCall() : unreachable());
     }, reject);
   });
 }

@@ -341,6 +341,14 @@ export const PARTS: readonly Mutant[] = [
     title: "under the key of another call",
   },
   {
+    id: "object-answers-no-close",
+    file: "src/worker/object.ts",
+    find: "    socket.close();",
+    replace: "",
+    tests: ["test/worker/once.test.ts"],
+    title: "keeps the object of its session no longer in memory",
+  },
+  {
     id: "once-outcome-not-stored",
     file: "src/worker/once/once-object.ts",
     find: "this.#ctx.storage.kv.put(KEY, { ...claim, outcome });",
