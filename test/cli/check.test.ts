@@ -120,20 +120,28 @@ test.each<[string, Record<string, unknown>, string, string, string]>([
   );
 });
 
-test("the suite finds an invalid message that the client would accept", { timeout: 120_000 }, async () => {
+/** A server whose capability says whatever a function of the client's name returns. */
+async function serverThatSays(listChanged: (client: string) => unknown) {
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (data) => {
       body += data;
     });
     request.on("end", () => {
-      const { id, method } = JSON.parse(body || "{}");
+      const { id, method, params } = JSON.parse(body || "{}");
       if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
-      const capabilities = { tools: { listChanged: "yes" } };
-      const opened = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "x", version: "1" } };
-      const results: Record<string, unknown> = { initialize: opened, "tools/list": { tools: [] }, ping: {} };
+      const opened = () => ({
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: { listChanged: listChanged(params?.clientInfo?.name) } },
+        serverInfo: { name: "x", version: "1" },
+      });
+      const results: Record<string, () => unknown> = {
+        initialize: opened,
+        "tools/list": () => ({ tools: [] }),
+        ping: () => ({}),
+      };
       const answer = results[method]
-        ? { result: results[method] }
+        ? { result: results[method]() }
         : { error: { code: method === "tools/call" ? -32602 : -32601, message: "no" } };
       response
         .writeHead(200, { "Content-Type": "application/json" })
@@ -141,15 +149,33 @@ test("the suite finds an invalid message that the client would accept", { timeou
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  try {
-    const { code, rows } = await check(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
-    expect(code).toBe(3);
-    const initialize = rows.find(({ name, version }) => name === "server-initialize" && version === "2025-11-25");
-    expect(initialize).toMatchObject({ status: "failed", detail: expect.stringContaining("wire-schema-valid") });
-  } finally {
+  const close = () => {
     server.close();
     server.closeAllConnections();
-  }
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, [Symbol.dispose]: close };
+}
+
+test("the suite finds an invalid message that the client would accept", { timeout: 180_000 }, async () => {
+  using server = await serverThatSays(() => "yes");
+  const { code, rows } = await check(server.url);
+  expect(code).toBe(3);
+  const initialize = rows.find(({ name, version }) => name === "server-initialize" && version === "2025-11-25");
+  expect(initialize).toMatchObject({ status: "failed", detail: expect.stringContaining("wire-schema-valid") });
+});
+
+test("a scenario that fails runs once more, alone, and its second outcome counts", { timeout: 120_000 }, async () => {
+  let wrong = 0;
+  using server = await serverThatSays((client) => {
+    if (client === "mcp-edge" || wrong > 0) return true;
+    wrong += 1;
+    return "yes";
+  });
+  const { code, rows } = await check(server.url);
+  expect(wrong).toBe(1);
+  // This server answers under every host name.
+  const failed = rows.filter(({ status }) => status === "failed").map(({ name }) => name);
+  expect([code, failed]).toEqual([3, ["dns-rebinding-protection"]]);
 });
 
 test("a server that cannot be reached, or has no version in common, is no passed check", async () => {

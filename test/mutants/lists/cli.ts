@@ -480,4 +480,12 @@ export const CLI_ROOM: readonly Mutant[] = [
     tests: CALL,
     title: "after it has closed its input",
   },
+  {
+    id: "check-believes-the-first-failure",
+    file: "src/cli/check/suite.ts",
+    find: 'if (row.status !== "failed") continue;',
+    replace: "continue;",
+    tests: ["test/cli/check.test.ts"],
+    title: "runs once more, alone",
+  },
 ];
