@@ -4,29 +4,33 @@
  *
  *     npm run templates [names] [-- --node 20,22,24]
  *
- * Prints a table, and exits with 1 if a step failed. The last lines of a failed step are printed too.
+ * Without arguments it tries every template on Node 24, and `weather` on Node 20 and 22 as well. Prints a table, and exits
+ * with 1 if a step failed. The last lines of a failed step are printed too.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { nodeOf } from "../test/harness/nodes.ts";
 import { installPackage, type Tried, tryTemplate } from "./templates/try.ts";
 import { ROOT } from "./tools.ts";
 
 /** How many projects are tried at the same time. */
 const AT_ONCE = 2;
+/** The version of Node on which every template is tried. */
+const MAJOR = 24;
+/** The template that is tried on every version on which projects can be created, and the other versions. */
+const ON_ALL = { template: "weather", majors: [20, 22] };
 
-const words = process.argv.slice(2);
-const at = words.indexOf("--node");
-const majors = at < 0 ? [24] : (words[at + 1] ?? "").split(",").map(Number);
-const named = words.filter((_, index) => at < 0 || (index !== at && index !== at + 1));
-const templates = named.length > 0 ? named : readdirSync(join(ROOT, "templates"));
+const { values, positionals } = parseArgs({ options: { node: { type: "string" } }, allowPositionals: true });
+const queue = chosen(positionals, values.node?.split(",").map(Number));
+// npm repeats reads of the registry that fail. Nothing else is tried twice.
+process.env.npm_config_fetch_retries ??= "5";
 
 const folder = mkdtempSync(join(tmpdir(), "mcp-edge-templates-"));
 const startMs = performance.now();
 try {
   const installed = await installPackage(folder);
-  const queue = majors.flatMap((major) => templates.map((template) => ({ major, template })));
   const results: Tried[] = [];
   const work = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
@@ -38,6 +42,23 @@ try {
   if (results.some(({ failure }) => failure)) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Returns what to try. The templates whose tests take longest come first, so that both workers end at about the same time. */
+function chosen(named: readonly string[], majors: readonly number[] = [MAJOR]): { template: string; major: number }[] {
+  const every = readdirSync(join(ROOT, "templates"));
+  const unknown = named.find((name) => !every.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no template ${unknown}. There are: ${every.join(", ")}.`);
+  const all = (named.length > 0 ? named : every).flatMap((template) => majors.map((major) => ({ template, major })));
+  if (named.length === 0 && values.node === undefined) {
+    all.push(...ON_ALL.majors.map((major) => ({ template: ON_ALL.template, major })));
+  }
+  return all.sort((one, other) => lengthOfTests(other.template) - lengthOfTests(one.template));
+}
+
+function lengthOfTests(template: string): number {
+  const folder = join(ROOT, "templates", template, "test");
+  return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
 function print(results: readonly Tried[]): void {

@@ -10,7 +10,8 @@ const CACHE = join(ROOT, "node_modules/.cache/mcp-edge");
 /** The path of a Node. Uses an installed one, or installs one with npm and keeps it for later runs. */
 export function nodeOf(major: number): string {
   const here = [NODE, process.execPath, "node"].find((path) => majorOf(path) === major);
-  if (here !== undefined) return here;
+  // Callers put its folder into PATH, so a name is not enough.
+  if (here !== undefined) return execFileSync(here, ["-p", "process.execPath"], { encoding: "utf8" }).trim();
   const system = process.platform === "win32" ? "win" : process.platform;
   const [name, folder] = [`node-${system}-${process.arch}`, join(CACHE, `node-${major}`)];
   const path = join(folder, "node_modules", name, "bin", process.platform === "win32" ? "node.exe" : "node");
