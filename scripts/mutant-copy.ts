@@ -29,10 +29,14 @@ export class MutantCopy {
   static async create(): Promise<MutantCopy> {
     const copy = new MutantCopy(mkdtempSync(join(tmpdir(), "mcp-edge-mutants-")));
     const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard"], { cwd: ROOT, encoding: "utf8" });
-    for (const path of listed.split("\n").filter((path) => path !== "" && existsSync(join(ROOT, path)))) {
+    const paths = listed.split("\n").filter((path) => path !== "" && existsSync(join(ROOT, path)));
+    for (const path of paths) {
       mkdirSync(dirname(join(copy.#root, path)), { recursive: true });
       cpSync(join(ROOT, path), join(copy.#root, path));
     }
+    // Some tests ask git for the files of a folder.
+    execFileSync("git", ["init", "--quiet"], { cwd: copy.#root });
+    execFileSync("git", ["add", "--force", "--pathspec-from-file=-"], { cwd: copy.#root, input: paths.join("\n") });
     for (const shared of ["node_modules", "dist"]) {
       if (existsSync(join(ROOT, shared))) symlinkSync(join(ROOT, shared), join(copy.#root, shared));
     }
